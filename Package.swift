@@ -1,0 +1,122 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+    .enableUpcomingFeature("ExistentialAny"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+let cSettings: [CSetting] = [
+    .define("_GNU_SOURCE"),
+    .enableWarning("all"),
+    .enableWarning("extra"),
+    .treatAllWarnings(as: .error),
+]
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+}
+
+func cLibrary(_ name: String) -> Target {
+    .target(name: name, cSettings: cSettings)
+}
+
+func sampleApp(_ name: String) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["Watchdog"],
+        path: "Sources/SampleApps/\(name)",
+        swiftSettings: swiftSettings
+    )
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings)
+}
+
+let package = Package(
+    name: "watchdogd",
+    products: [
+        .library(name: "Watchdog", targets: ["Watchdog"]),
+        .executable(name: "watchdogd", targets: ["watchdogd"]),
+        .executable(name: "watchdogd-symbolicate", targets: ["watchdogd-symbolicate"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ],
+    targets: [
+        // MARK: What an app links
+        library("Watchdog", ["WatchdogWire"]),
+        library("WatchdogWire"),
+
+        // MARK: Pure core
+        library("WatchdogPolicy"),
+        library("WatchdogReport", ["WatchdogPolicy"]),
+
+        // MARK: Linux
+        cLibrary("CLinux"),
+        cLibrary("CSnapshot"),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CElfutils", pkgConfig: "libdw", providers: [.apt(["libdw-dev"])]),
+        library("WatchdogLinux", ["WatchdogPolicy", "CLinux", "CSystemd"]),
+        library("WatchdogCapture", ["WatchdogReport", "WatchdogLinux", "CSnapshot"]),
+        library("WatchdogSymbolication", ["WatchdogReport", "WatchdogCapture", "CElfutils"]),
+
+        // MARK: The shell
+        library(
+            "WatchdogSupervisor",
+            ["WatchdogPolicy", "WatchdogWire", "WatchdogLinux", "WatchdogCapture", "WatchdogReport"]
+        ),
+
+        // MARK: Executables
+        .executableTarget(
+            name: "watchdogd",
+            dependencies: ["WatchdogSupervisor", "WatchdogReport", "WatchdogPolicy", argumentParser],
+            swiftSettings: swiftSettings
+        ),
+        .executableTarget(
+            name: "watchdogd-symbolicate",
+            dependencies: ["WatchdogSymbolication"],
+            swiftSettings: swiftSettings
+        ),
+
+        // MARK: Sample apps
+        sampleApp("HealthyApp"),
+        sampleApp("SlowLaunch"),
+        sampleApp("HangMain"),
+        sampleApp("IgnoresTerm"),
+        sampleApp("ForkingApp"),
+
+        // MARK: Tests
+        tests("WatchdogWireTests", ["WatchdogWire"]),
+        tests("WatchdogTests", ["Watchdog", "WatchdogWire"]),
+        tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
+        tests("WatchdogReportTests", ["WatchdogReport", "WatchdogPolicy"], exclude: ["Goldens"]),
+        tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"]),
+        tests("WatchdogCaptureTests", ["WatchdogCapture", "WatchdogReport", "WatchdogLinux"]),
+        tests(
+            "WatchdogSymbolicationTests",
+            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogLinux"],
+            exclude: ["Subjects"]
+        ),
+        tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),
+        tests("ArchitectureTests", []),
+        tests(
+            "IntegrationTests",
+            ["WatchdogReport", "WatchdogPolicy", "watchdogd", "watchdogd-symbolicate"]
+                + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
+            exclude: ["Subjects"]
+        ),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu17
+)

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A point on the `CLOCK_MONOTONIC` line of this boot, in nanoseconds; it does not advance while the machine is suspended.
+public struct Instant: Hashable, Comparable, Sendable, Codable {
+    /// Nanoseconds since the clock's origin.
+    public var nanoseconds: Int64
+
+    /// Creates the instant that lies `nanoseconds` after the clock's origin.
+    public init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    public static func < (left: Instant, right: Instant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    /// The instant `duration` later; saturates instead of overflowing.
+    public static func + (instant: Instant, duration: Duration) -> Instant {
+        let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.nanoseconds)
+        return Instant(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+    }
+
+    /// The instant `duration` earlier; saturates instead of overflowing.
+    public static func - (instant: Instant, duration: Duration) -> Instant {
+        instant + (.zero - duration)
+    }
+
+    /// The time from `right` to `left`; negative when `left` is the earlier.
+    public static func - (left: Instant, right: Instant) -> Duration {
+        .nanoseconds(left.nanoseconds.subtractingReportingOverflow(right.nanoseconds).partialValue)
+    }
+}
+
+extension Duration {
+    /// The whole duration in nanoseconds, rounded towards zero; saturates at the ends of `Int64` (292 years).
+    public var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, carry) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return carry ? (seconds < 0 ? .min : .max) : sum
+    }
+}
