@@ -10,6 +10,7 @@ public struct Instant: Hashable, Comparable, Sendable, Codable {
         self.nanoseconds = nanoseconds
     }
 
+    /// True when `left` is the earlier.
     public static func < (left: Instant, right: Instant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }

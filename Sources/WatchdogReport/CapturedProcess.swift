@@ -22,7 +22,9 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
     public var frozenNanoseconds: UInt64
     /// The main thread first, the others by thread id.
     public var threads: [CapturedThread]
-    /// By load address. The last element may be the sentinel ``BinaryImage/unknown`` for frames outside every image.
+    /// The images by load address.
+    ///
+    /// The last element may be the sentinel ``BinaryImage/unknown`` for frames outside every image.
     public var images: [BinaryImage]
     /// What could not be had and why, one sentence each: a truncated stack, an unreadable module, a spent time budget.
     public var notes: [String]
@@ -69,7 +71,9 @@ public struct CapturedThread: Codable, Sendable, Equatable {
     public var involuntarySwitches: UInt64
     /// Register values by name (`rax` … `rip`, `rflags`); empty when not taken by ptrace.
     public var registers: [String: UInt64]
-    /// The stack, innermost first. An inlined call is a frame of its own with ``Frame/isInlined``, before the frame that
+    /// The stack, innermost first.
+    ///
+    /// An inlined call is a frame of its own with ``Frame/isInlined``, before the frame that
     /// contains it, at the same address.
     public var frames: [Frame]
     /// Swift's asynchronous callers, nearest first, when the thread runs a task; not part of the machine stack.
