@@ -44,7 +44,7 @@ public final class CaptureThread: Sendable {
     private let configuration: CaptureThreadConfiguration
     private let taking: Taking
     private let state = Mutex(State())
-    private let work: Semaphore
+    private let work: PosixSemaphore
 
     /// Starts the thread and makes its working memory resident.
     ///
@@ -58,7 +58,7 @@ public final class CaptureThread: Sendable {
     init(_ configuration: CaptureThreadConfiguration, taking: @escaping Taking) throws(SnapshotError) {
         self.configuration = configuration
         self.taking = taking
-        work = try Semaphore()
+        work = try PosixSemaphore()
         try run(try SnapshotArena(resident: configuration.residentBytes), generation: 0)
     }
 
@@ -90,6 +90,11 @@ public final class CaptureThread: Sendable {
     /// How many captures were refused.
     public var droppedCount: Int {
         state.withLock { $0.droppedCount }
+    }
+
+    /// How many replaced workers have not come back yet.
+    public var stuckWorkerCount: Int {
+        state.withLock { $0.stuckCount }
     }
 
     /// Gives the captures that wait to a new thread when the running one has taken longer than `limit`.

@@ -46,7 +46,8 @@ struct SnapshotKillTests {
     @Test("of somebody else's child leaves the status to its own parent")
     func grandchild() throws {
         let program = try Compiler.shared.executable(subjectSource)
-        let shell = try Subject("/bin/sh", ["-c", "exec 3<&0; '\(program)' threads 5 <&3 & wait $!; echo status $?"])
+        let shell = try Subject(
+            "/bin/sh", ["-c", "exec 3<&0 2>/dev/null; '\(program)' threads 5 <&3 & wait $!; echo status $?"])
         try shell.waitUntilReady()
         // The main thread announces itself last, before it is ready.
         let process = try #require(shell.markers.last?.thread)
@@ -92,14 +93,15 @@ struct SnapshotKillTests {
     @Test("kills the process group too")
     func group() throws {
         let program = try Compiler.shared.executable(subjectSource)
-        let leader = try Subject("/bin/sh", ["-c", "exec 3<&0; '\(program)' read <&3 & wait"], inNewGroup: true)
+        let leader = try Subject(
+            "/bin/sh", ["-c", "exec 3<&0 2>/dev/null; '\(program)' read <&3 & wait"], inNewGroup: true)
         try leader.waitUntilReady()
         let child = try #require(leader.markers.first?.thread)
         let options = SnapshotOptions(ending: .kill(processGroup: leader.process))
         _ = try Snapshot.take(of: leader.process, options)
         #expect(try leader.reap() == killed)
         try eventually("the child's end") {
-            guard let text = textOfFile( "/proc/\(child)/stat") else { return true }
+            guard let text = textOfFile("/proc/\(child)/stat") else { return true }
             return text.contains(") Z ") || text.contains(") X ")
         }
     }

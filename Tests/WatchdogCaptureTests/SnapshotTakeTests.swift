@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogPolicy
 import WatchdogReport
 
 @testable import WatchdogCapture
@@ -48,7 +49,7 @@ struct SnapshotTakeTests {
     func processFacts() throws {
         let subject = try Subject("read")
         let contents = try Snapshot.take(of: subject.process).contents()
-        let fields = try #require(textOfFile( "/proc/\(subject.process)/stat")).split(separator: " ")
+        let fields = try #require(textOfFile("/proc/\(subject.process)/stat")).split(separator: " ")
         #expect(contents.process.id == subject.process)
         #expect(contents.process.parent == getpid())
         #expect(contents.process.user == getuid())
@@ -87,7 +88,7 @@ struct SnapshotTakeTests {
             #expect(try subject.echo(byte) == [byte])
         }
         #expect(subject.state() != "t")
-        #expect(textOfFile( "/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true)
+        #expect(textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true)
     }
 
     @Test("stops a thread that spins, which spins on afterwards")
@@ -176,7 +177,7 @@ struct SnapshotTakeTests {
         expectMarkers(subject, in: contents)
         // The end of the capturing thread detached it: nobody traces it any more.
         try eventually("the tracer's end") {
-            textOfFile( "/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true
+            textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true
         }
         try subject.send(0)
         #expect(try subject.line() == "returned")

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// A counting semaphore: sem_overview(7).
 // SAFETY: the memory never moves, and POSIX semaphores are made for use by many threads.
-final class Semaphore: @unchecked Sendable {
+final class PosixSemaphore: @unchecked Sendable {
     private let memory: UnsafeMutablePointer<sem_t>
 
     init() throws(SnapshotError) {
