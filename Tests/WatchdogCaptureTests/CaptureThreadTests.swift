@@ -85,7 +85,7 @@ struct CaptureThreadTests {
         thread.capture(1, SnapshotOptions()) { _ in }
         try eventually("a capture") { policy.withLock { !$0.isEmpty } }
         let resetOnFork: Int32 = 0x4000_0000
-        let isPermitted = try ThreadWithResult {
+        let isPermitted = ThreadWithResult {
             var parameters = sched_param()
             parameters.sched_priority = 2
             return sched_setscheduler(0, SCHED_RR, &parameters) == 0

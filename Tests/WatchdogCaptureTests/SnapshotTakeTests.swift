@@ -244,6 +244,7 @@ struct SnapshotTakeTests {
             let snapshot = try Snapshot.take(of: subject.process)
             #expect(snapshot.method == .ptrace)
             expectMarkers(subject, in: try snapshot.contents())
+            try subject.waitForState("S")
         }
         let process = subject.process
         let snapshot = try withoutCapabilities { try Snapshot.take(of: process) }
