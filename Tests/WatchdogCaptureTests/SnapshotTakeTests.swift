@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 
@@ -59,7 +60,7 @@ struct SnapshotTakeTests {
         #expect(contents.process.startTime == UInt64(fields[21]))
         #expect(contents.process.tracer == nil)
         #expect(contents.process.truncation == nil)
-        #expect(contents.process.capturedAt <= .monotonicNow)
+        #expect(contents.process.capturedAt <= .now())
         let vdso = try #require(contents.vdso)
         #expect(vdso.bytes.starts(with: [0x7F] + Array("ELF".utf8)))
         #expect(String(decoding: contents.mapsText, as: UTF8.self).contains("[vdso]"))
@@ -297,21 +298,23 @@ struct SnapshotTakeTests {
         #expect {
             try Snapshot.take(of: subject.process, wrong)
         } throws: { error in
-            (error as? SnapshotError)?.errno == ESRCH && (error as? SnapshotError)?.end == .untouched
+            (error as? SnapshotError)?.errno == .noSuchProcess && (error as? SnapshotError)?.end == .untouched
         }
         #expect(try subject.echo(1) == [1])
         kill(subject.process, SIGKILL)
         try subject.waitForState("Z")
-        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == ESRCH }
+        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == .noSuchProcess }
         _ = try subject.reap()
-        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == ESRCH }
+        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == .noSuchProcess }
     }
 
     @Test("of this process is refused, and nothing is killed")
     func ourselves() {
         let options = SnapshotOptions(ending: .kill())
-        #expect { try Snapshot.take(of: getpid(), options) } throws: { ($0 as? SnapshotError)?.errno == EINVAL }
-        #expect { try Snapshot.take(of: 0, options) } throws: { ($0 as? SnapshotError)?.errno == EINVAL }
-        #expect { try Snapshot.take(of: -1, options) } throws: { ($0 as? SnapshotError)?.errno == EINVAL }
+        #expect { try Snapshot.take(of: getpid(), options) } throws: {
+            ($0 as? SnapshotError)?.errno == .invalidArgument
+        }
+        #expect { try Snapshot.take(of: 0, options) } throws: { ($0 as? SnapshotError)?.errno == .invalidArgument }
+        #expect { try Snapshot.take(of: -1, options) } throws: { ($0 as? SnapshotError)?.errno == .invalidArgument }
     }
 }
