@@ -19,8 +19,10 @@ static const uint64_t full_facts_budget = 10000000;
 static const uint64_t facts_budget = 30000000;
 static const uint64_t reap_budget = 50000000;
 
+/* A file of /proc that is not there any more means a process that is not. */
 static int fail(struct wd_snapshot_arena *arena, int error, const char *operation) {
     struct wd_snapshot_result *result = arena->result;
+    if (error == ENOENT) error = ESRCH;
     if (result->error == 0) {
         result->error = error;
         snprintf(result->operation, sizeof result->operation, "%s", operation);
@@ -73,9 +75,9 @@ static int open_process(struct wd_snapshot_arena *arena) {
     char path[32];
     snprintf(path, sizeof path, "/proc/%d", arena->pid);
     arena->process_directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (arena->process_directory < 0) return fail(arena, errno == ENOENT ? ESRCH : errno, "open the /proc directory");
+    if (arena->process_directory < 0) return fail(arena, errno, "open the /proc directory");
     arena->task_directory = openat(arena->process_directory, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (arena->task_directory < 0) return fail(arena, errno == ENOENT ? ESRCH : errno, "open the list of threads");
+    if (arena->task_directory < 0) return fail(arena, errno, "open the list of threads");
     if (syscall(SYS_pidfd_send_signal, arena->pidfd, 0, NULL, 0) != 0 && errno == ESRCH)
         return fail(arena, ESRCH, "take a snapshot");
     return 0;

@@ -208,6 +208,71 @@ struct SnapshotTakeTests {
         }
     }
 
+    @Test("survives a process that executes itself over and over")
+    func executing() throws {
+        let subject = try Subject("executes")
+        var successes = 0
+        for _ in 0..<60 {
+            if let snapshot = try? Snapshot.take(of: subject.process) {
+                _ = try snapshot.contents()
+                successes += 1
+            }
+        }
+        #expect(successes > 0)
+        _ = try? Snapshot.take(of: subject.process, SnapshotOptions(ending: .kill()))
+        #expect(try subject.reap() == 9)
+    }
+
+    @Test("survives a process that dies meanwhile, and leaves its exit status to the parent")
+    func dying() throws {
+        for attempt in 0..<60 {
+            let subject = try Subject("threads", "16")
+            let process = subject.process
+            let killer = ThreadWithResult {
+                usleep(UInt32(attempt * 25))
+                return kill(process, SIGKILL)
+            }
+            do {
+                _ = try Snapshot.take(of: process).contents()
+            } catch let error as SnapshotError {
+                #expect(error.errno == .noSuchProcess)
+            }
+            #expect(try killer.result() == 0)
+            #expect(try subject.reap() == 9)
+        }
+    }
+
+    @Test("holds Swift's asynchronous contexts", arguments: ["dynamic", "static", "none"])
+    func contexts(kind: String) throws {
+        let flags = kind == "static" ? ["-DSWIFT_SECTION"] : []
+        let program = try Compiler.shared.executable(subjectSource, flags: flags)
+        var arguments = ["task"]
+        if kind == "dynamic" {
+            let library = try Compiler.shared.executable(
+                "int nothing(void) { return 0; }",
+                name: "libswift_Concurrency.so",
+                flags: ["-shared", "-fPIC"]
+            )
+            arguments.append(library)
+        }
+        let subject = try Subject(program, arguments)
+        try subject.waitUntilReady()
+        try subject.waitForState("S")
+        let found = try Snapshot.take(of: subject.process).contents().asynchronousContexts
+        if kind == "none" {
+            var status = stat()
+            // On a file system without a block device, the program's file is not looked at.
+            if stat(program, &status) == 0, status.st_dev >> 8 != 0 { #expect(found.isEmpty) }
+            return
+        }
+        for context in subject.markers where context.thread == 0 {
+            #expect(found.contains { $0.address == context.address && $0.parent == context.value })
+        }
+        for decoy in subject.markers where decoy.thread == 1 {
+            #expect(!found.contains { $0.address == decoy.address })
+        }
+    }
+
     @Test("is taken without stopping the process when asked")
     func light() throws {
         let subject = try Subject("threads", "6")
