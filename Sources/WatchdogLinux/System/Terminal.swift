@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 
 /// The controlling terminal and which process group reads from it.
@@ -24,14 +25,9 @@ public struct Terminal: Sendable {
 
     /// Puts a process group of this session into the foreground.
     public func setForeground(group: Int32) throws(LinuxError) {
-        // SIGTTOU would stop a background process that does this: tcsetpgrp(3).
-        var blocked = sigset_t()
-        var previous = sigset_t()
-        sigemptyset(&blocked)
-        sigaddset(&blocked, SIGTTOU)
-        pthread_sigmask(SIG_BLOCK, &blocked, &previous)
-        defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
-        _ = try check("put process group \(group) into the foreground") { tcsetpgrp(descriptor, group) }
+        _ = try check("put process group \(group) into the foreground") {
+            wd_terminal_set_foreground(descriptor, group)
+        }
     }
 
     /// Puts the calling process's group into the foreground.
