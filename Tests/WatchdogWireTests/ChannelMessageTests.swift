@@ -20,7 +20,8 @@ struct ChannelMessageTests {
     @Test("the supervisor's keys read as documented")
     func supervisorText() {
         let message = fromSupervisor {
-            ($0.ping, $0.visibility, $0.isExpiring, $0.isTerminating, $0.event) = (.max, .background, true, true, "touch")
+            ($0.ping, $0.visibility, $0.event) = (.max, .background, "touch")
+            ($0.isExpiring, $0.isTerminating) = (true, true)
         }
         let text = "PING=18446744073709551615\nSTATE=background\nEXPIRE=1\nTERMINATE=1\nEVENT=touch\n"
         #expect(String(decoding: message.datagram, as: UTF8.self) == text)
@@ -63,8 +64,8 @@ struct ChannelMessageTests {
         "an unusable value from an app is dropped and counted",
         arguments: [
             "PONG=", "PONG=-1", "PONG=18446744073709551616", "PONG=0x1", "PONG=1 ", "READY=true", "STOPPING=",
-            "HELLO=-1", "HELLO=99999999999999999999", "EXTEND_TIMEOUT_USEC=0", "EXTEND_TIMEOUT_USEC=9223372036854775808",
-            "=", "==", "=1", "PONG",
+            "HELLO=-1", "HELLO=99999999999999999999", "EXTEND_TIMEOUT_USEC=0",
+            "EXTEND_TIMEOUT_USEC=9223372036854775808", "=", "==", "=1", "PONG",
         ]
     )
     func unusableFromApp(line: String) {
@@ -75,7 +76,10 @@ struct ChannelMessageTests {
 
     @Test(
         "an unusable value from a supervisor is dropped and counted",
-        arguments: ["PING=", "PING=x", "PING=18446744073709551616", "STATE=", "STATE=Foreground", "EXPIRE=0", "TERMINATE=now"]
+        arguments: [
+            "PING=", "PING=x", "PING=18446744073709551616",
+            "STATE=", "STATE=Foreground", "EXPIRE=0", "TERMINATE=now",
+        ]
     )
     func unusableFromSupervisor(line: String) {
         #expect(SupervisorMessage(decoding: line.utf8) == fromSupervisor { $0.malformed = 1 })

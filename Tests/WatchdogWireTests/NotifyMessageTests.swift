@@ -82,7 +82,8 @@ struct NotifyMessageTests {
         "an unusable value is dropped and counted",
         arguments: [
             "READY=yes", "READY=", "READY=11", "READY=1 ", "RELOADING=0", "STOPPING=2", "BARRIER=x",
-            "MAINPID=", "MAINPID=0", "MAINPID=-1", "MAINPID=2147483648", "MAINPID=99999999999999999999999", "MAINPID=1x",
+            "MAINPID=", "MAINPID=0", "MAINPID=-1", "MAINPID=2147483648", "MAINPID=99999999999999999999999",
+            "MAINPID=1x",
             "ERRNO=0", "ERRNO=-2", "ERRNO=4096", "ERRNO=ENOENT", "EXIT_STATUS=256", "EXIT_STATUS=-1",
             "WATCHDOG=0", "WATCHDOG=Trigger", "WATCHDOG=", "WATCHDOG_USEC=0", "WATCHDOG_USEC=-5", "WATCHDOG_USEC=1e6",
             "WATCHDOG_USEC=9223372036854775808", "WATCHDOG_USEC=18446744073709551615", "WATCHDOG_USEC= 5",
@@ -92,7 +93,9 @@ struct NotifyMessageTests {
     )
     func unusable(line: String) {
         #expect(decode(line) == message { $0.malformed = 1 })
-        #expect(decode("STATUS=a\n\(line)\nPROGRESS=b") == message { ($0.status, $0.progress, $0.malformed) = ("a", "b", 1) })
+        #expect(
+            decode("STATUS=a\n\(line)\nPROGRESS=b")
+                == message { ($0.status, $0.progress, $0.malformed) = ("a", "b", 1) })
     }
 
     @Test("unknown keys are counted and ignored")
@@ -130,12 +133,15 @@ struct NotifyMessageTests {
         #expect(decode(longest + "x") == message { $0.malformed = 1 })
         #expect(decode(longest + "\0x") == message { $0.malformed = 1 })
         #expect(decode(longest + "\0" + longest) == message { $0.malformed = 1 })
-        #expect(NotifyMessage(decoding: [UInt8](repeating: UInt8(ascii: "="), count: 1 << 20)) == message { $0.malformed = 1 })
+        #expect(
+            NotifyMessage(decoding: [UInt8](repeating: UInt8(ascii: "="), count: 1 << 20))
+                == message { $0.malformed = 1 })
     }
 
     @Test("invalid UTF-8 in a status is replaced")
     func invalidUTF8() {
-        #expect(NotifyMessage(decoding: Array("STATUS=a".utf8) + [0xff, 0xc0, 0xaf]).status == "a\u{fffd}\u{fffd}\u{fffd}")
+        #expect(
+            NotifyMessage(decoding: Array("STATUS=a".utf8) + [0xff, 0xc0, 0xaf]).status == "a\u{fffd}\u{fffd}\u{fffd}")
         #expect(NotifyMessage(decoding: [0xff, UInt8(ascii: "="), 0xfe]) == message { $0.unknown = 1 })
     }
 

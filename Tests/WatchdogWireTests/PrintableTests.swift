@@ -22,7 +22,8 @@ struct PrintableTests {
         "a longer text is cut at a scalar and says so",
         arguments: [
             ("abcdef", 6, "abcdef"), ("abcdefg", 6, "abc…"), ("€€€", 9, "€€€"), ("€€€€", 9, "€€…"), ("€€€€", 8, "€…"),
-            ("abcd", 3, "…"), ("abcd", 2, ""), ("abcd", 0, ""), ("abcd", -1, ""), ("", 0, ""), ("\u{7}\u{7}\u{7}ab", 2, "ab"),
+            ("abcd", 3, "…"), ("abcd", 2, ""), ("abcd", 0, ""), ("abcd", -1, ""), ("", 0, ""),
+            ("\u{7}\u{7}\u{7}ab", 2, "ab"),
         ]
     )
     func bounded(text: String, limit: Int, shown: String) {

@@ -36,12 +36,16 @@ struct SeededGenerator: RandomNumberGenerator {
         .microseconds(Int64.random(in: 1...(Bool.random(using: &self) ? 1_000 : .max), using: &self))
     }
 
+    private mutating func noise() -> [UInt8] {
+        (0..<Int.random(in: 0...40, using: &self)).map { _ in UInt8(next() & 0xff) }
+    }
+
     /// Bytes that look enough like the protocol to reach every branch of a parser.
     mutating func hostileDatagram(keys: [String]) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<Int.random(in: 0...12, using: &self) {
             switch Int.random(in: 0...9, using: &self) {
-            case 0: bytes.append(contentsOf: (0..<Int.random(in: 0...40, using: &self)).map { _ in UInt8(next() & 0xff) })
+            case 0: bytes.append(contentsOf: noise())
             case 1: bytes.append(contentsOf: [UInt8](repeating: UInt8(next() & 0xff), count: Int(next() % 5000)))
             default: bytes.append(contentsOf: (keys.randomElement(using: &self) ?? "").utf8)
             }
@@ -49,7 +53,7 @@ struct SeededGenerator: RandomNumberGenerator {
             switch Int.random(in: 0...5, using: &self) {
             case 0: bytes.append(contentsOf: String(next()).utf8)
             case 1: bytes.append(contentsOf: "99999999999999999999999999".utf8)
-            case 2: bytes.append(contentsOf: (0..<Int.random(in: 0...40, using: &self)).map { _ in UInt8(next() & 0xff) })
+            case 2: bytes.append(contentsOf: noise())
             default: bytes.append(UInt8(ascii: "1"))
             }
             if next() % 8 != 0 { bytes.append(UInt8(ascii: "\n")) }
