@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an app said of itself, for the report and the summary. Every text is the app's: bounded, but not to be trusted.
+/// What an app said of itself, for the report and the summary.
+///
+/// Every text is the app's: bounded, but not to be trusted.
 struct AppAccount: Hashable, Sendable {
     /// `STATUS=`, the latest.
     var status: String?

@@ -34,7 +34,10 @@ struct Narration {
         case .starvationCredit(let credit, let event):
             (false, "\(name) waited \(credit.brief) for a CPU; \(event.rawValue) allowance extended by as much")
         case .overslept(let late, let event):
-            (false, "watchdogd itself did not run for \(late.brief); \(event.rawValue) allowance of \(name) starts anew")
+            (
+                false,
+                "watchdogd itself did not run for \(late.brief); \(event.rawValue) allowance of \(name) starts anew"
+            )
         case .machineResumed(let suspension):
             (false, "the machine was suspended for \(suspension.brief); allowances of \(name) start anew")
         case .paused(let pause):

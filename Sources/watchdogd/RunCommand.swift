@@ -104,7 +104,8 @@ struct RunCommand: ParsableCommand {
         guard let first = command.first, !first.isEmpty else {
             throw ValidationError("the command is empty; write watchdogd run [options] -- COMMAND [ARGS...]")
         }
-        for (option, value) in [("name", name), ("reports", reports), ("json", json), ("user", user), ("chdir", chdir)] {
+        for (option, value) in [("name", name), ("reports", reports), ("json", json), ("user", user), ("chdir", chdir)]
+        {
             guard value != "" else { throw ValidationError("--\(option) is empty; give it a value or leave it out") }
         }
     }
