@@ -2,22 +2,24 @@
 
 extension AppMachine {
     mutating func deadlineReached(at now: Instant, _ effects: inout [AppEffect]) {
-        switch phase {
+        if let capture {
+            guard now >= capture.budgetEnd else { return }
+            effects.append(.announce(.captureTimedOut))
+            captureEnded(capture, at: now, &effects)
+            return
+        }
+        switch life {
         case .idle, .ended:
             break
         case .launching, .running, .terminating:
             if let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
-            if phase == .running, let due = nextPing, now >= due { sendPing(at: now, &effects) }
-            if phase == .launching, let due = nextProbe, now >= due {
+            if life == .running, let due = nextPing, now >= due { sendPing(at: now, &effects) }
+            if life == .launching, let due = nextProbe, now >= due {
                 nextProbe = nil
                 effects.append(.probe)
             }
-        case .capturing(let incident):
-            guard let end = budgetEnd, now >= end else { return }
-            effects.append(.announce(.captureTimedOut))
-            captureEnded(incident, at: now, &effects)
         case .dying:
-            guard let end = budgetEnd, now >= end else { return }
+            guard let end = deathBudgetEnd, now >= end else { return }
             effects.append(.announce(.unkillable))
             concludeDeath(verified: false, &effects)
         }
@@ -31,7 +33,7 @@ extension AppMachine {
             if lateness > spec.fairness.oversleep {
                 effects.append(.announce(.overslept(by: lateness, event: running.event)))
                 rebase(by: lateness, at: now, &effects)
-            } else if phase == .launching, spec.readiness == .automatic, !hasSpoken {
+            } else if life == .launching, spec.readiness == .automatic, !hasSpoken {
                 becomeReady(.assumed, at: now, &effects)
             } else {
                 examine(at: now, &effects)
@@ -42,7 +44,7 @@ extension AppMachine {
             let next = now + spec.fairness.pauseInterval
             countdown?.condition = .paused(pause, since: since, remaining: remaining, nextLook: next)
             effects.append(.inspect)
-        case .reported:
+        case .decided:
             break
         }
     }
@@ -53,7 +55,7 @@ extension AppMachine {
     }
 
     mutating func inspected(_ evidence: Evidence, at now: Instant, _ effects: inout [AppEffect]) {
-        guard let running = countdown else { return }
+        guard capture == nil, let running = countdown else { return }
         switch running.condition {
         case .examining:
             if let pause = pause(in: evidence) {
@@ -69,7 +71,7 @@ extension AppMachine {
             } else {
                 resume(at: now, &effects)
             }
-        case .counting, .reported:
+        case .counting, .decided:
             break
         }
     }
@@ -77,7 +79,7 @@ extension AppMachine {
     /// An app that is asked to end gets SIGCONT with the request: that it is stopped is then no excuse.
     private func pause(in evidence: Evidence) -> Pause? {
         guard let pause = evidence.pause else { return nil }
-        if case .terminating = phase, pause == .stopped { return nil }
+        if case .terminating = life, pause == .stopped { return nil }
         return pause
     }
 
@@ -117,12 +119,8 @@ extension AppMachine {
             isEnforced: spec.enforcement == .kill,
             isDeathVerified: nil
         )
-        if case .terminating(let isRequested) = phase { wasTerminating = isRequested }
-        phaseBeforeCapture = phase
-        phase = .capturing(incident)
-        budgetEnd = now + spec.captureBudget
-        nextPing = nil
-        nextProbe = nil
+        countdown?.condition = .decided
+        capture = Capture(incident: incident, budgetEnd: now + spec.captureBudget)
         effects += [.announce(.transgressed(incident)), .capture(incident)]
     }
 
@@ -135,7 +133,7 @@ extension AppMachine {
             pause(.stopped, remaining: max(.zero, running.deadline - now), at: now, &effects)
         case .examining:
             pause(.stopped, remaining: nil, at: now, &effects)
-        case .paused, .reported:
+        case .paused, .decided:
             break
         }
     }
@@ -171,7 +169,7 @@ extension AppMachine {
         case .counting, .examining:
             effects.append(.announce(.machineResumed(suspension: suspension)))
             rebase(by: running.allowance, at: now, &effects)
-        case .paused, .reported:
+        case .paused, .decided:
             break
         }
     }
@@ -188,7 +186,7 @@ extension AppMachine {
     }
 
     private mutating func refresh(at now: Instant, _ effects: inout [AppEffect]) {
-        guard var running = countdown, running.event == .sceneUpdate, answersPings, phase == .running else {
+        guard var running = countdown, running.event == .sceneUpdate, answersPings, life == .running else {
             effects.append(.beginWindow)
             return
         }

@@ -30,7 +30,7 @@ extension AppMachine {
             return
         }
         unanswered.removeSubrange(...index)
-        guard phase == .running, let running = countdown, running.event == .sceneUpdate else { return }
+        guard life == .running, let running = countdown, running.event == .sceneUpdate else { return }
         let latency = now - running.startedAt - running.paused
         pings.record(latency)
         recordHang(latency, &effects)
@@ -43,10 +43,10 @@ extension AppMachine {
         hasSpoken = true
         guard !answersPings else { return }
         pushes = true
-        switch phase {
+        switch life {
         case .running:
             expectPush(at: now, &effects)
-        case .idle, .launching, .terminating, .capturing, .dying, .ended:
+        case .idle, .launching, .terminating, .dying, .ended:
             break
         }
     }
@@ -54,7 +54,7 @@ extension AppMachine {
     mutating func expectPush(at now: Instant, _ effects: inout [AppEffect]) {
         if let running = countdown, running.event == .sceneUpdate {
             let interval = now - running.startedAt - running.paused
-            if running.condition == .reported { recordHang(interval, &effects) }
+            if running.condition == .decided { recordHang(interval, &effects) }
         }
         countdown = Countdown(.sceneUpdate, from: now, allowance: pushAllowance ?? spec.allowances.update)
         applyGrace()
@@ -72,17 +72,17 @@ extension AppMachine {
         guard !answersPings else { return }
         guard interval > .zero else {
             pushes = false
-            if phase == .running { countdown = nil }
+            if life == .running { countdown = nil }
             return
         }
         pushAllowance = interval
         pushes = true
-        if phase == .running { expectPush(at: now, &effects) }
+        if life == .running { expectPush(at: now, &effects) }
     }
 
     mutating func watchdogTriggered(at now: Instant, _ effects: inout [AppEffect]) {
         hasSpoken = true
-        switch phase {
+        switch life {
         case .launching, .running:
             if var running = countdown {
                 guard running.condition == .counting else { return }
@@ -94,7 +94,7 @@ extension AppMachine {
             }
             countdown?.cause = .triggered
             examine(at: now, &effects)
-        case .idle, .terminating, .capturing, .dying, .ended:
+        case .idle, .terminating, .dying, .ended:
             break
         }
     }
@@ -111,12 +111,12 @@ extension AppMachine {
         }
         if hasProgressed { lastProgress = progress }
         let wanted = now + min(duration, spec.fairness.extensionCap)
-        switch phase {
+        switch life {
         case .launching, .terminating:
             break
         case .running:
             graceEnd = max(graceEnd ?? wanted, wanted)
-        case .idle, .capturing, .dying, .ended:
+        case .idle, .dying, .ended:
             effects.append(.announce(.extensionRefused(.nothingToExtend)))
             return
         }

@@ -8,8 +8,8 @@ struct Countdown: Hashable, Sendable {
         case examining(backstop: Instant)
         /// The process does not run by someone else's will. `remaining` is nil when nobody knows since when.
         case paused(Pause, since: Instant, remaining: Duration?, nextLook: Instant)
-        /// The incident was reported and not enforced: nothing more happens until the app shows a sign of life.
-        case reported
+        /// The incident is decided: nothing more happens until the app dies or shows a sign of life.
+        case decided
     }
 
     /// How long a look at the process may take before the decision falls without it.
@@ -39,7 +39,7 @@ struct Countdown: Hashable, Sendable {
         case .counting: deadline
         case .examining(let backstop): backstop
         case .paused(_, _, _, let nextLook): nextLook
-        case .reported: nil
+        case .decided: nil
         }
     }
 
