@@ -10,13 +10,17 @@ extension AppMachine {
         switch life {
         case .idle:
             guard isRequested else { return }
+            guard !isSpawning else {
+                requestsWhileSpawning = min(2, requestsWhileSpawning + 1)
+                return
+            }
             finish(.terminated, verified: true, &effects)
         case .launching, .running:
             beginTermination(isRequested: isRequested, at: now, &effects)
         case .terminating(isRequested: false):
             guard isRequested else { return }
             life = .terminating(isRequested: true)
-            effects.append(.terminate)
+            effects += [.announce(.terminating(isRequested: true)), .terminate]
         case .terminating(isRequested: true):
             guard isRequested else { return }
             guard capture == nil else {

@@ -2,7 +2,8 @@
 
 extension AppMachine {
     mutating func launch(_ effects: inout [AppEffect]) {
-        guard life == .idle, launchedAt == nil else { return }
+        guard life == .idle, !isSpawning else { return }
+        isSpawning = true
         effects.append(.spawn)
     }
 
@@ -17,6 +18,7 @@ extension AppMachine {
         } else if spec.readiness.isProbed {
             nextProbe = now + spec.probeInterval
         }
+        for _ in 0..<requestsWhileSpawning { terminate(isRequested: true, at: now, &effects) }
     }
 
     mutating func spawnFailed(_ effects: inout [AppEffect]) {
@@ -61,7 +63,7 @@ extension AppMachine {
     }
 
     mutating func probed(_ isReady: Bool, at now: Instant, _ effects: inout [AppEffect]) {
-        guard life == .launching else { return }
+        guard life == .launching, spec.readiness.isProbed else { return }
         if isReady {
             becomeReady(.probe, at: now, &effects)
         } else {

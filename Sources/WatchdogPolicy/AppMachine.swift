@@ -67,6 +67,9 @@ public struct AppMachine: Sendable {
     }
 
     var life = Life.idle
+    var isSpawning = false
+    /// Requests to terminate a process that is being started; they are carried out once it is there to be ended.
+    var requestsWhileSpawning = 0
     var capture: Capture?
     var countdown: Countdown?
     var nextPing: Instant?
