@@ -36,11 +36,7 @@ extension AppMachine {
             guard let running = countdown, running.event == .processLaunch, running.condition == .counting else {
                 return
             }
-            var next = Countdown(.sceneCreate, from: now, allowance: max(.zero, running.deadline - now))
-            next.credit = running.credit
-            next.extended = running.extended
-            countdown = next
-            effects.append(.beginWindow)
+            countdown = running.handedOver(to: .sceneCreate, at: now)
         case .running:
             pushes = false
             countdown = nil

@@ -5,14 +5,19 @@ extension AppMachine {
     private static let unansweredLimit = 8
 
     mutating func sendPing(at now: Instant, _ effects: inout [AppEffect]) {
+        nextPing = nil
+        countdown = Countdown(.sceneUpdate, from: now, allowance: spec.allowances.update)
+        applyGrace(at: now)
+        effects.append(.beginWindow)
+        issuePing(at: now, &effects)
+    }
+
+    mutating func issuePing(at now: Instant, _ effects: inout [AppEffect]) {
         let nonce = makeNonce()
         if unanswered.count == Self.unansweredLimit { unanswered.removeFirst() }
         unanswered.append(nonce)
-        nextPing = nil
         lastPingSent = now
-        countdown = Countdown(.sceneUpdate, from: now, allowance: spec.allowances.update)
-        applyGrace()
-        effects += [.beginWindow, .sendPing(nonce: nonce)]
+        effects.append(.sendPing(nonce: nonce))
     }
 
     /// SplitMix64: no thread of the app can answer a ping that it has not read.
@@ -57,7 +62,7 @@ extension AppMachine {
             if running.condition == .decided { recordHang(interval, &effects) }
         }
         countdown = Countdown(.sceneUpdate, from: now, allowance: pushAllowance ?? spec.allowances.update)
-        applyGrace()
+        applyGrace(at: now)
         effects.append(.beginWindow)
     }
 
@@ -99,7 +104,7 @@ extension AppMachine {
         }
     }
 
-    /// An extension moves the deadline to at least `now + duration`, never beyond allowance plus cap.
+    /// An extension leaves the app at least `duration` from now, but no allowance grows by more than the cap.
     mutating func extend(
         by duration: Duration, _ progress: String?, at now: Instant, _ effects: inout [AppEffect]
     ) {
@@ -110,36 +115,39 @@ extension AppMachine {
             return
         }
         if hasProgressed { lastProgress = progress }
-        let wanted = now + min(duration, spec.fairness.extensionCap)
-        switch life {
-        case .launching, .terminating:
-            break
-        case .running:
-            graceEnd = max(graceEnd ?? wanted, wanted)
-        case .idle, .dying, .ended:
+        guard isExtensible else {
             effects.append(.announce(.extensionRefused(.nothingToExtend)))
             return
         }
-        guard var running = countdown else { return }
-        let longest = running.deadline + max(.zero, spec.fairness.extensionCap - running.extended)
-        let extended = min(wanted, longest)
-        guard extended > running.deadline else {
-            if wanted > running.deadline { effects.append(.announce(.extensionRefused(.capReached))) }
-            return
+        let cap = spec.fairness.extensionCap
+        if life == .running {
+            let wanted = now + min(duration, cap)
+            graceEnd = max(graceEnd ?? wanted, wanted)
         }
-        let gained = extended - running.deadline
-        running.extended += gained
-        running.deadline = extended
-        if case .examining = running.condition { running.condition = .counting }
-        countdown = running
-        effects.append(.announce(.extended(by: gained, event: running.event)))
+        switch countdown?.extend(by: duration, cap: cap, at: now) {
+        case .gained(let gained):
+            if let event = countdown?.event { effects.append(.announce(.extended(by: gained, event: event))) }
+        case .capped:
+            effects.append(.announce(.extensionRefused(.capReached)))
+        case .needless, nil:
+            break
+        }
+    }
+
+    /// Between two pings no allowance runs, but the next one will.
+    private var isExtensible: Bool {
+        switch life {
+        case .launching, .running, .terminating:
+            guard let running = countdown else { return answersPings }
+            return running.condition != .decided
+        case .idle, .dying, .ended:
+            return false
+        }
     }
 
     /// A ping that is sent while an extension lasts has until its end.
-    private mutating func applyGrace() {
-        guard let grace = graceEnd, var running = countdown, grace > running.deadline else { return }
-        running.extended += grace - running.deadline
-        running.deadline = grace
-        countdown = running
+    mutating func applyGrace(at now: Instant) {
+        guard let grace = graceEnd, grace > now else { return }
+        _ = countdown?.extend(by: grace - now, cap: spec.fairness.extensionCap, at: now)
     }
 }
