@@ -158,12 +158,17 @@ extension AppMachine {
     /// lasted all the time, and leaves the whole allowance and demands that a fresh ping is missed.
     private mutating func resume(at now: Instant, _ effects: inout [AppEffect]) {
         guard var running = countdown, let standstill = running.standstill else { return }
-        effects.append(.announce(.resumed(after: now - standstill.since)))
+        announceResumed(at: now, &effects)
         running.paused += now - standstill.since
         running.condition = .counting
         running.deadline = now + standstill.remaining
         countdown = running
         if standstill.isFound { beginAnew(at: now, &effects) }
+    }
+
+    func announceResumed(at now: Instant, _ effects: inout [AppEffect]) {
+        guard let standstill = countdown?.standstill else { return }
+        effects.append(.announce(.resumed(after: now - standstill.since)))
     }
 
     mutating func machineResumed(_ suspension: Duration, at now: Instant, _ effects: inout [AppEffect]) {
@@ -178,8 +183,9 @@ extension AppMachine {
         }
     }
 
-    /// What the supervisor slept through is granted again. Its evidence still counts: where the supervisor starves, the
-    /// app does too.
+    /// What the supervisor slept through is granted again.
+    ///
+    /// A window that spans the launch or the end goes on: where the supervisor starves, the app does too.
     private mutating func overslept(by lateness: Duration, at now: Instant, _ effects: inout [AppEffect]) {
         guard let running = countdown else { return }
         if running.event == .sceneUpdate {

@@ -35,6 +35,7 @@ extension AppMachine {
     }
 
     private mutating func beginTermination(isRequested: Bool, at now: Instant, _ effects: inout [AppEffect]) {
+        announceResumed(at: now, &effects)
         life = .terminating(isRequested: isRequested)
         countdown = Countdown(.processExit, from: now, allowance: spec.allowances.terminate)
         nextPing = nil

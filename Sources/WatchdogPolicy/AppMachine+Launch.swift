@@ -39,7 +39,7 @@ extension AppMachine {
             countdown = running.handedOver(to: .sceneCreate, at: now)
         case .running:
             pushes = false
-            countdown = nil
+            endPushes(at: now, &effects)
             sendPing(at: now, &effects)
         case .idle, .terminating, .dying, .ended:
             break
@@ -69,6 +69,7 @@ extension AppMachine {
 
     mutating func becomeReady(_ source: ReadinessSource, at now: Instant, _ effects: inout [AppEffect]) {
         let duration = now - (launchedAt ?? now)
+        announceResumed(at: now, &effects)
         life = .running
         countdown = nil
         nextProbe = nil

@@ -29,6 +29,7 @@ extension AppMachine {
         return mixed ^ (mixed >> 31)
     }
 
+    /// An answer to an earlier ping than the last counts too: the last may have been dropped on its way.
     mutating func ponged(_ nonce: UInt64, at now: Instant, _ effects: inout [AppEffect]) {
         guard let index = unanswered.firstIndex(of: nonce) else {
             strayAnswers += 1
@@ -36,34 +37,37 @@ extension AppMachine {
         }
         unanswered.removeSubrange(...index)
         guard life == .running, let running = countdown, running.event == .sceneUpdate else { return }
-        let latency = now - running.startedAt - running.paused
-        pings.record(latency)
-        recordHang(latency, &effects)
-        unanswered.removeAll()
+        // How long the answer took is not known where nobody knows since when the clock stands still.
+        if running.standstill?.isFound != true {
+            let latency = running.elapsed(at: now)
+            pings.record(latency)
+            recordHang(latency, &effects)
+        }
+        announceResumed(at: now, &effects)
         countdown = nil
         nextPing = max(now, (lastPingSent ?? now) + spec.pingInterval)
     }
 
     mutating func watchdogPinged(at now: Instant, _ effects: inout [AppEffect]) {
         hasSpoken = true
-        guard !answersPings else { return }
+        guard !answersPings, pushAllowance != .zero else { return }
         pushes = true
-        switch life {
-        case .running:
-            expectPush(at: now, &effects)
-        case .idle, .launching, .terminating, .dying, .ended:
-            break
-        }
+        if life == .running { expectPush(at: now, &effects) }
     }
 
     mutating func expectPush(at now: Instant, _ effects: inout [AppEffect]) {
-        if let running = countdown, running.event == .sceneUpdate {
-            let interval = now - running.startedAt - running.paused
-            if running.condition == .decided { recordHang(interval, &effects) }
-        }
+        endPushes(at: now, &effects)
         countdown = Countdown(.sceneUpdate, from: now, allowance: pushAllowance ?? spec.allowances.update)
         applyGrace(at: now)
         effects.append(.beginWindow)
+    }
+
+    /// Intervals between pushes are the app's own choice: only one that was an incident is a hang.
+    mutating func endPushes(at now: Instant, _ effects: inout [AppEffect]) {
+        guard let running = countdown, running.event == .sceneUpdate else { return }
+        if running.condition == .decided { recordHang(running.elapsed(at: now), &effects) }
+        announceResumed(at: now, &effects)
+        countdown = nil
     }
 
     private mutating func recordHang(_ duration: Duration, _ effects: inout [AppEffect]) {
@@ -72,17 +76,18 @@ extension AppMachine {
         effects.append(.announce(.hung(for: duration)))
     }
 
+    /// Zero holds until another interval is given: a push that comes after it arms nothing.
     mutating func watchdogIntervalChanged(_ interval: Duration, at now: Instant, _ effects: inout [AppEffect]) {
         hasSpoken = true
         guard !answersPings else { return }
-        guard interval > .zero else {
-            pushes = false
-            if life == .running { countdown = nil }
-            return
+        pushAllowance = max(.zero, interval)
+        pushes = interval > .zero
+        guard life == .running else { return }
+        if pushes {
+            expectPush(at: now, &effects)
+        } else {
+            endPushes(at: now, &effects)
         }
-        pushAllowance = interval
-        pushes = true
-        if life == .running { expectPush(at: now, &effects) }
     }
 
     mutating func watchdogTriggered(at now: Instant, _ effects: inout [AppEffect]) {
