@@ -9,6 +9,7 @@ enum Demangler {
     ///
     /// Short means without module, return type and the notes on asynchronous parts: `closure #1 in Service.run(depth:)`.
     static func demangle(_ name: String) -> String {
+        let name = withoutCompilerSuffix(name)
         guard isMangled(name), let readable = wd_demangle(name) else { return name }
         defer { free(readable) }
         let result = String(cString: readable)
@@ -26,22 +27,29 @@ enum Demangler {
 
     /// True for the parts of Swift's asynchronous functions, which keep their context in a register of its own.
     ///
-    /// `…YaF` is the function up to its first suspension, `…TQ<n>_` and `…TY<n>_` are what follows an await
-    /// (docs/ABI/Mangling.rst in the Swift repository).
+    /// `Ya` marks the type of the function itself, `…TQ<n>_` and `…TY<n>_` are what follows an await
+    /// (docs/ABI/Mangling.rst in the Swift repository). A function that only takes an asynchronous one has `Ya` in its
+    /// name too; that does no harm, since whatever is found in the register must be a context.
     static func isAsynchronous(_ name: String) -> Bool {
         guard isSwift(name) else { return false }
-        var rest = Substring(name)
-        if rest.hasSuffix("_") {
-            rest = rest.dropLast()
-            while let last = rest.last, last.isNumber { rest = rest.dropLast() }
-            return rest.hasSuffix("TY") || rest.hasSuffix("TQ")
-        }
-        return rest.hasSuffix("YaF") || rest.hasSuffix("YaKF") || rest.contains("YaF") || rest.contains("YaKF")
-            || rest.contains("YaKcF") || rest.contains("YacF")
+        if name.contains("Ya") { return true }
+        guard name.hasSuffix("_") else { return false }
+        var rest = name.dropLast()
+        while let last = rest.last, last.isNumber { rest = rest.dropLast() }
+        return rest.hasSuffix("TY") || rest.hasSuffix("TQ")
     }
 
     private static func isMangled(_ name: String) -> Bool {
         isSwift(name) || name.hasPrefix("_Z")
+    }
+
+    /// `parse.constprop.0`, `parse.cold`: GCC and LLVM mark specialized, split and cold parts of a function so.
+    private static func withoutCompilerSuffix(_ name: String) -> String {
+        guard !isSwift(name) else { return name }
+        let marks: Set<Substring> = ["cold", "constprop", "isra", "part", "lto_priv", "llvm", "clone"]
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard let end = parts.dropFirst().firstIndex(where: marks.contains), parts[0] != "" else { return name }
+        return parts[..<end].joined(separator: ".")
     }
 
     /// `core::fmt::write::h0123456789abcdef`: the hash is no part of the function's name.

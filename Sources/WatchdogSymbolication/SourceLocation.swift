@@ -5,10 +5,11 @@ struct SourceLocation: Equatable {
     var path: String
     var line: Int
 
-    /// nil for code without a line of its own: compilers mark it with line 0.
+    /// nil for code without a line of its own: compilers mark it with line 0, swiftc also with a file of this name.
     init?(path: UnsafePointer<CChar>, line: UInt64) {
-        guard line > 0, line <= UInt64(Int32.max) else { return nil }
-        self.path = String(cString: path)
+        let path = String(cString: path)
+        guard line > 0, line <= UInt64(Int32.max), !path.hasSuffix("<compiler-generated>") else { return nil }
+        self.path = path
         self.line = Int(line)
     }
 }

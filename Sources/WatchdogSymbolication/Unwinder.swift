@@ -10,7 +10,8 @@ struct Unwinder {
     /// One machine frame.
     struct Frame {
         var programCounter: UInt64
-        /// The call is before the program counter; false for the innermost frame and for what a signal interrupted.
+        /// The call is before the program counter; false for the innermost frame, for what a signal interrupted, and
+        /// for the code that returns from a handler, which nothing has called.
         var isReturnAddress: Bool
         var trust: WatchdogReport.Frame.Trust
         /// Swift's AsyncContext, should the function be an asynchronous one.
@@ -62,6 +63,7 @@ struct Unwinder {
             switch step(from: position) {
             case .caller(let caller, let trust):
                 guard let next = frame(caller, trust: trust) else { return (frames, .lost) }
+                if !caller.isReturnAddress { frames[frames.count - 1].isReturnAddress = false }
                 frames.append(next)
                 position = caller
             case .outermost: return (frames, .complete)
