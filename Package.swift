@@ -65,11 +65,12 @@ let package = Package(
         // MARK: Linux
         cLibrary("CLinux"),
         cLibrary("CSnapshot"),
+        cLibrary("CWorker"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CElfutils", pkgConfig: "libdw", providers: [.apt(["libdw-dev"])]),
         library("WatchdogLinux", ["WatchdogPolicy", "CLinux", "CSystemd"]),
         library("WatchdogCapture", ["WatchdogReport", "WatchdogLinux", "CSnapshot"]),
-        library("WatchdogSymbolication", ["WatchdogReport", "WatchdogCapture", "CElfutils"]),
+        library("WatchdogSymbolication", ["WatchdogReport", "WatchdogCapture", "CElfutils", "CWorker"]),
 
         // MARK: The shell
         library(
