@@ -7,7 +7,8 @@ struct ImportLineTests {
     @Test(
         "Every form of an import is seen",
         arguments: [
-            "import A", "  import A", "public import A", "internal import A.B", "@testable import A", "import struct A.B",
+            "import A", "  import A", "public import A", "internal import A.B", "@testable import A",
+            "import struct A.B",
             "@_spi(TestKit) public import A", "@preconcurrency @testable internal import func A.b", "import A // why",
         ]
     )
