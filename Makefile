@@ -17,7 +17,9 @@ help: ## list the targets
 	@echo 'usage: make TARGET'
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: build ## watch four programs being supervised (less than 40 s)
+demo: ## watch four programs being supervised (less than 40 s)
+	@scripts/setup demo
+	@swift build
 	@scripts/demo
 
 test: ## install what is missing, build, run all tests
