@@ -27,7 +27,10 @@ public struct LatencyHistogram: Hashable, Sendable {
     /// nothing was recorded.
     public func quantile(_ fraction: Double) -> Duration? {
         guard count > 0 else { return nil }
-        let rank = min(count, max(1, Int((Double(count) * fraction).rounded(.up))))
+        // Rounded up by hand: `rounded` would drag libm into whoever links the policy.
+        let share = Double(count) * fraction
+        let whole = Int(share)
+        let rank = min(count, max(1, Double(whole) < share ? whole + 1 : whole))
         var seen = 0
         for (index, value) in buckets.enumerated() {
             seen += Int(value)
