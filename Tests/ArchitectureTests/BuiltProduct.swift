@@ -38,9 +38,20 @@ struct BuiltProduct: Sendable {
         try output(of: "nm --undefined-only --format=just-symbols").map(String.init).filter { !$0.isEmpty }
     }
 
-    private func output(of command: String) throws -> [Substring] {
-        guard !path.contains("'"), let pipe = popen("LC_ALL=C \(command) '\(path)' 2>&1", "r") else {
-            throw ToolFailure(command: command, path: path, output: "not started")
+    /// What it prints when it is run.
+    ///
+    /// - Throws: ``ToolFailure`` when it does not exit with 0.
+    func output(withArguments arguments: String) throws -> [Substring] {
+        try lines(printedBy: "'\(path)' \(arguments)")
+    }
+
+    private func output(of tool: String) throws -> [Substring] {
+        try lines(printedBy: "\(tool) '\(path)'")
+    }
+
+    private func lines(printedBy command: String) throws -> [Substring] {
+        guard !path.contains("'"), let pipe = popen("LC_ALL=C \(command) 2>&1", "r") else {
+            throw ToolFailure(command: command, output: "not started")
         }
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65536)
@@ -48,16 +59,15 @@ struct BuiltProduct: Sendable {
             text += buffer.prefix(count)
         }
         let output = String(decoding: text, as: UTF8.self)
-        guard pclose(pipe) == 0 else { throw ToolFailure(command: command, path: path, output: output) }
+        guard pclose(pipe) == 0 else { throw ToolFailure(command: command, output: output) }
         return output.split(separator: "\n")
     }
 }
 
-/// A program of binutils did not do what it was asked for.
+/// A program did not do what it was asked for.
 struct ToolFailure: Error, CustomStringConvertible {
     let command: String
-    let path: String
     let output: String
 
-    var description: String { "\(command) \(path): \(output)" }
+    var description: String { "\(command): \(output)" }
 }

@@ -53,6 +53,11 @@ enum SourceTree {
         return SourceFile(path: path, lines: text.split(separator: "\n", omittingEmptySubsequences: false))
     }
 
+    /// Whether there is a file or a folder at `path`.
+    static func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: "\(root)/\(path)")
+    }
+
     /// What is written by hand: everything but licence, documents, and data that tests compare with.
     static let all = ["Sources", "Tests", "Examples", "Benchmarks", "Fuzz", "scripts", ".ci"].flatMap(files(below:))
 
