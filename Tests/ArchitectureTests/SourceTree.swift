@@ -14,7 +14,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     var isSwift: Bool { fileExtension == "swift" }
     var isC: Bool { fileExtension == "c" || fileExtension == "h" }
 
-    /// The lines with their numbers, without blank lines and comment lines.
+    /// The lines with their numbers, without blank lines and comments.
     var code: [(number: Int, text: Substring)] {
         var insideComment = false
         return lines.enumerated().compactMap { index, line in
@@ -27,7 +27,8 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
                 insideComment = !text.contains("*/")
                 return nil
             }
-            return text.isEmpty || text.hasPrefix("//") ? nil : (index + 1, text)
+            guard !text.isEmpty, !text.hasPrefix("//") else { return nil }
+            return (index + 1, text.firstRange(of: " // ").map { text[..<$0.lowerBound] } ?? text)
         }
     }
 
