@@ -15,8 +15,8 @@ public final class NotifySocket {
 
     /// Creates a socket that processes of `user` can send to.
     ///
-    /// The directory is made in `$XDG_RUNTIME_DIR` unless the app's user is another, else in `/run` for root, else in `$TMPDIR` or `/tmp`. Where the path
-    /// would be too long for unix(7) the name is abstract.
+    /// The directory is made in `$XDG_RUNTIME_DIR` unless the app's user is another, else in `/run` for root,
+    /// else in `$TMPDIR` or `/tmp`. Where the path would be too long for unix(7) the name is abstract.
     ///
     /// - Parameter user: the app's user id, when it is not the supervisor's.
     public convenience init(for user: UInt32?) throws(LinuxError) {
@@ -59,9 +59,10 @@ public final class NotifySocket {
 
     /// Another user cannot pass through our runtime directory.
     private static func base(isForeign: Bool) -> String {
-        if !isForeign, let directory = Environment.inherited["XDG_RUNTIME_DIR"], directory.hasPrefix("/") { return directory }
+        let environment = Environment.inherited
+        if !isForeign, let directory = environment["XDG_RUNTIME_DIR"], directory.hasPrefix("/") { return directory }
         if geteuid() == 0, access("/run", W_OK) == 0 { return "/run" }
-        return Environment.inherited["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
+        return environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
     }
 
     private static func makeDirectory(in base: String) throws(LinuxError) -> String {
