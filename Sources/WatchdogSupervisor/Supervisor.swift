@@ -41,6 +41,7 @@ final class Supervisor {
     func probeEnded(isReady: Bool) { receive(.probed(isReady: isReady)) }
     func captureEnded() { receive(.captured) }
     func treeEmptied() { receive(.treeEmptied) }
+    func requestTermination() { receive(.terminateRequested) }
 
     func deadlineReached() {
         noticeSuspension()
@@ -54,7 +55,7 @@ final class Supervisor {
     /// A signal that watchdogd itself was sent: SIGTERM is the request to terminate, the others go on to the app.
     func signalReceived(_ signal: Int32) {
         if signal == SIGTERM {
-            receive(.terminateRequested)
+            requestTermination()
         } else {
             kernel.signal(signal)
         }
