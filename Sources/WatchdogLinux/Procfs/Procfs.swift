@@ -47,6 +47,15 @@ enum Procfs {
         numericEntries("/proc")
     }
 
+    /// The children of a process; empty if it is gone, or on a kernel without CONFIG_PROC_CHILDREN.
+    static func children(of pid: Int32) -> [Int32] {
+        threads(of: pid).flatMap { thread in
+            (read("/proc/\(pid)/task/\(thread)/children", limit: 1 << 20) ?? [])
+                .split(separator: UInt8(ascii: " "))
+                .compactMap { Int32(decimal: $0) }
+        }
+    }
+
     private static func numericEntries(_ path: String) -> [Int32] {
         guard let directory = opendir(path) else { return [] }
         defer { closedir(directory) }
