@@ -99,7 +99,10 @@ let package = Package(
 
         // MARK: Tests
         tests("WatchdogWireTests", ["WatchdogWire"]),
-        tests("WatchdogTests", ["Watchdog", "WatchdogWire"]),
+        tests(
+            "WatchdogTests",
+            ["Watchdog", "WatchdogWire"] + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"]
+        ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
         tests("WatchdogReportTests", ["WatchdogReport", "WatchdogPolicy"], exclude: ["Goldens"]),
         tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"]),
