@@ -141,7 +141,7 @@ static void read_memory(struct wd_snapshot_arena *arena) {
         result->times.facts_read = wd_now();
         wd_freeze(arena);
         for (size_t i = 0; i < arena->thread_count; i++)
-            if (arena->slots[i].trace == WD_STOPPED && wd_read_registers(arena, &arena->slots[i]) == 0) stopped = true;
+            if (arena->slots[i].thread.register_source == WD_REGISTERS_PTRACE) stopped = true;
         wd_read_stacks(arena);
         result->times.stacks_read = wd_now();
         if (contexts && stopped) wd_read_contexts(arena);
@@ -152,7 +152,7 @@ static void read_memory(struct wd_snapshot_arena *arena) {
         size_t cap = wd_stack_cap(arena->thread_count);
         for (size_t i = 0; i < arena->thread_count; i++) {
             struct wd_slot *slot = &arena->slots[i];
-            if (slot->trace == WD_STOPPED || slot->trace == WD_GONE) continue;
+            if (slot->thread.register_source == WD_REGISTERS_PTRACE || slot->trace == WD_GONE) continue;
             wd_read_unstopped_stack(arena, slot, cap);
             if (slot->thread.register_source == WD_REGISTERS_SYSCALL_FILE) blocked = true;
         }

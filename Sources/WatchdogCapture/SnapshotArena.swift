@@ -7,7 +7,8 @@ internal import WatchdogPolicy
 /// Working memory for one capture at a time.
 ///
 /// Isolation: may move between threads, but serves one capture at a time, on the thread that holds it.
-final class SnapshotArena {
+// SAFETY: a worker passes it on only as its last act.
+final class SnapshotArena: @unchecked Sendable {
     private let pointer: OpaquePointer
 
     /// Maps the memory and makes `resident` bytes of it resident.
