@@ -109,7 +109,7 @@ let package = Package(
         tests("WatchdogCaptureTests", ["WatchdogCapture", "WatchdogReport", "WatchdogLinux"]),
         tests(
             "WatchdogSymbolicationTests",
-            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogLinux"],
+            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogPolicy", "watchdogd-symbolicate"],
             exclude: ["Subjects"]
         ),
         tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),

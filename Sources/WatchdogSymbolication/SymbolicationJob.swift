@@ -34,11 +34,11 @@ public struct SymbolicationJob {
         var plan = AttemptPlan(start: .monotonic(), budget: budget)
         var attempt = plan.current
         while true {
-            let failure = Worker.run(until: attempt.deadline) { willParse in
-                SymbolicationJob.perform(attempt, contents, modules: modules, output: output, willParse: willParse)
+            let failure = Worker.run(until: attempt.deadline) { progress in
+                SymbolicationJob.perform(attempt, contents, modules: modules, output: output, progress: progress)
             }
             guard let failure else { return nil }
-            guard let next = plan.next(after: failure) else { return "\(failure)" }
+            guard let next = plan.next(after: failure) else { return "symbolication ended with \(failure)" }
             attempt = next
         }
     }
@@ -48,14 +48,14 @@ public struct SymbolicationJob {
         _ contents: SnapshotContents,
         modules: [Int32],
         output: Int32,
-        willParse: @escaping (Int) -> Void
+        progress: Progress
     ) -> Int32 {
-        guard
-            var symbolicator = Symbolicator(contents, modules: modules, attempt: attempt, willParse: willParse)
-        else { return EX_SOFTWARE }
+        let symbolicator = Symbolicator(contents, modules: modules, attempt: attempt) { progress.image = $0 }
+        guard var symbolicator else { return EX_OSERR }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let json = try? encoder.encode(symbolicator.run()) else { return EX_SOFTWARE }
+        progress.isWriting = true
         return Descriptor.write(json + [UInt8(ascii: "\n")], to: output) ? EX_OK : EX_IOERR
     }
 }
