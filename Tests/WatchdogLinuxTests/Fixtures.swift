@@ -73,3 +73,21 @@ func write(_ text: String, to path: String, mode: mode_t = 0o644) throws {
     guard Glibc.write(file.number, bytes, bytes.count) == bytes.count else { throw LinuxError("write", .current) }
     chmod(path, mode)
 }
+
+/// Runs a closure on a thread of its own, as the cooperative pool may have none to spare.
+func startThread(_ body: @escaping @Sendable () -> Void) {
+    final class Box: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    var thread = pthread_t()
+    pthread_create(
+        &thread, nil,
+        { argument in
+            if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
+            return nil
+        },
+        Unmanaged.passRetained(Box(body)).toOpaque()
+    )
+    pthread_detach(thread)
+}

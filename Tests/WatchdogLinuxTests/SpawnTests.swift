@@ -148,7 +148,10 @@ struct SpawnTests {
         }
     }
 
-    @Test("credentials are changed completely, and the supervisor stays traceable", .enabled(if: getuid() == 0, "needs root"))
+    @Test(
+        "credentials are changed completely, and the supervisor stays traceable",
+        .enabled(if: getuid() == 0, "needs root")
+    )
     func credentials() throws {
         var request = SpawnRequest(executable: "/bin/cat", arguments: ["cat", "/proc/self/status"])
         request.credentials = Credentials(user: 65534, group: 65533, supplementaryGroups: [100, 200])

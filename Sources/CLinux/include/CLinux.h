@@ -10,3 +10,5 @@
 #include "wd_process.h"
 #include "wd_limits.h"
 #include "wd_spawn.h"
+#include "wd_socket.h"
+#include "wd_scheduling.h"

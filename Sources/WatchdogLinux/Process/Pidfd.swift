@@ -50,8 +50,9 @@ public struct Pidfd: Sendable {
         return poll(&entry, 1, 0) == 1
     }
 
-    /// Reaps the process if it has ended; nil while it lives. Never waits.
+    /// Reaps the process if it has ended; nil while it lives.
     ///
+    /// Never waits.
     /// A process that is not a child, such as one adopted after a restart, cannot be reaped; its status is known from
     /// Linux 6.15 on, and ``ExitStatus/unknown`` before. A process that is stopped by a debugger ends only when the
     /// debugger lets go of it.
@@ -70,9 +71,9 @@ public struct Pidfd: Sendable {
         return ProcessExit(status: ExitStatus(result) ?? .unknown, usage: nil)
     }
 
-    /// Takes the news that job control stopped or continued the process; nil when there is none. Never waits.
+    /// Takes the news that job control stopped or continued the process; nil when there is none.
     ///
-    /// Only for children. Must not be called while a thread of this process traces the process: the news that the
+    /// Never waits. Only for children. Must not be called while a thread of this process traces the process: the news that the
     /// tracer waits for would be taken from it.
     public func waitStopOrContinue() throws(LinuxError) -> JobControlChange? {
         var result = wd_wait_result()

@@ -37,7 +37,9 @@ extension SpawnRequest {
         let strings = arguments + environment.entries
         let longest = strings.map(\.bytes.count).max() ?? 0
         let limit = 32 * sysconf(Int32(_SC_PAGESIZE))
-        guard longest < limit else { return "one argument or variable has \(longest) bytes, the kernel takes \(limit - 1)" }
+        guard longest < limit else {
+            return "one argument or variable has \(longest) bytes, the kernel takes \(limit - 1)"
+        }
         let total = strings.reduce(0) { $0 + $1.bytes.count + 1 }
         return "arguments and environment have \(total) bytes in \(strings.count) strings"
     }

@@ -6,7 +6,9 @@
 /// included), no signal is blocked, every descriptor but the planned ones is closed, a real-time scheduling policy
 /// is dropped.
 public struct SpawnRequest: Sendable {
-    /// The program file; ``resolveExecutable(_:path:workingDirectory:)`` finds it. Relative to ``workingDirectory``.
+    /// The program file, relative to ``workingDirectory``.
+    ///
+    /// ``resolveExecutable(_:path:workingDirectory:)`` finds it.
     public var executable: ByteString
     /// The arguments, beginning with the program's name for itself.
     public var arguments: [ByteString]
