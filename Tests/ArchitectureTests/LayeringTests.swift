@@ -40,7 +40,7 @@ struct LayeringTests {
         #expect(found == [])
     }
 
-    @Test("C code includes libc and the kernel's headers, nothing else", arguments: ["CLinux", "CSnapshot"])
+    @Test("C code includes libc and the kernel's headers, nothing else", arguments: ["CLinux", "CSnapshot", "CWorker"])
     func cCodeIncludesLibcOnly(target: String) {
         let foreign = #/#\s*include\s*<(?:systemd|elfutils|libelf|gelf|dwarf|libunwind|unwind)/#
         let found = SourceTree.files(below: "Sources/\(target)").filter(\.isC).flatMap { $0.places(matching: foreign) }

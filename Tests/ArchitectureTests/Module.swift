@@ -27,7 +27,8 @@ struct Module: Sendable, CustomTestStringConvertible {
         ),
         Module(
             "WatchdogSymbolication",
-            "WatchdogReport", "WatchdogCapture", "WatchdogLinux", "CSnapshot", "CElfutils", "Glibc"
+            "WatchdogPolicy", "WatchdogReport", "WatchdogCapture", "WatchdogLinux", "CSnapshot", "CElfutils", "CWorker",
+            "FoundationEssentials", "Glibc"
         ),
         // The shell.
         Module(
@@ -45,7 +46,7 @@ struct Module: Sendable, CustomTestStringConvertible {
     ]
 
     /// Folders without Swift: C targets, and module maps of system libraries.
-    static let withoutSwift: Set<String> = ["CElfutils", "CLinux", "CSnapshot", "CSystemd"]
+    static let withoutSwift: Set<String> = ["CElfutils", "CLinux", "CSnapshot", "CSystemd", "CWorker"]
 
     private init(_ name: String, _ mayImport: String...) {
         self.name = name
@@ -73,7 +74,7 @@ struct ImportLine: Sendable {
 
     static func all(in file: SourceFile) -> [ImportLine] {
         file.code.compactMap { number, text in
-            guard let match = text.firstMatch(of: pattern) else { return nil }
+            guard text.contains("import"), let match = text.firstMatch(of: pattern) else { return nil }
             return ImportLine(module: String(match.output.1), place: "\(file.path):\(number)")
         }
     }

@@ -15,7 +15,15 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     var isC: Bool { fileExtension == "c" || fileExtension == "h" }
 
     /// The lines with their numbers, without blank lines and comments.
-    var code: [(number: Int, text: Substring)] {
+    let code: [(number: Int, text: Substring)]
+
+    init(path: String, lines: [Substring]) {
+        self.path = path
+        self.lines = lines
+        self.code = Self.code(in: lines)
+    }
+
+    private static func code(in lines: [Substring]) -> [(number: Int, text: Substring)] {
         var insideComment = false
         return lines.enumerated().compactMap { index, line in
             let text = line.drop { $0 == " " || $0 == "\t" }
@@ -33,8 +41,20 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     }
 
     /// Where code matches `pattern`, as `path:line: text`.
-    func places(matching pattern: some RegexComponent) -> [String] {
-        code.filter { $0.text.contains(pattern) }.map { "\(path):\($0.number): \($0.text)" }
+    func places(
+        matching pattern: some RegexComponent,
+        exceptAt isExcepted: (_ number: Int) -> Bool = { _ in false }
+    ) -> [String] {
+        // Much quicker than by grapheme, and nothing here is combined of several scalars.
+        let pattern = pattern.regex.matchingSemantics(.unicodeScalar)
+        return code.filter { $0.text.contains(pattern) && !isExcepted($0.number) }.map {
+            "\(path):\($0.number): \($0.text)"
+        }
+    }
+
+    /// The line with the last `func` before line `number`.
+    func function(around number: Int) -> Substring? {
+        code.last { $0.number < number && $0.text.contains("func ") }?.text
     }
 }
 
@@ -42,10 +62,9 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
 enum SourceTree {
     static let root = String(#filePath.split(separator: "/").dropLast(3).joined(separator: "/").withPrefix("/"))
 
-    /// All files below `folder`; none when there is no such folder.
+    /// All text files below `folder`; none when there is no such folder.
     static func files(below folder: String) -> [SourceFile] {
-        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)")) ?? []
-        return paths.sorted().compactMap { file("\(folder)/\($0)") }
+        all.filter { $0.path.hasPrefix("\(folder)/") }
     }
 
     /// The file at `path`, unless it is a folder or not text.
@@ -59,8 +78,16 @@ enum SourceTree {
         FileManager.default.fileExists(atPath: "\(root)/\(path)")
     }
 
-    /// What is written by hand: everything but licence, documents, and data that tests compare with.
-    static let all = ["Sources", "Tests", "Examples", "Benchmarks", "Fuzz", "scripts", ".ci"].flatMap(files(below:))
+    private static let all: [SourceFile] = {
+        let folders = ["Sources", "Tests", "Examples", "Benchmarks", "Fuzz", "scripts", ".ci", "docs", "units"]
+        return folders.flatMap { folder in
+            let paths = (try? FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)")) ?? []
+            return paths.sorted().compactMap { file("\(folder)/\($0)") }
+        }
+    }()
+
+    /// Programs and scripts: everything but documents, and data that tests compare with.
+    static let handwritten = all.filter { $0.isSwift || $0.isC || $0.isScript }
 
     static let swiftSources = files(below: "Sources").filter(\.isSwift)
 
