@@ -18,6 +18,8 @@ extension LaunchConfiguration {
         store = try Self.store(at: run.reportsDirectory)
         probe = try Self.probe(run.probe)
         host = .current()
+        limits = (try? ResourceLimit.current(.realTimeWithoutSleep)).map { [$0] } ?? []
+        niceness = getpriority(__priority_which_t(0), 0)
         try Self.checkSummary(run.summary)
         do {
             executable = try resolveExecutable(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -15,6 +16,13 @@ struct LaunchConfiguration {
     let probe: Probe?
     let store: ReportStore
     let host: HostFacts
+    /// What the program had if watchdogd had not changed it for itself.
+    let limits: [ResourceLimit]
+    let niceness: Int32
+    /// The user id that watchdogd runs as.
+    let userID = Int(geteuid())
+    /// Tells this launch from all others.
+    let launchID = IncidentID.random()
 
     /// What a readiness probe looks at.
     enum Probe {
@@ -26,6 +34,16 @@ struct LaunchConfiguration {
 }
 
 extension Environment {
+    /// The variables as text, the last of each name.
+    var dictionary: [String: String] {
+        var result: [String: String] = [:]
+        for entry in entries {
+            let parts = entry.description.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { result[String(parts[0])] = String(parts[1]) }
+        }
+        return result
+    }
+
     /// What an app inherits, plus what it was given, plus how it reaches its supervisor.
     ///
     /// - Parameters:

@@ -16,8 +16,8 @@ extension LinuxKernel {
         var options = SnapshotOptions(pidfd: main.process.descriptor.number, startTime: main.startTime)
         if incident.isEnforced {
             options.ending = .kill(
-                controlGroup: containment.cgroup?.killDescriptor?.number,
-                processGroup: containment.processGroup
+                controlGroup: cgroup?.killDescriptor?.number,
+                processGroup: main.process.pid
             )
         }
         let mailbox = mailbox
@@ -85,7 +85,7 @@ extension LinuxKernel {
         facts.paused = incident.paused
         facts.arguments = configuration.arguments.map(\.description)
         facts.environment = configuration.environment.dictionary
-        facts.cgroup = containment.cgroup?.path
+        facts.cgroup = cgroup?.path
         facts.cpu = cpuStatistics()
         facts.visibility = .foreground
         facts.watchdogVisibility = .foreground
@@ -101,17 +101,19 @@ extension LinuxKernel {
 
     /// What is known only when the incident is over.
     private func complete(_ facts: inout IncidentFacts, for incident: Incident) {
-        if let account = supervisor?.account {
+        if let supervisor {
+            let account = supervisor.account
             facts.status = account.status
             facts.summary = account.summary
+            facts.exitStatus = account.exitStatus
+            facts.pings = account.pingSummary(
+                until: facts.captureInstant, slowest: supervisor.machine.pings.count > 0 ? supervisor.machine.pings.maximum : nil)
         }
-        facts.pings = supervisor?.machine.pingSummary(at: facts.captureInstant)
-        facts.exitStatus = supervisor?.exitStatus
         facts.kill =
             switch incident.isDeathVerified {
             case nil: .none
             case true?: .verified(after: now - incident.decidedAt)
-            case false?: .unkillable(containment.survivors().map { Int($0.pid) })
+            case false?: .unkillable(containment?.survivors().map { Int($0.pid) } ?? [])
             }
     }
 }

@@ -23,21 +23,20 @@ extension LinuxKernel {
 
     func mainProcessEnded() {
         guard let main else { return }
-        let exit: ProcessExit?
-        do {
-            exit = try main.process.waitExit()
-        } catch {
-            exit = ProcessExit(status: .unknown, usage: nil)
-        }
-        // A debugger keeps the end of its tracee to itself: the pidfd tells of it, and wait does not.
-        guard let exit else {
-            main.source.cancel()
-            return
-        }
         main.source.cancel()
-        exitUsage = exit.usage
+        do {
+            // A debugger keeps the end of its tracee to itself: the pidfd tells of it, and wait does not.
+            guard let exit = try main.process.waitExit() else { return }
+            exitUsage = exit.usage
+            ended(exit.status)
+        } catch {
+            ended(.unknown)
+        }
+    }
+
+    private func ended(_ status: ExitStatus) {
         terminal?.reclaim()
-        supervisor?.exited(exit.status)
+        supervisor?.exited(status)
     }
 
     // MARK: - Job control
@@ -66,7 +65,7 @@ extension LinuxKernel {
     // MARK: - The end of the tree
 
     func killTree() {
-        containment.kill()
+        try? containment?.kill()
         isKillingTree = true
         awaitEmptyTree(after: .zero)
     }
@@ -83,12 +82,12 @@ extension LinuxKernel {
     private func lookAtTree() {
         guard isKillingTree else { return }
         childrenChanged()
-        if main.map({ $0.process.hasExited }) ?? true, containment.isEmpty {
+        if main.map({ $0.process.hasExited }) ?? true, containment?.isEmpty ?? true {
             isKillingTree = false
             supervisor?.treeEmptied()
         } else {
             // A process that was forked between two looks at /proc is met by the next one.
-            containment.kill()
+            try? containment?.kill()
             awaitEmptyTree(after: .milliseconds(1))
         }
     }

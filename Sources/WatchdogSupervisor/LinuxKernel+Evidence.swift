@@ -14,7 +14,7 @@ struct Window {
 }
 
 extension LinuxKernel {
-    var suspendedTime: Duration { WatchdogLinux.suspendedTime() }
+    var suspendedTime: Duration { suspendedTimeNow() }
 
     func beginWindow() {
         guard let main else { return }
@@ -32,7 +32,7 @@ extension LinuxKernel {
         return Evidence(
             state: main.observation.state(),
             tracer: main.observation.tracer(),
-            isFrozen: containment.isFrozen,
+            isFrozen: cgroup?.isFrozen ?? false,
             runTime: difference(schedule?.runTime, window?.schedule?.runTime),
             runDelay: difference(schedule?.runDelay, window?.schedule?.runDelay)
         )

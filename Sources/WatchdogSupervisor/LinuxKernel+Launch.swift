@@ -3,6 +3,7 @@
 import Glibc
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogReport
 import WatchdogWire
 
 /// The process whose end is the app's end, with what is read of it again and again.
@@ -30,18 +31,28 @@ extension LinuxKernel {
         request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }
         request.credentials = configuration.credentials
         request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
-        request.cgroup = containment.cgroup?.descriptor
+        request.cgroup = cgroup?.descriptor
         request.limits = configuration.limits
         request.niceness = configuration.niceness
         let spawned = try WatchdogLinux.spawn(request)
         appEnd = nil
-        containment.contains(spawned)
+        if let cgroup, spawned.cgroupRefusal == nil {
+            containment = .cgroup(cgroup)
+        } else {
+            let tree = ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: launchMarker)
+            containment = .processTree(tree)
+        }
         try supervise(spawned.process, startTime: spawned.startTime)
         return spawned.pid
     }
 
+    /// An environment entry by which a process is known for the app's even when all its ancestors are gone.
+    private var launchMarker: String { "\(Self.launchVariable)=\(configuration.launchID)" }
+    private static let launchVariable = "WATCHDOG_LAUNCH_ID"
+
     private var environment: Environment {
         var environment = configuration.environment
+        environment[Self.launchVariable] = configuration.launchID.description
         environment[Wire.Environment.notifySocket] = notifySocket.address
         environment[Wire.Environment.watchdogMicroseconds] = "\(configuration.spec.allowances.update.nanoseconds / 1_000)"
         environment[Wire.Environment.channel] = "\(Self.channelDescriptor)"
@@ -66,13 +77,21 @@ extension LinuxKernel {
     func adoptMainProcess(_ pid: Int32) -> Bool {
         if pid == main?.process.pid { return true }
         // The pidfd first: what is checked afterwards is then checked of the process that it holds.
-        guard let process = try? Pidfd(opening: pid), containment.contains(pid), !process.hasExited else { return false }
+        guard let process = try? Pidfd(opening: pid), isOurs(pid), !process.hasExited else { return false }
         do {
             try supervise(process, startTime: ProcessStat.read(pid)?.startTime)
             beginWindow()
             return true
         } catch {
             return false
+        }
+    }
+
+    private func isOurs(_ pid: Int32) -> Bool {
+        switch containment {
+        case .cgroup(let cgroup): cgroup.processes().contains(pid)
+        case .processTree(let tree): tree.processes().contains(pid)
+        case nil: false
         }
     }
 }

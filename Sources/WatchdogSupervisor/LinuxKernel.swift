@@ -22,7 +22,10 @@ final class LinuxKernel: Kernel {
     let mailbox: Mailbox<Message>
     let captureThread: CaptureThread
     let reportWriter: ReportWriter
-    let containment: Containment
+    let cgroup: Cgroup?
+    let cgroupParent: CgroupParent?
+    /// Why there is no cgroup.
+    let cgroupRefusal: String?
     let notifySocket: NotifySocket
     let channel: Channel
     let terminal: Terminal?
@@ -31,6 +34,7 @@ final class LinuxKernel: Kernel {
     /// Called when the report of an incident is written, or could not be.
     var onReport: (Incident, ReportOutcome) -> Void = { _, _ in }
 
+    var containment: Containment?
     var appEnd: OwnedDescriptor?
     var deadline: Timer?
     var sources: [EventSource] = []
@@ -52,8 +56,8 @@ final class LinuxKernel: Kernel {
         self.configuration = configuration
         mailbox = try Mailbox(capacity: 64)
         captureThread = try CaptureThread()
-        reportWriter = ReportWriter(store: configuration.store, mailbox: mailbox)
-        containment = try Containment.make(named: configuration.name)
+        reportWriter = ReportWriter(store: configuration.store, symbolicator: Symbolicator(), mailbox: mailbox)
+        (cgroupParent, cgroup, cgroupRefusal) = Self.makeCgroup(for: configuration.name)
         notifySocket = try NotifySocket(for: configuration.credentials?.user)
         (channel, appEnd) = try Channel.make()
         terminal = Terminal.foreground
@@ -69,6 +73,36 @@ final class LinuxKernel: Kernel {
         channelSource = try loop.onReadable(channel.descriptor) { [unowned self] in readChannel() }
         try limitRates()
     }
+
+    /// Takes away what the run put into the file system.
+    func stop() {
+        guard let cgroup, (try? cgroup.remove()) != nil else { return }
+        try? cgroupParent?.remove()
+    }
+
+    /// What `--verbose` tells before the launch.
+    func describe(_ scheduling: Scheduling) {
+        StandardError.say("scheduling: \(scheduling)")
+        StandardError.say(cgroup.map { "cgroup: \($0.path)" } ?? "no cgroup: \(cgroupRefusal ?? "unknown reason")")
+        StandardError.say("reports: \(configuration.store.directory)")
+    }
+
+    private static func makeCgroup(for name: String) -> (CgroupParent?, Cgroup?, refusal: String?) {
+        do {
+            let parent = try CgroupParent.create()
+            do {
+                return (parent, try parent.create(app: name), nil)
+            } catch {
+                try? parent.remove()
+                return (nil, nil, "\(error)")
+            }
+        } catch {
+            return (nil, nil, "\(error)")
+        }
+    }
+
+    /// The main process's id; nil before the launch.
+    var pid: Int32? { main?.process.pid }
 
     var now: Instant { .now() }
 
