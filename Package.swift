@@ -65,11 +65,12 @@ let package = Package(
         // MARK: Linux
         cLibrary("CLinux"),
         cLibrary("CSnapshot"),
+        cLibrary("CWorker"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CElfutils", pkgConfig: "libdw", providers: [.apt(["libdw-dev"])]),
         library("WatchdogLinux", ["WatchdogPolicy", "CLinux", "CSystemd"]),
         library("WatchdogCapture", ["WatchdogReport", "WatchdogLinux", "CSnapshot"]),
-        library("WatchdogSymbolication", ["WatchdogReport", "WatchdogCapture", "CElfutils"]),
+        library("WatchdogSymbolication", ["WatchdogReport", "WatchdogCapture", "CElfutils", "CWorker"]),
 
         // MARK: The shell
         library(
@@ -98,14 +99,17 @@ let package = Package(
 
         // MARK: Tests
         tests("WatchdogWireTests", ["WatchdogWire"]),
-        tests("WatchdogTests", ["Watchdog", "WatchdogWire"]),
+        tests(
+            "WatchdogTests",
+            ["Watchdog", "WatchdogWire"] + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"]
+        ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
         tests("WatchdogReportTests", ["WatchdogReport", "WatchdogPolicy"], exclude: ["Goldens"]),
         tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"]),
         tests("WatchdogCaptureTests", ["WatchdogCapture", "WatchdogReport", "WatchdogLinux"]),
         tests(
             "WatchdogSymbolicationTests",
-            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogLinux"],
+            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogPolicy", "watchdogd-symbolicate"],
             exclude: ["Subjects"]
         ),
         tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Watchdog {
+    /// What the supervisor tells an app that serves its own loop.
+    public enum Event: Hashable, Sendable {
+        /// The app is to end; see ``Watchdog/onTerminate(_:)`` for what that asks of it.
+        case terminate
+        /// The supervisor is gone. ``Link/descriptor`` is nil from now on, and nothing more will come.
+        case disconnected
+    }
+}

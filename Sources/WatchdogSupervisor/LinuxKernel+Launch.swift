@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogWire
+
+/// The process whose end is the app's end, with what is read of it again and again.
+struct MainProcess {
+    let process: Pidfd
+    let startTime: UInt64?
+    let observation: ProcessObservation
+    let source: IOSource
+    let launchedAt: Instant
+    let launchTime: WallTime
+}
+
+extension LinuxKernel {
+    /// The number under which the app finds its channel: the first after the standard streams.
+    private static let channelDescriptor: Int32 = 3
+
+    func spawn() throws -> Int32 {
+        var request = SpawnRequest(
+            executable: ByteString(configuration.executable),
+            arguments: configuration.arguments,
+            environment: environment
+        )
+        request.processIdVariables = [Wire.Environment.watchdogProcess]
+        if let appEnd { request.descriptors.append(.init(appEnd.number, as: Self.channelDescriptor)) }
+        request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }
+        request.credentials = configuration.credentials
+        request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
+        request.cgroup = containment.cgroup?.descriptor
+        request.limits = configuration.limits
+        request.niceness = configuration.niceness
+        let spawned = try WatchdogLinux.spawn(request)
+        appEnd = nil
+        containment.contains(spawned)
+        try supervise(spawned.process, startTime: spawned.startTime)
+        return spawned.pid
+    }
+
+    private var environment: Environment {
+        var environment = configuration.environment
+        environment[Wire.Environment.notifySocket] = notifySocket.address
+        environment[Wire.Environment.watchdogMicroseconds] = "\(configuration.spec.allowances.update.nanoseconds / 1_000)"
+        environment[Wire.Environment.channel] = "\(Self.channelDescriptor)"
+        return environment
+    }
+
+    /// Makes a process the main process: its end is the app's end from now on.
+    private func supervise(_ process: Pidfd, startTime: UInt64?) throws {
+        let source = try loop.onReadable(process.descriptor, priority: .important) { [unowned self] in mainProcessEnded() }
+        main?.source.cancel()
+        main = MainProcess(
+            process: process,
+            startTime: startTime,
+            observation: ProcessObservation(of: process.pid),
+            source: source,
+            launchedAt: main?.launchedAt ?? now,
+            launchTime: main?.launchTime ?? .now()
+        )
+        window = nil
+    }
+
+    func adoptMainProcess(_ pid: Int32) -> Bool {
+        if pid == main?.process.pid { return true }
+        // The pidfd first: what is checked afterwards is then checked of the process that it holds.
+        guard let process = try? Pidfd(opening: pid), containment.contains(pid), !process.hasExited else { return false }
+        do {
+            try supervise(process, startTime: ProcessStat.read(pid)?.startTime)
+            beginWindow()
+            return true
+        } catch {
+            return false
+        }
+    }
+}
