@@ -16,7 +16,8 @@ enum AtomicFile {
         }
         let temporary = "\(path).\(getpid()).tmp"
         do throws(LinuxError) {
-            let file = try OwnedDescriptor(opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o640)
+            let file = try OwnedDescriptor(
+                opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o640)
             try writeAll(bytes, to: file, temporary)
             guard fsync(file.number) == 0, rename(temporary, path) == 0 else {
                 throw LinuxError("write \(path)", Errno(rawValue: errno))

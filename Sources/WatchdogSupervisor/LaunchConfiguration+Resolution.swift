@@ -44,16 +44,8 @@ extension LaunchConfiguration {
         return geteuid() == 0 ? user : nil
     }
 
-    /// `/var/log/watchdogd/reports` for root, else the user's state directory (XDG Base Directory Specification).
-    static var defaultReportsDirectory: String {
-        if geteuid() == 0 { return "/var/log/watchdogd/reports" }
-        let environment = Environment.inherited
-        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/watchdogd/reports" }
-        return "\(environment["HOME"] ?? "/tmp")/.local/state/watchdogd/reports"
-    }
-
     private static func store(at path: String?) throws -> ReportStore {
-        let store = ReportStore(directory: path ?? defaultReportsDirectory)
+        let store = ReportStore(directory: path ?? Run.defaultReportsDirectory)
         do {
             try store.prepare()
         } catch {
@@ -82,5 +74,17 @@ extension LaunchConfiguration {
         } catch {
             throw RunError.cannotCreate("--json \(path): \(error)")
         }
+    }
+}
+
+extension Run {
+    /// Where reports go unless a run says otherwise.
+    ///
+    /// `/var/log/watchdogd/reports` for root, else the user's state directory (XDG Base Directory Specification).
+    public static var defaultReportsDirectory: String {
+        if geteuid() == 0 { return "/var/log/watchdogd/reports" }
+        let environment = Environment.inherited
+        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/watchdogd/reports" }
+        return "\(environment["HOME"] ?? "/tmp")/.local/state/watchdogd/reports"
     }
 }

@@ -91,7 +91,8 @@ extension LinuxKernel {
         facts.watchdogVisibility = .foreground
         facts.enforcement = incident.isEnforced ? .kill : .report
         if incident.rebases > 0 {
-            facts.notes.append("The allowance was started anew \(incident.rebases) times because watchdogd itself did not run.")
+            facts.notes.append(
+                "The allowance was started anew \(incident.rebases) times because watchdogd itself did not run.")
         }
         if incident.evidence == nil {
             facts.notes.append("The process could not be looked at when the allowance was exhausted.")
@@ -107,7 +108,8 @@ extension LinuxKernel {
             facts.summary = account.summary
             facts.exitStatus = account.exitStatus
             facts.pings = account.pingSummary(
-                until: facts.captureInstant, slowest: supervisor.machine.pings.count > 0 ? supervisor.machine.pings.maximum : nil)
+                until: facts.captureInstant,
+                slowest: supervisor.machine.pings.count > 0 ? supervisor.machine.pings.maximum : nil)
         }
         facts.kill =
             switch incident.isDeathVerified {

@@ -54,14 +54,17 @@ extension LinuxKernel {
         var environment = configuration.environment
         environment[Self.launchVariable] = configuration.launchID.description
         environment[Wire.Environment.notifySocket] = notifySocket.address
-        environment[Wire.Environment.watchdogMicroseconds] = "\(configuration.spec.allowances.update.nanoseconds / 1_000)"
+        environment[Wire.Environment.watchdogMicroseconds] =
+            "\(configuration.spec.allowances.update.nanoseconds / 1_000)"
         environment[Wire.Environment.channel] = "\(Self.channelDescriptor)"
         return environment
     }
 
     /// Makes a process the main process: its end is the app's end from now on.
     private func supervise(_ process: Pidfd, startTime: UInt64?) throws {
-        let source = try loop.onReadable(process.descriptor, priority: .important) { [unowned self] in mainProcessEnded() }
+        let source = try loop.onReadable(process.descriptor, priority: .important) { [unowned self] in
+            mainProcessEnded()
+        }
         main?.source.cancel()
         main = MainProcess(
             process: process,

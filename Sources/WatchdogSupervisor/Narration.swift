@@ -70,7 +70,7 @@ extension Narration {
     /// The first of the three lines that follow an incident: what was exhausted.
     func headline(of incident: Incident, pid: Int32?) -> String {
         let subject = "\(name)[\(pid ?? 0)] " + (incident.isEnforced ? "killed" : "reported, not killed")
-        let allowance = TimeSpan.format(incident.allowance)
+        let allowance = incident.allowance.brief
         switch (incident.cause, incident.event) {
         case (.triggered, _):
             return "\(subject): it asked for it with WATCHDOG=trigger (0x8badf00d)"

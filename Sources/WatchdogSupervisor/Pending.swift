@@ -21,6 +21,12 @@ struct ListeningAddress {
     func isListening(in pid: Int32) -> Bool { false }
 }
 extension WallTime { static func now() -> WallTime { WallTime(seconds: 0) } }
-extension HostFacts { static func current() -> HostFacts { HostFacts(osName: "", kernelRelease: "", machineModel: "", hostName: "", uptimeSeconds: 0, crashReporterKey: "", processorCount: 1) } }
+extension HostFacts {
+    static func current() -> HostFacts {
+        HostFacts(
+            osName: "", kernelRelease: "", machineModel: "", hostName: "", uptimeSeconds: 0, crashReporterKey: "",
+            processorCount: 1)
+    }
+}
 func suspendedTimeNow() -> Duration { .zero }
 struct Symbolicator: Sendable { func symbolicate(_ s: Snapshot) -> CapturedProcess? { nil } }

@@ -33,7 +33,8 @@ final class ReportWriter: Sendable {
             return true
         }
         guard isAccepted else {
-            let outcome = ReportOutcome(verdict: Verdict(judging: facts.evidence), failure: "too many reports are waiting")
+            let outcome = ReportOutcome(
+                verdict: Verdict(judging: facts.evidence), failure: "too many reports are waiting")
             mailbox.post(.reported(incident: incident, outcome))
             return
         }
