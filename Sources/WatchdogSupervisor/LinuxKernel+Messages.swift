@@ -22,7 +22,9 @@ extension LinuxKernel {
         }
     }
 
-    /// The socket is the app's alone. A sender may be gone already, so that only its user id can be judged.
+    /// The socket is the app's alone.
+    ///
+    /// A sender may be gone already, so that only its user id can be judged.
     private func isFromApp(_ message: Datagram) -> Bool {
         guard let sender = message.sender else { return false }
         return [0, UInt32(configuration.userID), configuration.credentials?.user].contains(sender.user)
