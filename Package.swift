@@ -99,14 +99,18 @@ let package = Package(
 
         // MARK: Tests
         tests("WatchdogWireTests", ["WatchdogWire"]),
-        tests("WatchdogTests", ["Watchdog", "WatchdogWire"]),
+        tests(
+            "WatchdogTests",
+            ["Watchdog", "WatchdogWire"] + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"]
+        ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
         tests("WatchdogReportTests", ["WatchdogReport", "WatchdogPolicy"], exclude: ["Goldens"]),
         tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"]),
         tests("WatchdogCaptureTests", ["WatchdogCapture", "WatchdogReport", "WatchdogLinux"]),
         tests(
             "WatchdogSymbolicationTests",
-            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogLinux"],
+            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogPolicy", "CElfutils"]
+                + ["watchdogd-symbolicate"],
             exclude: ["Subjects"]
         ),
         tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),

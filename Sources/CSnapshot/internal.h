@@ -139,7 +139,7 @@ void wd_open_modules(struct wd_snapshot_arena *arena);
 void wd_unpin_modules(struct wd_snapshot_arena *arena);
 
 /* registers.c */
-int wd_read_registers(struct wd_snapshot_arena *arena, struct wd_slot *slot);
+int wd_read_registers(struct wd_slot *slot);
 
 /* freeze.c */
 void wd_freeze(struct wd_snapshot_arena *arena);

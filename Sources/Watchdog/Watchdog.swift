@@ -45,6 +45,7 @@ import WatchdogWire
 /// - ``attach()``
 /// - ``Link``
 /// - ``Event``
+/// - ``AttachError``
 public enum Watchdog {
     private enum Phase: Sendable {
         /// What was said before there was anyone to say it to.

@@ -12,7 +12,9 @@ extension AppMachine {
         case .idle, .ended:
             break
         case .launching, .running, .terminating:
-            if let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
+            triggerDue(at: now, &effects)
+            if capture == nil, let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
+            guard capture == nil else { return }
             if life == .running, let due = nextPing, now >= due { sendPing(at: now, &effects) }
             if life == .launching, let due = nextProbe, now >= due {
                 nextProbe = nil
@@ -55,6 +57,8 @@ extension AppMachine {
     }
 
     mutating func inspected(_ evidence: Evidence, at now: Instant, _ effects: inout [AppEffect]) {
+        guard capture == nil else { return }
+        triggerInspected(evidence, at: now, &effects)
         guard capture == nil, let running = countdown else { return }
         switch running.condition {
         case .examining:
@@ -87,7 +91,7 @@ extension AppMachine {
     private mutating func grantCredit(
         for runDelay: Duration, at now: Instant, _ effects: inout [AppEffect]
     ) -> Bool {
-        guard var running = countdown, running.credit == nil, running.cause == .exhausted else { return false }
+        guard var running = countdown, running.credit == nil else { return false }
         let floor = running.budget * spec.fairness.creditFloorPercent / 100
         let cap = running.budget * spec.fairness.creditCapPercent / 100
         let credit = min(runDelay, cap)
@@ -102,25 +106,33 @@ extension AppMachine {
 
     private mutating func decide(on evidence: Evidence?, at now: Instant, _ effects: inout [AppEffect]) {
         guard let running = countdown else { return }
+        countdown?.condition = .decided
+        decide(.exhausted, running, on: evidence, at: now, &effects)
+    }
+
+    mutating func decide(
+        _ cause: Incident.Cause, _ basis: Countdown, on evidence: Evidence?, at now: Instant,
+        _ effects: inout [AppEffect]
+    ) {
+        dropTrigger(at: now, &effects)
         incidentCount += 1
         let incident = Incident(
             id: incidentCount,
-            event: running.event,
-            cause: running.cause,
-            allowance: running.allowance,
-            startedAt: running.startedAt,
-            windowStart: running.windowStart,
-            deadline: running.deadline,
+            event: basis.event,
+            cause: cause,
+            allowance: basis.allowance,
+            startedAt: basis.startedAt,
+            windowStart: basis.windowStart,
+            deadline: basis.deadline,
             decidedAt: now,
-            credit: running.credit ?? .zero,
-            extended: running.extended,
-            paused: running.paused,
-            rebases: running.rebases,
+            credit: basis.credit ?? .zero,
+            extended: basis.extended,
+            paused: basis.paused,
+            rebases: basis.rebases,
             evidence: evidence,
             isEnforced: spec.enforcement == .kill,
             isDeathVerified: nil
         )
-        countdown?.condition = .decided
         capture = Capture(incident: incident, budgetEnd: now + spec.captureBudget)
         effects += [.announce(.transgressed(incident)), .capture(incident)]
     }

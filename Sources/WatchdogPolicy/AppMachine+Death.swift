@@ -36,6 +36,7 @@ extension AppMachine {
 
     private mutating func beginTermination(isRequested: Bool, at now: Instant, _ effects: inout [AppEffect]) {
         announceResumed(at: now, &effects)
+        dropTrigger(at: now, &effects)
         life = .terminating(isRequested: isRequested)
         countdown = Countdown(.processExit, from: now, allowance: spec.allowances.terminate)
         nextPing = nil
@@ -57,7 +58,11 @@ extension AppMachine {
         } else {
             keep(ended.incident)
             effects.append(.report(ended.incident))
-            guard exitStatus != nil || ended.isKillRequested else { return }
+            guard exitStatus != nil || ended.isKillRequested else {
+                // An answer that came meanwhile was not heard.
+                if case .examining = countdown?.condition { examine(at: now, &effects) }
+                return
+            }
             isKilledOnRequest = exitStatus == nil
         }
         beginDying(at: now, &effects)
@@ -67,6 +72,7 @@ extension AppMachine {
         if case .terminating(let isRequested) = life { wasTerminating = isRequested }
         life = .dying
         countdown = nil
+        trigger = nil
         nextPing = nil
         nextProbe = nil
         deathBudgetEnd = now + spec.deathBudget

@@ -90,25 +90,6 @@ extension AppMachine {
         }
     }
 
-    mutating func watchdogTriggered(at now: Instant, _ effects: inout [AppEffect]) {
-        hasSpoken = true
-        switch life {
-        case .launching, .running:
-            if var running = countdown {
-                guard running.condition == .counting else { return }
-                running.deadline = now
-                countdown = running
-            } else {
-                countdown = Countdown(.sceneUpdate, from: now, allowance: .zero)
-                effects.append(.beginWindow)
-            }
-            countdown?.cause = .triggered
-            examine(at: now, &effects)
-        case .idle, .terminating, .dying, .ended:
-            break
-        }
-    }
-
     /// An extension leaves the app at least `duration` from now, but no allowance grows by more than the cap.
     mutating func extend(
         by duration: Duration, _ progress: String?, at now: Instant, _ effects: inout [AppEffect]

@@ -72,6 +72,7 @@ public struct AppMachine: Sendable {
     var requestsWhileSpawning = 0
     var capture: Capture?
     var countdown: Countdown?
+    var trigger: Trigger?
     var nextPing: Instant?
     var nextProbe: Instant?
     var deathBudgetEnd: Instant?
@@ -92,8 +93,12 @@ public struct AppMachine: Sendable {
     /// Whether the app was asked to end; nil when it was neither asked nor said that it ends.
     var wasTerminating: Bool?
 
-    /// Creates a machine for an app that does not run yet.
+    /// Creates a machine for an app that does not run yet; its intervals must be positive.
     public init(spec: AppSpec) {
+        precondition(
+            spec.pingInterval > .zero && spec.probeInterval > .zero && spec.fairness.pauseInterval > .zero,
+            "an interval must be positive: the deadlines would never move on"
+        )
         self.spec = spec
         self.nonceState = spec.nonceSeed
     }
@@ -116,7 +121,8 @@ public struct AppMachine: Sendable {
         if let capture { return capture.budgetEnd }
         return switch life {
         case .idle, .ended: nil
-        case .launching, .running, .terminating: [countdown?.due, nextPing, nextProbe].compactMap(\.self).min()
+        case .launching, .running, .terminating:
+            [countdown?.due, trigger?.due, nextPing, nextProbe].compactMap(\.self).min()
         case .dying: deathBudgetEnd
         }
     }

@@ -40,7 +40,6 @@ struct Countdown: Hashable, Sendable {
     var windowStart: Instant
     var deadline: Instant
     var condition = Condition.counting
-    var cause = Incident.Cause.exhausted
     var credit: Duration?
     var extended = Duration.zero
     var paused = Duration.zero

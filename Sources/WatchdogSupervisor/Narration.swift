@@ -66,6 +66,34 @@ struct Narration {
     }
 }
 
+extension Narration {
+    /// The first of the three lines that follow an incident: what was exhausted.
+    func headline(of incident: Incident, pid: Int32?) -> String {
+        let subject = "\(name)[\(pid ?? 0)] " + (incident.isEnforced ? "killed" : "reported, not killed")
+        let allowance = incident.allowance.brief
+        switch (incident.cause, incident.event) {
+        case (.triggered, _):
+            return "\(subject): it asked for it with WATCHDOG=trigger (0x8badf00d)"
+        case (.exhausted, .processExit):
+            return "\(subject): it did not end within \(allowance) of the request (process-exit, 0x8badf00d)"
+        case (.exhausted, let event):
+            return "\(subject): its \(event.rawValue) allowance of \(allowance) is exhausted (0x8badf00d)"
+        }
+    }
+
+    /// As in "expected ready, but HangMain *exited with code 1*".
+    func words(for outcome: Outcome) -> String {
+        let end = outcome.status?.words ?? "did not end"
+        return switch outcome.cause {
+        case .spawnFailed: "could not be started"
+        case .exited: end
+        case .terminated: "\(end) after the request to terminate"
+        case .killedOnRequest: "was killed at the second request to terminate"
+        case .watchdog(let incident): "was killed for \(incident.event.rawValue)"
+        }
+    }
+}
+
 extension Pause {
     /// As in "HangMain *is stopped by a signal*".
     var words: String {

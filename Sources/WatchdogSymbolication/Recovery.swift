@@ -49,7 +49,7 @@ struct Recovery {
     func caller() -> (position: Unwinder.Position, trust: Frame.Trust)? {
         if let caller = byEpilogue() ?? byPrologue() ?? byLeaf() { return (caller, .prologue) }
         if let caller = byFramePointer(atLeast: .directCall) { return (caller, .framePointer) }
-        if let caller = byScan(accepting: .directCall) { return (caller, .scan) }
+        if let found = byStrongScan() { return found }
         if let caller = byFramePointer(atLeast: .indirectCall) ?? byFramePointer(atLeast: .executable) {
             return (caller, .framePointer)
         }
@@ -134,21 +134,23 @@ struct Recovery {
 
     // MARK: - Searching the stack
 
+    /// Empty for a stack pointer so close to the end of the address space that it cannot be one.
     private func slots() -> StrideTo<UInt64> {
         let start = (stackPointer &+ 7) & ~7
-        return stride(from: start, to: start.addingReportingOverflow(Recovery.scanBytes).partialValue, by: 8)
+        return stride(from: start, to: start &+ Recovery.scanBytes, by: 8)
     }
 
-    private func byScan(accepting wanted: Evidence) -> Unwinder.Position? {
+    /// The first return address that follows a call to this very function.
+    private func byStrongScan() -> (position: Unwinder.Position, trust: Frame.Trust)? {
         for slot in slots() {
             guard let word = unwinder.memory.word(at: slot) else { break }
             guard let call = call(before: word) else { continue }
-            if call.evidence >= wanted { return scanned(slot) }
-            // Without a symbol the call itself may tell where this function begins.
+            if call.evidence >= .directCall { return scanned(slot).map { ($0, .scan) } }
+            // Without a symbol the call itself tells where this function may begin, and its prologue whether it does.
             guard functionStart == nil, case .direct(let target) = call.instruction, target <= programCounter,
                 let caller = caller(ofFunctionAt: target), caller.stackPointer == slot &+ 8
             else { continue }
-            return caller
+            return (caller, .prologue)
         }
         return nil
     }

@@ -3,23 +3,27 @@
 import Glibc
 import WatchdogPolicy
 
-/// How deep to go, given the time that is left.
+/// How much to do, given the time that is left until an attempt is ended by force.
 struct TimeBudget {
     private let depth: Depth
     private let linesUntil: Instant
     private let namesUntil: Instant
+    private let stacksUntil: Instant
 
-    /// Lines for the first 70 % of the time until the deadline, names up to 90 %, and addresses from then on.
+    /// Lines for the first half of the time until the deadline, then names, then addresses, then nothing: the result
+    /// has to be put into words too.
     init(depth: Depth, now: Instant, deadline: Instant) {
         self.depth = depth
         let left = max(.zero, deadline - now)
-        linesUntil = now + left * 0.7
-        namesUntil = now + left * 0.9
+        linesUntil = now + left * 0.5
+        namesUntil = now + left * 0.7
+        stacksUntil = now + left * 0.8
     }
 
-    /// How deep to go at this time.
-    func depth(at now: Instant) -> Depth {
-        min(depth, now < linesUntil ? .lines : now < namesUntil ? .names : .addresses)
+    /// How deep to go at this time; nil when there is no time for stacks at all.
+    func depth(at now: Instant) -> Depth? {
+        guard now < stacksUntil else { return nil }
+        return min(depth, now < linesUntil ? .lines : now < namesUntil ? .names : .addresses)
     }
 }
 

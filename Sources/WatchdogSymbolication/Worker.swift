@@ -5,66 +5,47 @@ import Glibc
 import WatchdogPolicy
 
 /// Runs one attempt in a child process, which may crash or hang.
-struct Worker {
-    /// Where the child says what it is doing; shared memory.
-    private final class Progress {
-        private let image: UnsafeMutablePointer<Int32>
-        private static let size = 4096
-
-        init?() {
-            let flags = MAP_SHARED | MAP_ANONYMOUS
-            guard let page = mmap(nil, Progress.size, PROT_READ | PROT_WRITE, flags, -1, 0), page != MAP_FAILED else {
-                return nil
-            }
-            image = page.bindMemory(to: Int32.self, capacity: 1)
-            image.pointee = -1
-        }
-
-        deinit { munmap(image, Progress.size) }
-
-        var current: Int? {
-            get { image.pointee < 0 ? nil : Int(image.pointee) }
-            set { image.pointee = Int32(clamping: newValue ?? -1) }
-        }
-    }
-
+enum Worker {
     /// Large programs have gigabytes of debug information, which is mapped; hostile ones claim to have terabytes.
     private static let addressSpace: UInt64 = 16 << 30
 
-    /// Runs `body` in a child until `deadline`.
+    /// Runs `body` in a child until `deadline`, or here when there can be no child.
     ///
-    /// - Parameter body: Gets a function to call with the index of an image before parsing it. Returns the exit code.
-    /// - Returns: nil when the child exited with 0.
+    /// - Parameter body: Leaves its result on the blackboard and returns the exit code.
+    /// - Returns: The blackboard when the body returned 0.
     static func run(
         until deadline: Instant,
-        _ body: (_ willParse: @escaping (Int) -> Void) -> Int32
-    ) -> Attempt.Failure? {
-        guard let progress = Progress(), let (readEnd, writeEnd) = makePipe() else { return runHere(body) }
-        defer { close(readEnd) }
+        _ body: (Blackboard) -> Int32
+    ) throws(Attempt.Failure) -> Blackboard {
+        guard let blackboard = Blackboard() else { throw .exit(EX_OSERR) }
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return try run(blackboard, body) }
+        defer { close(ends[0]) }
         let child = wd_worker_fork(addressSpace)
-        guard child >= 0 else {
-            close(writeEnd)
-            return runHere(body)
-        }
         if child == 0 {
-            close(readEnd)
-            _exit(body { progress.current = $0 })
+            close(ends[0])
+            _exit(body(blackboard))
         }
-        close(writeEnd)
-        let isLate = !waitForEnd(of: readEnd, until: deadline)
+        close(ends[1])
+        guard child > 0 else { return try run(blackboard, body) }
+        let isLate = !waitForEnd(of: ends[0], until: deadline)
         if isLate { kill(child, SIGKILL) }
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         // wait(2): the low seven bits are the signal, the next byte is the exit code.
+        guard status != 0 else { return blackboard }
         let signal = status & 0x7f
-        if signal == 0 { return status >> 8 == 0 ? nil : .exit(status >> 8 & 0xff) }
-        return isLate ? .timeout(image: progress.current) : .signal(signal, image: progress.current)
+        if signal == 0 { throw .exit(status >> 8 & 0xff) }
+        throw isLate ? .timeout(image: blackboard.image) : .signal(signal, image: blackboard.image)
     }
 
-    /// Without a child there is no second attempt.
-    private static func runHere(_ body: (_ willParse: @escaping (Int) -> Void) -> Int32) -> Attempt.Failure? {
-        let code = body { _ in }
-        return code == 0 ? nil : .exit(code)
+    private static func run(
+        _ blackboard: Blackboard,
+        _ body: (Blackboard) -> Int32
+    ) throws(Attempt.Failure) -> Blackboard {
+        let code = body(blackboard)
+        guard code == 0 else { throw .exit(code) }
+        return blackboard
     }
 
     /// The child holds the other end of the pipe, and its death is the end of the file.
@@ -73,13 +54,7 @@ struct Worker {
             let left = deadline - Instant.monotonic()
             guard left > .zero else { return false }
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            let result = poll(&entry, 1, Int32(clamping: left.nanoseconds / 1_000_000 + 1))
-            if result > 0 { return true }
+            if poll(&entry, 1, Int32(clamping: left.nanoseconds / 1_000_000 + 1)) > 0 { return true }
         }
-    }
-
-    private static func makePipe() -> (Int32, Int32)? {
-        var ends: [Int32] = [-1, -1]
-        return pipe(&ends) == 0 ? (ends[0], ends[1]) : nil
     }
 }

@@ -21,6 +21,8 @@ enum X86_64 {
         static let rip = 16
     }
 
+    /// As Apple's tools spell it.
+    static let name = "x86_64"
     static let registerCount = 17
     static let calleeSaved = [Register.rbx, Register.rbp, Register.r12, Register.r13, Register.r14, Register.r15]
     /// Swift's asynchronous functions keep their AsyncContext here across calls (swiftasynccc).

@@ -10,13 +10,13 @@ import WatchdogWire
 @Suite("A session with a supervisor that speaks sd_notify")
 struct NotifySessionTests {
     private func configuration(
-        _ socket: NotifySocket,
+        _ name: String,
         microseconds: String? = nil,
         process: String? = nil
     ) -> Configuration {
         Configuration(
             channel: nil,
-            notifySocket: socket.name,
+            notifySocket: name,
             watchdogMicroseconds: microseconds,
             watchdogProcess: process
         )
@@ -31,7 +31,7 @@ struct NotifySessionTests {
     @Test("sends to paths and to abstract names", arguments: ["/tmp/", "@"])
     func addresses(prefix: String) {
         let socket = NotifySocket(NotifySocket.uniqueName(prefix))
-        let session = Session(configuration(socket), at: .t0)
+        let session = Session(configuration(socket.name), at: .t0)
         #expect(session.isSupervised)
         _ = session.send(at: .t0) { $0.isReady = true }
         #expect(socket.receive() == message { $0.isReady = true })
@@ -40,7 +40,7 @@ struct NotifySessionTests {
     @Test("speaks in sd_notify's words and leaves out what they lack")
     func words() {
         let socket = NotifySocket(NotifySocket.uniqueName("@"))
-        let session = Session(configuration(socket), at: .t0)
+        let session = Session(configuration(socket.name), at: .t0)
         _ = session.send(at: .t0) {
             $0.isStopping = true
             ($0.status, $0.summary, $0.timeoutExtension, $0.progress) = ("s", "not sent", .seconds(1), "p")
@@ -57,7 +57,7 @@ struct NotifySessionTests {
     @Test("pushes signs of life at half of the allowance, late or not", arguments: [nil, "\(getpid())"])
     func push(process: String?) {
         let socket = NotifySocket(NotifySocket.uniqueName("@"))
-        let session = Session(configuration(socket, microseconds: "2000000", process: process), at: .t0)
+        let session = Session(configuration(socket.name, microseconds: "2000000", process: process), at: .t0)
         let alive = message { $0.watchdog = .alive }
         #expect(socket.receive(within: 0) == nil, "only the loop pushes")
         #expect(session.deadline == .t0)
@@ -81,7 +81,7 @@ struct NotifySessionTests {
     )
     func noPush(microseconds: String?, process: String?) {
         let socket = NotifySocket(NotifySocket.uniqueName("@"))
-        let session = Session(configuration(socket, microseconds: microseconds, process: process), at: .t0)
+        let session = Session(configuration(socket.name, microseconds: microseconds, process: process), at: .t0)
         #expect(session.deadline == nil)
         _ = session.service(at: .t0 + .seconds(1000))
         #expect(socket.receive(within: 0) == nil)
@@ -91,7 +91,7 @@ struct NotifySessionTests {
     @Test("keeps what a supervisor that is not there could not hear")
     func absent() {
         let name = NotifySocket.uniqueName("@")
-        let session = Session(configuration(NotifySocket(name), microseconds: "2000000"), at: .t0)
+        let session = Session(configuration(name, microseconds: "2000000"), at: .t0)
         #expect(!session.send(at: .t0) { $0.isReady = true })
         _ = session.service(at: .t0)
         #expect(session.isSupervised)
@@ -104,7 +104,7 @@ struct NotifySessionTests {
     @Test("tries again when the supervisor's queue is full")
     func full() {
         let socket = NotifySocket(NotifySocket.uniqueName("@"))
-        let session = Session(configuration(socket), at: .t0)
+        let session = Session(configuration(socket.name), at: .t0)
         var sent = 0
         while session.deadline == nil, sent < 10_000 {
             sent += 1

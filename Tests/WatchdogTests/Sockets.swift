@@ -39,6 +39,8 @@ final class Channel {
     func hangUp() {
         guard !isHungUp else { return }
         isHungUp = true
+        // Another test may be starting a process just now, which has a copy of this end until its execve(2).
+        shutdown(supervisor, Int32(SHUT_RDWR))
         close(supervisor)
     }
 

@@ -84,5 +84,9 @@ struct wd_snapshot_result {
  * stays for waitid(2) in any thread. When it is not, the leader is waited for too, since the kernel tells the real
  * parent only after its tracer. Only WSTOPPED and exits of traced threads are waited for, by thread id.
  *
+ * While a child of this process is stopped, waitid(2) in any thread of this process may show it with CLD_TRAPPED, even
+ * with WEXITED alone: the kernel shows a tracer's process the stops of its children whatever the options. Such an answer
+ * means nothing; consuming it does no harm.
+ *
  * Call from one thread per arena. Block signals in the calling thread. */
 int wd_snapshot_take(const struct wd_snapshot_request *request, struct wd_snapshot_result *result);

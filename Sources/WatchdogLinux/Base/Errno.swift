@@ -42,6 +42,8 @@ public struct Errno: RawRepresentable, Hashable, Sendable, CustomStringConvertib
     public static let wouldBlock = Errno(rawValue: EAGAIN)
     /// `EPIPE`: nobody reads any more.
     public static let brokenPipe = Errno(rawValue: EPIPE)
+    /// `EEXIST`: exists already.
+    public static let fileExists = Errno(rawValue: EEXIST)
     /// `EBUSY`: in use.
     public static let busy = Errno(rawValue: EBUSY)
     /// `ENAMETOOLONG`: the name is too long.

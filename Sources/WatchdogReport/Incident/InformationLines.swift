@@ -30,7 +30,9 @@ enum InformationLines {
             case .triggered: "not exhausted, the app asked for its own termination"
             }
         var parts = [what]
-        if facts.credit > .zero { parts.append("\(facts.credit.seconds(fractionDigits: 2)) s credit for waiting for a CPU") }
+        if facts.credit > .zero {
+            parts.append("\(facts.credit.seconds(fractionDigits: 2)) s credit for waiting for a CPU")
+        }
         if facts.extended > .zero { parts.append("extended by \(facts.extended.seconds(fractionDigits: 2)) s") }
         if facts.paused > .zero { parts.append("clock stopped for \(facts.paused.seconds(fractionDigits: 2)) s") }
         parts.append("elapsed \(facts.elapsed.seconds(fractionDigits: 2)) s")

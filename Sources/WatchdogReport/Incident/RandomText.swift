@@ -9,6 +9,8 @@ enum RandomText {
     /// Neighbours of different kinds (capital, small letter, digit), in percent of all: 62 in random base 64, about 20
     /// in words with numbers.
     static let changesPercent = 35
+    /// The same where fewer than two digits tell a run from words written together, which reach 40.
+    static let changesPercentOfLetters = 50
 
     /// True for a text that holds a long hexadecimal number, or a run of letters and digits as only chance makes it.
     ///
@@ -35,9 +37,9 @@ enum RandomText {
             character.isNumber ? .digit : character.isUppercase ? .capital : .small
         }
         let digits = kinds.count { $0 == .digit }
-        guard digits >= 2, kinds.count - digits >= 2 else { return false }
+        guard kinds.count - digits >= 2 else { return false }
         if mustMixCase, !(kinds.contains(.capital) && kinds.contains(.small)) { return false }
         let changes = zip(kinds, kinds.dropFirst()).count { $0 != $1 }
-        return changes * 100 >= (kinds.count - 1) * changesPercent
+        return changes * 100 >= (kinds.count - 1) * (digits >= 2 ? changesPercent : changesPercentOfLetters)
     }
 }

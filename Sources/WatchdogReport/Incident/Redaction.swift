@@ -32,8 +32,8 @@ public enum Redaction {
     /// follows `Bearer` or `--password`, the login of a URL, a private key, and long random-looking strings.
     public static func value(_ text: String) -> String {
         if text.contains("-----BEGIN") { return mark }
-        if let colon = text.firstIndex(of: ":"), text[..<colon].utf8.count <= 64, SecretName.isLikely(text[..<colon]),
-            text[text.index(after: colon)...].first == " "
+        if let colon = text.firstIndex(of: ":"), !text[..<colon].contains(where: \.isWhitespace),
+            SecretName.isLikely(text[..<colon]), text[text.index(after: colon)...].first == " "
         {
             return text[...colon] + " " + mark
         }

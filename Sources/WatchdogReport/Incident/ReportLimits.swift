@@ -4,6 +4,10 @@
 enum ReportLimits {
     /// The largest file that is read or written.
     static let fileBytes = 64 << 20
+    /// Threads, as many as a snapshot holds.
+    static let threads = 4_096
+    /// Images; a snapshot holds fewer.
+    static let images = 4_096
     /// Frames of one thread: endless recursion shows in far fewer.
     static let framesPerThread = 512
     /// Estimated bytes of all frames together; the rest of a report is small beside them.

@@ -8,7 +8,7 @@ struct StackInfo {
     private(set) var buildIDs: [String?] = []
     private(set) var faultingThread = 0
     private(set) var notes: [String] = []
-    private var bytesLeft = ReportLimits.frameBytes
+    private var bytesLeft: Int
     private var absentImage: Int?
 
     /// - Parameters:
@@ -16,13 +16,22 @@ struct StackInfo {
     ///     demand a faulting thread.
     ///   - pid: the process, whose main thread has the same number.
     ///   - state: the main thread's state, for when `captured` is nil.
-    init(_ captured: CapturedProcess?, pid: Int, name: String, state: Character?) {
-        for image in captured?.images ?? [] {
+    ///   - frameBytes: what all frames together may take in the file.
+    init(
+        _ captured: CapturedProcess?, pid: Int, name: String, state: Character?,
+        frameBytes: Int = ReportLimits.frameBytes
+    ) {
+        bytesLeft = frameBytes
+        for image in captured?.images.prefix(ReportLimits.images) ?? [] {
             images.append(ImageInfo(image))
             buildIDs.append(image.buildID.map { $0.singleLine(limit: 128) })
         }
         var source = captured?.threads ?? []
         if source.isEmpty { source = [CapturedThread(id: pid, name: name, state: state.map(String.init) ?? "?")] }
+        if source.count > ReportLimits.threads {
+            notes.append("\(source.count - ReportLimits.threads) threads were left out")
+            source = Array(source.prefix(ReportLimits.threads))
+        }
         faultingThread = source.firstIndex { $0.id == pid } ?? 0
         for (index, thread) in source.enumerated() { append(thread, isFaulting: index == faultingThread) }
         noteScannedFrames()
@@ -108,7 +117,10 @@ struct StackInfo {
         let scanned = trust.indices.filter { trust[$0] == .scan }
         guard !scanned.isEmpty else { return }
         let numbers = scanned.prefix(8).map(String.init).joined(separator: ", ") + (scanned.count > 8 ? ", ..." : "")
-        notes.append("Frames \(numbers) of thread \(faultingThread) were found by scanning the stack and may be stale")
+        let frames =
+            scanned.count == 1
+            ? "Frame \(numbers) of thread \(faultingThread) was" : "Frames \(numbers) of thread \(faultingThread) were"
+        notes.append("\(frames) found by scanning the stack and may be stale")
     }
 }
 

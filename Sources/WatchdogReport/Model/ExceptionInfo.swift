@@ -17,7 +17,8 @@ public struct ExceptionInfo: Codable, Equatable, Sendable {
 
     /// Creates the values.
     public init(
-        type: String, signal: String?, codes: String?, rawCodes: [UInt64]?, subtype: String? = nil, message: String? = nil
+        type: String, signal: String?, codes: String?, rawCodes: [UInt64]?, subtype: String? = nil,
+        message: String? = nil
     ) {
         self.type = type
         self.signal = signal

@@ -37,7 +37,9 @@ public struct ReportMetadata: Codable, Equatable, Sendable {
     public var shareWithAppDevs: Int?
     /// Whether the app comes with the system; always 0 here.
     public var isFirstParty: Int?
-    /// `309`: a crash report in JSON. A text: as a number, readers do not recognise it.
+    /// `309`, a crash report in JSON.
+    ///
+    /// A text: as a number, readers do not recognise it.
     public var bugType: String
     /// Name and build of the operating system.
     public var osVersion: String?

@@ -50,7 +50,8 @@ public struct WallTime: Hashable, Sendable, Codable {
         let time = "\(local.hour.padded(2)):\(local.minute.padded(2)):\(local.second.padded(2))"
         let fraction = fractionDigits > 0 ? "." + Int64(nanoseconds).padded(9).prefix(min(fractionDigits, 9)) : ""
         let minutes = Int64(utcOffset.magnitude / 60)
-        return "\(date) \(time)\(fraction) \(utcOffset < 0 ? "-" : "+")\((minutes / 60).padded(2))\((minutes % 60).padded(2))"
+        return
+            "\(date) \(time)\(fraction) \(utcOffset < 0 ? "-" : "+")\((minutes / 60).padded(2))\((minutes % 60).padded(2))"
     }
 
     /// The local time to the second for use in file names: `2026-11-21-002022`.

@@ -117,7 +117,8 @@ public enum TextRenderer {
             let uuid = image.uuid.filter { $0 != "-" }.lowercased()
             // Two blanks before "<": some readers find no image otherwise.
             text.line(
-                "\(first) - \(last) \(image.name ?? "???") \(image.arch ?? "unknown-arch")  <\(uuid)> \(image.path ?? "???")")
+                "\(first) - \(last) \(image.name ?? "???") \(image.arch ?? "unknown-arch")  <\(uuid)> \(image.path ?? "???")"
+            )
         }
         text.blank()
         text.line("EOF")

@@ -52,7 +52,8 @@ private struct Finding {
         if evidence.isFrozen == true {
             self.init(.frozen, "Process frozen with its cgroup")
         } else if let tracer = evidence.tracer, tracer > 0 {
-            let main = evidence.state.map { $0 == "t" ? ", which had stopped it" : ", main thread in state \($0)" } ?? ""
+            let main =
+                evidence.state.map { $0 == "t" ? ", which had stopped it" : ", main thread in state \($0)" } ?? ""
             self.init(.traced, "Process traced by pid \(tracer)\(main)", brief: "traced by \(tracer)")
         } else if evidence.state == "t" {
             self.init(.traced, "Main thread stopped by a tracer (state t)")

@@ -43,7 +43,8 @@ struct WaitingPlace {
     /// The text of `wchan`: a kernel function's name, or `0` when the thread runs or the name is hidden.
     private static func kernelFunction(_ text: String) -> String? {
         let name = text.prefix(64)
-        guard !name.isEmpty, name != "0", name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "_.".contains($0)) })
+        guard !name.isEmpty, name != "0",
+            name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "_.".contains($0)) })
         else { return nil }
         return String(name)
     }
