@@ -80,6 +80,7 @@ extension LinuxKernel {
             captureInstant: now,
             evidence: hangEvidence(incident.evidence)
         )
+        facts.mainThread = main?.probe.map { Int($0.thread) }
         facts.credit = incident.credit
         facts.extended = incident.extended
         facts.paused = incident.paused
@@ -93,6 +94,9 @@ extension LinuxKernel {
         if incident.rebases > 0 {
             facts.notes.append(
                 "The allowance was started anew \(incident.rebases) times because watchdogd itself did not run.")
+        }
+        if let thread = facts.mainThread, thread != facts.pid {
+            facts.notes.append("The main loop last answered on thread \(thread), not on the process's first.")
         }
         if incident.evidence == nil {
             facts.notes.append("The process could not be looked at when the allowance was exhausted.")

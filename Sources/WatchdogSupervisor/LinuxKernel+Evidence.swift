@@ -13,6 +13,13 @@ struct Window {
 extension LinuxKernel {
     var suspendedTime: Duration { SuspendedTime.now() }
 
+    func followMainLoop(to thread: Int32?) {
+        guard let main, thread ?? main.process.pid != main.probe?.thread else { return }
+        // The thread may be gone, or never have been the app's: then the one before is as good as any.
+        guard let probe = try? ProcessProbe(main.process.pid, thread: thread) else { return }
+        self.main?.probe = probe
+    }
+
     func beginWindow() {
         window = main?.probe?.observe().map { Window(start: $0, machine: .read()) }
     }

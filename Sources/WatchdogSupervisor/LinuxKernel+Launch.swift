@@ -11,7 +11,7 @@ struct MainProcess {
     let process: Pidfd
     let startTime: UInt64?
     /// Nil when it was gone before it could be looked at.
-    let probe: ProcessProbe?
+    var probe: ProcessProbe?
     let source: IOSource
     let launchedAt: Instant
     let launchTime: WatchdogReport.WallTime

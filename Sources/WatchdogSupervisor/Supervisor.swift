@@ -151,6 +151,7 @@ final class Supervisor {
         if message.isReady { events.append(.ready(.channel)) }
         if let nonce = message.pong {
             showSignOfLife()
+            kernel.followMainLoop(to: message.thread)
             events.append(.ponged(nonce: nonce))
         }
         if message.isStopping { events.append(.stopping) }

@@ -85,6 +85,17 @@ struct SocketTests {
         #expect(!channel.send([0x41]))
     }
 
+    @Test("an empty message is not the end")
+    func emptyMessage() throws {
+        let (channel, appEnd) = try Channel.make()
+        #expect(Glibc.send(appEnd.number, "", 0, 0) == 0)
+        guard case .message(let message) = channel.receive() else {
+            Issue.record("closed")
+            return
+        }
+        #expect(message.bytes.isEmpty)
+    }
+
     private func makeAbandonedChannel() throws -> Channel {
         try Channel.make().channel
     }

@@ -225,7 +225,7 @@ struct ReportBuildingTests {
         var capture = Samples.capture
         capture.threads = threads
         let limit = 256 << 10
-        let stacks = StackInfo(capture, pid: 4242, name: "x", state: nil, frameBytes: limit)
+        let stacks = StackInfo(capture, main: 4242, name: "x", state: nil, frameBytes: limit)
         #expect(stacks.threads[0].frames.count >= 8)
         #expect(stacks.threads[0].frames[0].symbol?.unicodeScalars.count == 1_024)
         #expect(stacks.threads[19].frames.isEmpty || text == "x")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import Glibc
 
 /// The supervisor's end of an app's channel: a connected pair of SOCK_SEQPACKET sockets, unix(7).
 ///
@@ -36,12 +37,17 @@ public struct Channel: Sendable {
         wd_send(descriptor.number, bytes, bytes.count) == bytes.count
     }
 
+    private var isHungUp: Bool {
+        var entry = pollfd(fd: descriptor.number, events: 0, revents: 0)
+        return poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLHUP) != 0
+    }
+
     /// Reads one message without blocking; an error on the socket counts as closed.
     public func receive() -> Reading {
         do {
             guard let message = try Datagram.receive(from: descriptor.number) else { return .nothing }
-            // SOCK_SEQPACKET tells the end by an empty message: recv(2). Clients never send one.
-            return message.bytes.isEmpty ? .closed : .message(message)
+            // SOCK_SEQPACKET tells the end by an empty message, and so does a client that sends one: recv(2).
+            return message.bytes.isEmpty && isHungUp ? .closed : .message(message)
         } catch {
             return .closed
         }

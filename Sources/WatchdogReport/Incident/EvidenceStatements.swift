@@ -5,9 +5,11 @@ import WatchdogPolicy
 extension HangEvidence {
     /// The evidence piece by piece, each with its source.
     ///
-    /// - Parameter pid: the process, whose main thread has the same number.
-    public func statements(pid: Int) -> [EvidenceStatement] {
-        let task = "/proc/\(pid)/task/\(pid)"
+    /// - Parameters:
+    ///   - pid: the process.
+    ///   - thread: the thread that runs its main loop; nil for the first, which has the process's number.
+    public func statements(pid: Int, thread: Int? = nil) -> [EvidenceStatement] {
+        let task = "/proc/\(pid)/task/\(thread ?? pid)"
         var statements: [EvidenceStatement] = []
         func note(_ what: String, _ value: String?, _ source: String) {
             guard let value else { return }

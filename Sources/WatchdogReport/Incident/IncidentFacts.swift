@@ -85,6 +85,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var buildVersion: String?
     /// The process.
     public var pid: Int
+    /// The thread that runs the main loop, when it is not the process's first.
+    public var mainThread: Int?
     /// The executable.
     public var executablePath: String
     /// Who owns the executable.

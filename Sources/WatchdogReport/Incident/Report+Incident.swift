@@ -15,7 +15,8 @@ extension Report {
     public init(of facts: IncidentFacts, on host: HostFacts, capture: CapturedProcess?) {
         let verdict = Verdict(judging: facts.evidence)
         let appName = facts.appName.singleLine(limit: 255)
-        let stacks = StackInfo(capture, pid: facts.pid, name: appName, state: facts.evidence.state)
+        let stacks = StackInfo(
+            capture, main: facts.mainThread ?? facts.pid, name: appName, state: facts.evidence.state)
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
         let information = InformationLines.lines(facts, verdict, capture, notes: Array(notes))
         let path = facts.executablePath.singleLine(limit: ReportLimits.stringLength)
@@ -100,7 +101,7 @@ extension LinuxDetails {
                 line: verdict.line.singleLine(limit: ReportLimits.lineLength),
                 brief: verdict.brief
             ),
-            evidence: facts.evidence.statements(pid: facts.pid).map {
+            evidence: facts.evidence.statements(pid: facts.pid, thread: facts.mainThread).map {
                 EvidenceStatement(
                     what: $0.what, value: $0.value.singleLine(limit: ReportLimits.lineLength), source: $0.source)
             },

@@ -14,11 +14,11 @@ struct StackInfo {
     /// - Parameters:
     ///   - captured: nil when nothing could be had; the main thread then stands there without frames, because readers
     ///     demand a faulting thread.
-    ///   - pid: the process, whose main thread has the same number.
+    ///   - main: the thread that runs the main loop.
     ///   - state: the main thread's state, for when `captured` is nil.
     ///   - frameBytes: what all frames together may take in the file.
     init(
-        _ captured: CapturedProcess?, pid: Int, name: String, state: Character?,
+        _ captured: CapturedProcess?, main: Int, name: String, state: Character?,
         frameBytes: Int = ReportLimits.frameBytes
     ) {
         bytesLeft = frameBytes
@@ -27,12 +27,12 @@ struct StackInfo {
             buildIDs.append(image.buildID.map { $0.singleLine(limit: 128) })
         }
         var source = captured?.threads ?? []
-        if source.isEmpty { source = [CapturedThread(id: pid, name: name, state: state.map(String.init) ?? "?")] }
+        if source.isEmpty { source = [CapturedThread(id: main, name: name, state: state.map(String.init) ?? "?")] }
         if source.count > ReportLimits.threads {
             notes.append("\(source.count - ReportLimits.threads) threads were left out")
             source = Array(source.prefix(ReportLimits.threads))
         }
-        faultingThread = source.firstIndex { $0.id == pid } ?? 0
+        faultingThread = source.firstIndex { $0.id == main } ?? 0
         for (index, thread) in source.enumerated() { append(thread, isFaulting: index == faultingThread) }
         noteScannedFrames()
     }
