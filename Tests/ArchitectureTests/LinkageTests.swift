@@ -18,7 +18,7 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
         "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
     ]
     private static let app = swiftRuntime.union(dispatch).union(system)
-    private static let daemon = swiftRuntime.union(system).union(["libFoundationEssentials.so", "libsystemd.so.0"])
+    private static let daemon = app.union(["libFoundationEssentials.so", "libsystemd.so.0"])
 
     static let all: [LinkageRule] = [
         LinkageRule(product: "watchdogd", libraries: daemon),

@@ -23,7 +23,8 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module("WatchdogLinux", "WatchdogPolicy", "CLinux", "CSystemd", "Glibc", "Synchronization"),
         Module(
             "WatchdogCapture",
-            "WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "CSnapshot", "Glibc", "Synchronization"
+            "WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "CSnapshot", "FoundationEssentials", "Glibc",
+            "Synchronization"
         ),
         Module(
             "WatchdogSymbolication",
@@ -34,12 +35,13 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module(
             "WatchdogSupervisor",
             "WatchdogPolicy", "WatchdogWire", "WatchdogReport", "WatchdogLinux", "WatchdogCapture",
-            "FoundationEssentials", "Glibc", "Synchronization"
+            "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         // Executables.
         Module(
             "watchdogd",
-            "WatchdogPolicy", "WatchdogReport", "WatchdogSupervisor", "ArgumentParser", "FoundationEssentials", "Glibc"
+            "WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogSupervisor", "ArgumentParser",
+            "FoundationEssentials", "Glibc"
         ),
         Module("watchdogd-symbolicate", "WatchdogReport", "WatchdogSymbolication", "FoundationEssentials", "Glibc"),
         Module("SampleApps", "Watchdog", "Dispatch", "Glibc", "Synchronization"),

@@ -14,7 +14,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     var isSwift: Bool { fileExtension == "swift" }
     var isC: Bool { fileExtension == "c" || fileExtension == "h" }
 
-    /// The lines with their numbers, without blank lines and comments.
+    /// The lines with their numbers, without blank lines, comments and the contents of string literals.
     let code: [(number: Int, text: Substring)]
 
     init(path: String, lines: [Substring]) {
@@ -24,37 +24,38 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     }
 
     private static func code(in lines: [Substring]) -> [(number: Int, text: Substring)] {
-        var insideComment = false
+        /// What ends the region that the next line lies in, when it lies in one.
+        var terminator: String?
         return lines.enumerated().compactMap { index, line in
-            let text = line.drop { $0 == " " || $0 == "\t" }
-            if insideComment {
-                insideComment = !text.contains("*/")
+            if let end = terminator {
+                if line.contains(end) { terminator = nil }
                 return nil
             }
+            let text = line.drop { $0 == " " || $0 == "\t" }
             if text.hasPrefix("/*") {
-                insideComment = !text.contains("*/")
+                if !text.contains("*/") { terminator = "*/" }
                 return nil
             }
             guard !text.isEmpty, !text.hasPrefix("//") else { return nil }
-            return (index + 1, text.firstRange(of: " // ").map { text[..<$0.lowerBound] } ?? text)
+            if text.hasSuffix("\"\"\"") || text.hasSuffix("\"\"\"#") { terminator = "\"\"\"" }
+            return (index + 1, withoutTrailingComment(withoutLiterals(text)))
         }
+    }
+
+    private static func withoutLiterals(_ text: Substring) -> Substring {
+        guard text.contains("\"") else { return text }
+        return text.replacing(#/"(?:\\.|[^"\\])*"/#, with: "\"\"")
+    }
+
+    private static func withoutTrailingComment(_ text: Substring) -> Substring {
+        text.firstRange(of: " // ").map { text[..<$0.lowerBound] } ?? text
     }
 
     /// Where code matches `pattern`, as `path:line: text`.
-    func places(
-        matching pattern: some RegexComponent,
-        exceptAt isExcepted: (_ number: Int) -> Bool = { _ in false }
-    ) -> [String] {
+    func places(matching pattern: some RegexComponent) -> [String] {
         // Much quicker than by grapheme, and nothing here is combined of several scalars.
         let pattern = pattern.regex.matchingSemantics(.unicodeScalar)
-        return code.filter { $0.text.contains(pattern) && !isExcepted($0.number) }.map {
-            "\(path):\($0.number): \($0.text)"
-        }
-    }
-
-    /// The line with the last `func` before line `number`.
-    func function(around number: Int) -> Substring? {
-        code.last { $0.number < number && $0.text.contains("func ") }?.text
+        return code.filter { $0.text.contains(pattern) }.map { "\(path):\($0.number): \($0.text)" }
     }
 }
 
