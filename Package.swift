@@ -109,7 +109,8 @@ let package = Package(
         tests("WatchdogCaptureTests", ["WatchdogCapture", "WatchdogReport", "WatchdogLinux"]),
         tests(
             "WatchdogSymbolicationTests",
-            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogPolicy", "watchdogd-symbolicate"],
+            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogPolicy", "CElfutils"]
+                + ["watchdogd-symbolicate"],
             exclude: ["Subjects"]
         ),
         tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),

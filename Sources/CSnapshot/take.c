@@ -19,8 +19,10 @@ static const uint64_t full_facts_budget = 10000000;
 static const uint64_t facts_budget = 30000000;
 static const uint64_t reap_budget = 50000000;
 
+/* A file of /proc that is not there any more means a process that is not. */
 static int fail(struct wd_snapshot_arena *arena, int error, const char *operation) {
     struct wd_snapshot_result *result = arena->result;
+    if (error == ENOENT) error = ESRCH;
     if (result->error == 0) {
         result->error = error;
         snprintf(result->operation, sizeof result->operation, "%s", operation);
@@ -60,24 +62,24 @@ static void reset(struct wd_snapshot_arena *arena, const struct wd_snapshot_requ
 static int check_request(struct wd_snapshot_arena *arena) {
     const struct wd_snapshot_request *request = arena->request;
     arena->mistaken = arena->pid <= 0 || arena->pid == getpid() || (arena->pid == 1 && request->end == WD_END_KILL);
-    return arena->mistaken ? fail(arena, EINVAL, "take a snapshot of this process") : 0;
+    return arena->mistaken ? fail(arena, EINVAL, "take a snapshot") : 0;
 }
 
 /* A pidfd that is open while /proc/PID is opened, and alive afterwards, ties the directory to the same process. */
 static int open_process(struct wd_snapshot_arena *arena) {
     if (arena->pidfd < 0) {
         arena->pidfd = (int)syscall(SYS_pidfd_open, arena->pid, 0);
-        if (arena->pidfd < 0) return fail(arena, errno, "open the process");
+        if (arena->pidfd < 0) return fail(arena, errno, "open the pidfd");
         arena->owns_pidfd = true;
     }
     char path[32];
     snprintf(path, sizeof path, "/proc/%d", arena->pid);
     arena->process_directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (arena->process_directory < 0) return fail(arena, errno == ENOENT ? ESRCH : errno, "open /proc/PID");
+    if (arena->process_directory < 0) return fail(arena, errno, "open the /proc directory");
     arena->task_directory = openat(arena->process_directory, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (arena->task_directory < 0) return fail(arena, errno == ENOENT ? ESRCH : errno, "open /proc/PID/task");
+    if (arena->task_directory < 0) return fail(arena, errno, "open the list of threads");
     if (syscall(SYS_pidfd_send_signal, arena->pidfd, 0, NULL, 0) != 0 && errno == ESRCH)
-        return fail(arena, ESRCH, "find the process");
+        return fail(arena, ESRCH, "take a snapshot");
     return 0;
 }
 
@@ -99,7 +101,7 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     uint64_t wanted = arena->request->start_time;
     if (wanted != 0 && arena->start_time != wanted) {
         arena->mistaken = true;
-        return fail(arena, ESRCH, "find the process that began at that time");
+        return fail(arena, ESRCH, "confirm the start time");
     }
     error = wd_read_maps(arena);
     if (error == EACCES || error == EPERM) {

@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import Synchronization
+internal import WatchdogLinux
 public import WatchdogPolicy
 
 /// The thread that takes snapshots, one after the other, so that the supervisor's loop never waits for one.
@@ -136,14 +137,13 @@ public final class CaptureThread: Sendable {
             return state.waiting
         }
         for job in waiting {
-            job.completion(
-                .failure(SnapshotError(errno: ECANCELED, operation: "take a snapshot", process: job.process))
-            )
+            let canceled = Errno(rawValue: ECANCELED)
+            job.completion(.failure(SnapshotError("take a snapshot", of: job.process, canceled)))
         }
         work.signal()
-        let deadline = Instant.monotonicNow + limit
+        let deadline = Instant.now() + limit
         while !state.withLock({ $0.isIdle }) {
-            guard Instant.monotonicNow < deadline else { return false }
+            guard Instant.now() < deadline else { return false }
             usleep(1000)
         }
         return true
@@ -191,7 +191,7 @@ public final class CaptureThread: Sendable {
                     return (nil, true)
                 }
                 guard !state.waiting.isEmpty else { return (nil, false) }
-                state.runningSince = .monotonicNow
+                state.runningSince = .now()
                 return (state.waiting.removeFirst(), false)
             }
             if isOver { return nil }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import WatchdogReport
+internal import WatchdogReport
 
 extension CapturedThread {
     /// What a snapshot says of a thread, without frames.
-    public init(_ thread: SnapshotThread) {
+    init(_ thread: SnapshotThread) {
         var registers: [String: UInt64] = [:]
         if thread.registerSource == .ptrace {
             for register in SnapshotRegister.allCases where register.rawValue <= SnapshotRegister.rflags.rawValue {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import WatchdogLinux
 
 /// A counting semaphore: sem_overview(7).
 // SAFETY: the memory never moves, and POSIX semaphores are made for use by many threads.
@@ -12,7 +13,7 @@ final class PosixSemaphore: @unchecked Sendable {
         memory.initialize(to: sem_t())
         guard sem_init(memory, 0, 0) == 0 else {
             memory.deallocate()
-            throw SnapshotError(errno: errno, operation: "create a semaphore", process: 0)
+            throw SnapshotError("create a semaphore", of: nil, Errno(rawValue: errno))
         }
     }
 

@@ -2,6 +2,7 @@
 
 internal import CSnapshot
 internal import Glibc
+internal import WatchdogLinux
 internal import WatchdogPolicy
 
 /// Working memory for one capture at a time.
@@ -14,7 +15,7 @@ final class SnapshotArena: @unchecked Sendable {
     /// Maps the memory and makes `resident` bytes of it resident.
     init(resident: Int) throws(SnapshotError) {
         guard let pointer = wd_snapshot_arena_create(resident) else {
-            throw SnapshotError(errno: errno, operation: "map memory for a snapshot", process: 0)
+            throw SnapshotError("map memory for snapshots", of: nil, Errno(rawValue: errno))
         }
         self.pointer = pointer
     }
@@ -53,9 +54,9 @@ final class SnapshotArena: @unchecked Sendable {
                 close(module)
             }
             let error = SnapshotError(
-                errno: result.error,
-                operation: string(ofFixedArray: result.operation),
-                process: process,
+                string(ofFixedArray: result.operation),
+                of: process,
+                Errno(rawValue: result.error),
                 end: SnapshotEnd(result, request)
             )
             return (.failure(error), mustExit)

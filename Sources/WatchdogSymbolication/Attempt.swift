@@ -14,20 +14,18 @@ struct Attempt: Equatable {
     var failures: [Failure] = []
 
     /// How an attempt can fail.
-    enum Failure: Equatable, CustomStringConvertible {
+    enum Failure: Error, Equatable, CustomStringConvertible {
         /// A fatal signal, perhaps while an image was parsed.
         case signal(Int32, image: Int?)
         /// The deadline, perhaps while an image was parsed.
         case timeout(image: Int?)
         /// Any other end without a result.
         case exit(Int32)
-        /// While the result was written, or because it could not be.
-        case output
 
         var image: Int? {
             switch self {
             case .signal(_, let image), .timeout(let image): image
-            case .exit, .output: nil
+            case .exit: nil
             }
         }
 
@@ -36,7 +34,6 @@ struct Attempt: Equatable {
             case .signal(let signal, _): "signal \(signal)"
             case .timeout: "a timeout"
             case .exit(let code): "exit code \(code)"
-            case .output: "an error in writing the result"
             }
         }
     }

@@ -21,7 +21,7 @@ struct AttemptPlan {
 
     /// The attempt after one that failed; nil when there is nothing less to try.
     mutating func next(after failure: Attempt.Failure) -> Attempt? {
-        guard current.depth > .addresses, failure != .output else { return nil }
+        guard current.depth > .addresses else { return nil }
         current.failures.append(failure)
         if let image = failure.image { current.excluded.append(image) }
         switch failure {

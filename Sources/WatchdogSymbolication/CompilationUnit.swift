@@ -2,7 +2,9 @@
 
 import CElfutils
 
-/// One compilation unit: its lines and its functions. All addresses are those of the debug information.
+/// One compilation unit: its lines and its functions.
+///
+/// All addresses are those of the debug information.
 final class CompilationUnit {
     /// A call that was inlined.
     struct InlinedCall {
@@ -97,7 +99,8 @@ final class CompilationUnit {
     }
 
     /// Functions stand in the unit itself, in namespaces, in types, and in other functions.
-    private func collect(from parent: inout Dwarf_Die, into functions: inout [Function], depth: Int, budget: inout Int) {
+    private func collect(from parent: inout Dwarf_Die, into functions: inout [Function], depth: Int, budget: inout Int)
+    {
         guard depth < CompilationUnit.depthLimit else { return }
         DebugInformation.forEachChild(of: &parent) { child in
             budget -= 1

@@ -17,7 +17,7 @@ public struct SymbolicationJob {
         self.budget = budget
     }
 
-    /// Symbolicates `contents` and writes the result to `output`, less of it when something fails or time runs out.
+    /// Symbolicates `contents`; does less of it when something fails or time runs out.
     ///
     /// The work is done in child processes, since libelf and libdw parse files that belong to strangers; when one
     /// crashes or hangs in a file, the next leaves the file out. Call it from a process with one thread.
@@ -25,7 +25,7 @@ public struct SymbolicationJob {
     /// - Parameters:
     ///   - contents: The snapshot.
     ///   - modules: Descriptors by the numbers that the snapshot gives its modules.
-    ///   - output: A descriptor to write JSON to.
+    ///   - output: A descriptor to write one line of JSON to.
     /// - Returns: nil, or in a few words what went wrong in the last attempt.
     public func run(_ contents: SnapshotContents, modules: [Int32], output: Int32) -> String? {
         wd_worker_seal()
@@ -34,12 +34,15 @@ public struct SymbolicationJob {
         var plan = AttemptPlan(start: .monotonic(), budget: budget)
         var attempt = plan.current
         while true {
-            let failure = Worker.run(until: attempt.deadline) { progress in
-                SymbolicationJob.perform(attempt, contents, modules: modules, output: output, progress: progress)
+            do throws(Attempt.Failure) {
+                let blackboard = try Worker.run(until: attempt.deadline) { blackboard in
+                    SymbolicationJob.perform(attempt, contents, modules: modules, blackboard: blackboard)
+                }
+                return Descriptor.write(blackboard.result, to: output) ? nil : "cannot write the result"
+            } catch {
+                guard let next = plan.next(after: error) else { return "symbolication ended with \(error)" }
+                attempt = next
             }
-            guard let failure else { return nil }
-            guard let next = plan.next(after: failure) else { return "symbolication ended with \(failure)" }
-            attempt = next
         }
     }
 
@@ -47,15 +50,13 @@ public struct SymbolicationJob {
         _ attempt: Attempt,
         _ contents: SnapshotContents,
         modules: [Int32],
-        output: Int32,
-        progress: Progress
+        blackboard: Blackboard
     ) -> Int32 {
-        let symbolicator = Symbolicator(contents, modules: modules, attempt: attempt) { progress.image = $0 }
+        let symbolicator = Symbolicator(contents, modules: modules, attempt: attempt) { blackboard.image = $0 }
         guard var symbolicator else { return EX_OSERR }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let json = try? encoder.encode(symbolicator.run()) else { return EX_SOFTWARE }
-        progress.isWriting = true
-        return Descriptor.write(json + [UInt8(ascii: "\n")], to: output) ? EX_OK : EX_IOERR
+        return blackboard.post(json + [UInt8(ascii: "\n")]) ? EX_OK : EX_SOFTWARE
     }
 }

@@ -11,7 +11,7 @@ struct TimeBudget {
     private let stacksUntil: Instant
 
     /// Lines for the first half of the time until the deadline, then names, then addresses, then nothing: the result
-    /// has to be written too.
+    /// has to be put into words too.
     init(depth: Depth, now: Instant, deadline: Instant) {
         self.depth = depth
         let left = max(.zero, deadline - now)

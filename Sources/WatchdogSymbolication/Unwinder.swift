@@ -133,7 +133,9 @@ struct Unwinder {
         guard let address = position.lookupAddress else { return true }
         let starts: Set = ["_start", "__clone", "clone", "__clone3", "clone3", "_start_c", "_dl_start_user"]
         if let name = symbols.function(containing: address)?.name, starts.contains(name) { return true }
-        guard let entry = images.index(containing: address).flatMap({ images.file(of: $0) })?.entry else { return false }
+        guard let entry = images.index(containing: address).flatMap({ images.file(of: $0) })?.entry else {
+            return false
+        }
         return address &- entry < 64
     }
 }

@@ -11,35 +11,41 @@ enum Worker {
 
     /// Runs `body` in a child until `deadline`, or here when there can be no child.
     ///
-    /// - Parameter body: Keeps the progress up to date and returns the exit code.
-    /// - Returns: nil when the body returned 0.
-    static func run(until deadline: Instant, _ body: (Progress) -> Int32) -> Attempt.Failure? {
-        guard let progress = Progress() else { return .exit(EX_OSERR) }
+    /// - Parameter body: Leaves its result on the blackboard and returns the exit code.
+    /// - Returns: The blackboard when the body returned 0.
+    static func run(
+        until deadline: Instant,
+        _ body: (Blackboard) -> Int32
+    ) throws(Attempt.Failure) -> Blackboard {
+        guard let blackboard = Blackboard() else { throw .exit(EX_OSERR) }
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { return run(progress, body) }
+        guard pipe(&ends) == 0 else { return try run(blackboard, body) }
         defer { close(ends[0]) }
         let child = wd_worker_fork(addressSpace)
         if child == 0 {
             close(ends[0])
-            _exit(body(progress))
+            _exit(body(blackboard))
         }
         close(ends[1])
-        guard child > 0 else { return run(progress, body) }
+        guard child > 0 else { return try run(blackboard, body) }
         let isLate = !waitForEnd(of: ends[0], until: deadline)
         if isLate { kill(child, SIGKILL) }
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         // wait(2): the low seven bits are the signal, the next byte is the exit code.
-        if status == 0 { return nil }
-        if progress.isWriting { return .output }
+        guard status != 0 else { return blackboard }
         let signal = status & 0x7f
-        if signal == 0 { return .exit(status >> 8 & 0xff) }
-        return isLate ? .timeout(image: progress.image) : .signal(signal, image: progress.image)
+        if signal == 0 { throw .exit(status >> 8 & 0xff) }
+        throw isLate ? .timeout(image: blackboard.image) : .signal(signal, image: blackboard.image)
     }
 
-    private static func run(_ progress: Progress, _ body: (Progress) -> Int32) -> Attempt.Failure? {
-        let code = body(progress)
-        return code == 0 ? nil : progress.isWriting ? .output : .exit(code)
+    private static func run(
+        _ blackboard: Blackboard,
+        _ body: (Blackboard) -> Int32
+    ) throws(Attempt.Failure) -> Blackboard {
+        let code = body(blackboard)
+        guard code == 0 else { throw .exit(code) }
+        return blackboard
     }
 
     /// The child holds the other end of the pipe, and its death is the end of the file.

@@ -34,9 +34,10 @@ struct FileRuleTests {
     @Test("Unit tests never sleep: they pass time in, or wait for an event with a deadline")
     func unitTestsNeverSleep() {
         let sleep = #/(?:^|\W)(?:sleep|usleep|nanosleep|clock_nanosleep)\s*\(/#
-        // `eventually` looks again and again, up to a limit, for what the kernel announces to nobody.
+        // These look again and again, up to a limit, for what the kernel announces to nobody.
+        let poll = #/func (?:eventually|waitUntil\w*)\(/#
         let found = SourceTree.unitTests.flatMap { file in
-            file.places(matching: sleep) { file.function(around: $0)?.contains("func eventually(") == true }
+            file.places(matching: sleep) { file.function(around: $0)?.contains(poll) == true }
         }
         #expect(found == [])
     }

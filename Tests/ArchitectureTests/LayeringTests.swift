@@ -25,6 +25,14 @@ struct LayeringTests {
         #expect(found.map(\.place) == [])
     }
 
+    @Test("Of the report module only the store reaches the system")
+    func reportModelIsPure() {
+        let impure = SourceTree.files(below: "Sources/WatchdogReport").flatMap(ImportLine.all(in:)).filter {
+            $0.module == "Glibc" && !$0.place.hasPrefix("Sources/WatchdogReport/Store/")
+        }
+        #expect(impure.map(\.place) == [])
+    }
+
     @Test("The pure modules read no clock, no file, no environment", arguments: ["WatchdogPolicy", "WatchdogWire"])
     func pureModulesArePure(module: String) {
         // Not \b, for which "Task.sleep" is one word (Unicode Standard Annex 29, rule WB6).

@@ -18,7 +18,7 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module("Watchdog", "WatchdogWire", "Dispatch", "Glibc", "Synchronization"),
         // Pure core.
         Module("WatchdogPolicy"),
-        Module("WatchdogReport", "WatchdogPolicy", "FoundationEssentials"),
+        Module("WatchdogReport", "WatchdogPolicy", "FoundationEssentials", "Glibc"),
         // Linux.
         Module("WatchdogLinux", "WatchdogPolicy", "CLinux", "CSystemd", "Glibc", "Synchronization"),
         Module(

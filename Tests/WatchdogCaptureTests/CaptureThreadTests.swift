@@ -3,6 +3,7 @@
 import Glibc
 import Synchronization
 import Testing
+import WatchdogLinux
 import WatchdogPolicy
 
 @testable import WatchdogCapture
@@ -17,7 +18,7 @@ struct CaptureThreadTests {
             errors.withLock { errors in
                 switch result {
                 case .success: errors.append(nil)
-                case .failure(let error): errors.append(error.errno)
+                case .failure(let error): errors.append(error.errno.rawValue)
                 }
             }
         }
@@ -48,7 +49,7 @@ struct CaptureThreadTests {
     }
 
     private static func failure(_ process: Int32) -> Result<Snapshot, SnapshotError> {
-        .failure(SnapshotError(errno: process, operation: "test", process: process))
+        .failure(SnapshotError("test", of: process, Errno(rawValue: process)))
     }
 
     @Test(
@@ -145,12 +146,12 @@ struct CaptureThreadTests {
             return (Self.failure(process), false)
         }
         defer { thread.shutDown() }
-        #expect(!thread.replaceStuckWorker(after: .zero, at: .monotonicNow), "nothing runs")
+        #expect(!thread.replaceStuckWorker(after: .zero, at: .now()), "nothing runs")
         thread.capture(1, SnapshotOptions(), completion: reports.add)
         try eventually("the first capture") { door.arrivals == 1 }
         thread.capture(2, SnapshotOptions(), completion: reports.add)
-        #expect(!thread.replaceStuckWorker(after: .seconds(60), at: .monotonicNow), "not stuck yet")
-        #expect(thread.replaceStuckWorker(after: .seconds(60), at: .monotonicNow + .seconds(61)))
+        #expect(!thread.replaceStuckWorker(after: .seconds(60), at: .now()), "not stuck yet")
+        #expect(thread.replaceStuckWorker(after: .seconds(60), at: .now() + .seconds(61)))
         try eventually("the second capture") { reports.count == 1 }
         #expect(reports.all == [2])
         door.open()
@@ -172,7 +173,7 @@ struct CaptureThreadTests {
         for round in 1...4 {
             thread.capture(1, SnapshotOptions(), completion: reports.add)
             try eventually("capture \(round)") { door.arrivals == round }
-            #expect(thread.replaceStuckWorker(after: .zero, at: .monotonicNow + .seconds(1)))
+            #expect(thread.replaceStuckWorker(after: .zero, at: .now() + .seconds(1)))
             try eventually("worker \(round)") { thread.stuckWorkerCount == round }
         }
         #expect(!thread.capture(1, SnapshotOptions(), completion: reports.add))

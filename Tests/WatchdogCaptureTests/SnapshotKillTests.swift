@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogLinux
 import WatchdogReport
 
 @testable import WatchdogCapture
@@ -112,7 +113,7 @@ struct SnapshotKillTests {
         let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(file) }
         let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(ending: .kill(controlGroup: file)))
-        #expect(snapshot.end == .killFailed(errno: EBADF))
+        #expect(snapshot.end == .killFailed(Errno(rawValue: EBADF)))
         #expect(try subject.reap() == killed)
     }
 }

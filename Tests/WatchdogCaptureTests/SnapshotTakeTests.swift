@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 
@@ -59,7 +60,7 @@ struct SnapshotTakeTests {
         #expect(contents.process.startTime == UInt64(fields[21]))
         #expect(contents.process.tracer == nil)
         #expect(contents.process.truncation == nil)
-        #expect(contents.process.capturedAt <= .monotonicNow)
+        #expect(contents.process.capturedAt <= .now())
         let vdso = try #require(contents.vdso)
         #expect(vdso.bytes.starts(with: [0x7F] + Array("ELF".utf8)))
         #expect(String(decoding: contents.mapsText, as: UTF8.self).contains("[vdso]"))
@@ -207,6 +208,71 @@ struct SnapshotTakeTests {
         }
     }
 
+    @Test("survives a process that executes itself over and over")
+    func executing() throws {
+        let subject = try Subject("executes")
+        var successes = 0
+        for _ in 0..<60 {
+            if let snapshot = try? Snapshot.take(of: subject.process) {
+                _ = try snapshot.contents()
+                successes += 1
+            }
+        }
+        #expect(successes > 0)
+        _ = try? Snapshot.take(of: subject.process, SnapshotOptions(ending: .kill()))
+        #expect(try subject.reap() == 9)
+    }
+
+    @Test("survives a process that dies meanwhile, and leaves its exit status to the parent")
+    func dying() throws {
+        for attempt in 0..<60 {
+            let subject = try Subject("threads", "16")
+            let process = subject.process
+            let killer = ThreadWithResult {
+                usleep(UInt32(attempt * 25))
+                return kill(process, SIGKILL)
+            }
+            do {
+                _ = try Snapshot.take(of: process).contents()
+            } catch let error as SnapshotError {
+                #expect(error.errno == .noSuchProcess)
+            }
+            #expect(try killer.result() == 0)
+            #expect(try subject.reap() == 9)
+        }
+    }
+
+    @Test("holds Swift's asynchronous contexts", arguments: ["dynamic", "static", "none"])
+    func contexts(kind: String) throws {
+        let flags = kind == "static" ? ["-DSWIFT_SECTION"] : []
+        let program = try Compiler.shared.executable(subjectSource, flags: flags)
+        var arguments = ["task"]
+        if kind == "dynamic" {
+            let library = try Compiler.shared.executable(
+                "int nothing(void) { return 0; }",
+                name: "libswift_Concurrency.so",
+                flags: ["-shared", "-fPIC"]
+            )
+            arguments.append(library)
+        }
+        let subject = try Subject(program, arguments)
+        try subject.waitUntilReady()
+        try subject.waitForState("S")
+        let found = try Snapshot.take(of: subject.process).contents().asynchronousContexts
+        if kind == "none" {
+            var status = stat()
+            // On a file system without a block device, the program's file is not looked at.
+            if stat(program, &status) == 0, status.st_dev >> 8 != 0 { #expect(found.isEmpty) }
+            return
+        }
+        for context in subject.markers where context.thread == 0 {
+            #expect(found.contains { $0.address == context.address && $0.parent == context.value })
+        }
+        for decoy in subject.markers where decoy.thread == 1 {
+            #expect(!found.contains { $0.address == decoy.address })
+        }
+    }
+
     @Test("is taken without stopping the process when asked")
     func light() throws {
         let subject = try Subject("threads", "6")
@@ -297,21 +363,23 @@ struct SnapshotTakeTests {
         #expect {
             try Snapshot.take(of: subject.process, wrong)
         } throws: { error in
-            (error as? SnapshotError)?.errno == ESRCH && (error as? SnapshotError)?.end == .untouched
+            (error as? SnapshotError)?.errno == .noSuchProcess && (error as? SnapshotError)?.end == .untouched
         }
         #expect(try subject.echo(1) == [1])
         kill(subject.process, SIGKILL)
         try subject.waitForState("Z")
-        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == ESRCH }
+        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == .noSuchProcess }
         _ = try subject.reap()
-        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == ESRCH }
+        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == .noSuchProcess }
     }
 
     @Test("of this process is refused, and nothing is killed")
     func ourselves() {
         let options = SnapshotOptions(ending: .kill())
-        #expect { try Snapshot.take(of: getpid(), options) } throws: { ($0 as? SnapshotError)?.errno == EINVAL }
-        #expect { try Snapshot.take(of: 0, options) } throws: { ($0 as? SnapshotError)?.errno == EINVAL }
-        #expect { try Snapshot.take(of: -1, options) } throws: { ($0 as? SnapshotError)?.errno == EINVAL }
+        #expect { try Snapshot.take(of: getpid(), options) } throws: {
+            ($0 as? SnapshotError)?.errno == .invalidArgument
+        }
+        #expect { try Snapshot.take(of: 0, options) } throws: { ($0 as? SnapshotError)?.errno == .invalidArgument }
+        #expect { try Snapshot.take(of: -1, options) } throws: { ($0 as? SnapshotError)?.errno == .invalidArgument }
     }
 }

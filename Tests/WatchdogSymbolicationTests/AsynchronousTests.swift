@@ -12,7 +12,8 @@ struct AsynchronousTests {
         // The blocking thread, the main thread, and what libdispatch starts.
         let captured = try symbolicate(try subject.start(threads: 2))
         let thread = try #require(captured.threads.first { !$0.asynchronousFrames.isEmpty })
-        #expect(thread.frames.contain(chain: ["pause", "Store.blocks(_:)", "Store.load(_:)"]), "\(thread.frames.listing)")
+        #expect(
+            thread.frames.contain(chain: ["pause", "Store.blocks(_:)", "Store.load(_:)"]), "\(thread.frames.listing)")
         let frames = thread.asynchronousFrames
         let callers = ["Store.load(_:)", "Store.load(_:)", "Client.fetch(_:)", "closure #1 in static Main.main()"]
         #expect(frames.filter { !$0.isInlined }.names.starts(with: callers), "\(frames.listing)")

@@ -75,7 +75,9 @@ struct ImageTests {
 
     @Test("are told apart by file and offset")
     func grouping() {
-        func mapping(_ start: UInt64, _ path: String, inode: UInt64, offset: UInt64, code: Bool = false) -> SnapshotMapping {
+        func mapping(
+            _ start: UInt64, _ path: String, inode: UInt64, offset: UInt64, code: Bool = false
+        ) -> SnapshotMapping {
             SnapshotMapping(
                 start: start, end: start + 0x1000, isReadable: true, isWritable: false, isExecutable: code,
                 offset: offset, deviceMajor: 8, deviceMinor: 1, inode: inode, path: path)

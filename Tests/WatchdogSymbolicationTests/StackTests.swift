@@ -7,7 +7,8 @@ import WatchdogReport
 
 @Suite("The stacks of programs with known stacks")
 struct StackTests {
-    @Test("C without frame pointers or debug information", arguments: [CapturedProcess.Method.ptrace, .procfsRegisters])
+    @Test(
+        "C without frame pointers or debug information", arguments: [CapturedProcess.Method.ptrace, .procfsRegisters])
     func chain(method: CapturedProcess.Method) throws {
         let process = try Subject.chain.start(threads: 2)
         let captured = try symbolicate(process, method: method)
@@ -46,7 +47,8 @@ struct StackTests {
         let names = frames.names
         #expect(names.contains("shop::detail::Box<double, 100>::wait(double)"), "\(frames.listing)")
         #expect(names.contains { $0.hasPrefix("shop::detail::Box<double, 100>::price(std::") })
-        #expect(names.contains { $0.hasPrefix("shop::checkout(shop::Item&, std::function<long (shop::Item&)> const&)") })
+        #expect(
+            names.contains { $0.hasPrefix("shop::checkout(shop::Item&, std::function<long (shop::Item&)> const&)") })
         #expect(frames.contain(chain: ["main", "__libc_start_call_main"]))
         let price = try #require(frames.first { $0.symbol?.contains("::price(") ?? false })
         #expect(price.sourceFile?.hasSuffix("/Subjects/templates.cpp") ?? false)

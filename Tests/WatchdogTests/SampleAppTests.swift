@@ -72,7 +72,7 @@ struct SampleAppTests {
         while isAnswered, DispatchTime.now() < deadline {
             nonce += 1
             app.channel.send(SupervisorMessage(ping: nonce))
-            isAnswered = app.channel.receive(within: 200)?.pong == nonce
+            isAnswered = app.channel.receive(within: 1000)?.pong == nonce
         }
         #expect(!isAnswered)
         if let thread {

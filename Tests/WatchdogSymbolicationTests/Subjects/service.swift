@@ -51,12 +51,14 @@ func setName(_ name: String) {
 func startThread(_ number: Int) {
     var thread = pthread_t()
     let argument = UnsafeMutableRawPointer(bitPattern: number + 1)
-    pthread_create(&thread, nil, { argument in
-        let number = Int(bitPattern: argument) - 1
-        setName("worker-\(number)")
-        let service = Service(worker: Waiter())
-        return UnsafeMutableRawPointer(bitPattern: service.run(depth: 2))
-    }, argument)
+    pthread_create(
+        &thread, nil,
+        { argument in
+            let number = Int(bitPattern: argument) - 1
+            setName("worker-\(number)")
+            let service = Service(worker: Waiter())
+            return UnsafeMutableRawPointer(bitPattern: service.run(depth: 2))
+        }, argument)
 }
 
 let count = CommandLine.arguments.count > 1 ? Int(CommandLine.arguments[1]) ?? 30 : 30

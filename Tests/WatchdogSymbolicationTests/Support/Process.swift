@@ -77,7 +77,9 @@ final class Process {
     /// nil at the end of the file.
     private func read(within seconds: Int) throws -> [UInt8]? {
         var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, Int32(seconds * 1000)) > 0 else { throw Failure(description: "no output for \(seconds) s") }
+        guard poll(&entry, 1, Int32(seconds * 1000)) > 0 else {
+            throw Failure(description: "no output for \(seconds) s")
+        }
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
         let count = Glibc.read(output, &bytes, bytes.count)
         guard count >= 0 else { throw Failure(description: "read: \(errno)") }
@@ -120,7 +122,9 @@ func output(of command: [String], allowing codes: Set<Int32> = [0]) throws -> St
     let process = try Process(command)
     let bytes = try process.readToEnd(within: 300)
     let code = process.wait()
-    guard codes.contains(code) else { throw Failure(description: "\(command.joined(separator: " ")): exit code \(code)") }
+    guard codes.contains(code) else {
+        throw Failure(description: "\(command.joined(separator: " ")): exit code \(code)")
+    }
     return String(decoding: bytes, as: UTF8.self)
 }
 

@@ -42,7 +42,8 @@ struct Subject: Sendable, CustomStringConvertible {
     }
 
     private static let building = Mutex<Void>(())
-    private static let sources = "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" } + "/Subjects"
+    private static let sources =
+        "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" } + "/Subjects"
 
     /// Beside the tests' own executable.
     static func buildDirectory() throws -> String {
