@@ -26,7 +26,7 @@ test: ## install what is missing, build, run all tests
 	@scripts/setup
 	@scripts/test
 
-check: ## format, lint, layers, linkage, with warnings as errors
+check: ## format, lint, layers, linkage, builds without warnings
 	@scripts/setup
 	@scripts/check
 

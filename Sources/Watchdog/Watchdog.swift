@@ -55,7 +55,7 @@ public enum Watchdog {
     }
 
     private static let phase = Locked(Phase.idle(ClientMessage()))
-    private static let terminateHandler = Locked<(@MainActor @Sendable () -> Void)?>(nil)
+    private static let termination = Termination()
 
     /// Connects to the supervisor and answers for the main queue from now on.
     ///
@@ -67,11 +67,12 @@ public enum Watchdog {
             guard case .idle(let outbox) = phase else { return }
             let session = Session(.takeFromEnvironment(), outbox: outbox, at: .now())
             let driver = MainQueueDriver(session: session, queue: .main) { event in
-                guard event == .terminate, let handler = terminateHandler.withLock({ $0 }) else { return }
-                MainActor.assumeIsolated { handler() }
+                guard event == .terminate else { return }
+                termination.request()
             }
             phase = .onMainQueue(session, driver)
             driver.activate()
+            termination.listen()
         }
     }
 
@@ -138,16 +139,24 @@ public enum Watchdog {
         say { $0.isStopping = true }
     }
 
-    /// Sets what to do when the supervisor asks the app to end.
+    /// Sets what to do when the app is asked to end, by SIGTERM or over the channel.
     ///
-    /// The request comes beside SIGTERM, and the app is killed if it has not ended within an allowance. The handler should save
-    /// what must not be lost, call ``stopping()`` if that takes a while, and exit. Without a handler the request does nothing;
-    /// SIGTERM still does what it does. Set it before ``start()``, or a request may be missed. It replaces the one before, and
-    /// is not used after ``attach()``, where ``Link/service()`` returns the request.
+    /// watchdogd asks in both ways at once, systemd and shells by SIGTERM alone; the handler hears of the first request only.
+    /// The app is killed if it has not ended within an allowance. The handler should save what must not be lost, call
+    /// ``stopping()`` if that takes a while, and exit.
     ///
-    /// - Parameter handler: Called on the main queue, once per request.
+    /// With a handler, ``start()`` takes SIGTERM over, so that it no longer ends the app by itself. Without one, SIGTERM does what
+    /// it does and the request over the channel does nothing. Set it before ``start()``, or a request may be missed. It replaces
+    /// the one before, and is not used after ``attach()``, where ``Link/service()`` returns the request and SIGTERM is the app's
+    /// own affair.
+    ///
+    /// - Parameter handler: Called on the main queue.
     public static func onTerminate(_ handler: @escaping @MainActor @Sendable () -> Void) {
-        terminateHandler.withLock { $0 = handler }
+        termination.setHandler(handler)
+        phase.withLock { phase in
+            guard case .onMainQueue = phase else { return }
+            termination.listen()
+        }
     }
 
     private static func say(_ change: (inout ClientMessage) -> Void) {

@@ -64,31 +64,30 @@ extension LinuxKernel {
 
     // MARK: - The end of the tree
 
+    /// Steps between two looks at a dying tree: a cgroup is empty within a millisecond or two, a walk through `/proc` is
+    /// not to be repeated a thousand times for a process that cannot die.
+    private static let treeSteps = Duration.milliseconds(1)...Duration.milliseconds(50)
+
     func killTree() {
         try? containment?.kill()
-        isKillingTree = true
-        awaitEmptyTree(after: .zero)
-    }
-
-    /// Looks again and again, in short steps: the kernel takes a moment to end a process, and no event tells the end of
-    /// one that is not in a cgroup.
-    private func awaitEmptyTree(after delay: Duration) {
-        if treeTimer == nil {
-            treeTimer = try? loop.timer { [unowned self] _ in lookAtTree() }
-        }
-        treeTimer?.arm(at: now + delay)
+        treeStep = Self.treeSteps.lowerBound
+        lookAtTree()
     }
 
     private func lookAtTree() {
-        guard isKillingTree else { return }
+        guard let step = treeStep else { return }
         childrenChanged()
         if main.map({ $0.process.hasExited }) ?? true, containment?.isEmpty ?? true {
-            isKillingTree = false
+            treeStep = nil
             supervisor?.treeEmptied()
-        } else {
-            // A process that was forked between two looks at /proc is met by the next one.
-            try? containment?.kill()
-            awaitEmptyTree(after: .milliseconds(1))
+            return
         }
+        // A process that was forked between two looks at /proc is met by the next one.
+        try? containment?.kill()
+        if treeTimer == nil {
+            treeTimer = try? loop.timer { [unowned self] _ in lookAtTree() }
+        }
+        treeTimer?.arm(at: now + step)
+        treeStep = min(step * 2, Self.treeSteps.upperBound)
     }
 }

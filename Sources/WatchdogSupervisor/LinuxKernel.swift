@@ -46,7 +46,8 @@ final class LinuxKernel: Kernel {
     var facts: [Int: IncidentFacts] = [:]
     var runningCaptures = 0
     var hasChildNews = false
-    var isKillingTree = false
+    /// Until the next look at the dying tree; nil when there is none to wait for.
+    var treeStep: Duration?
     var treeTimer: Timer?
     var probeProcess: ProbeProcess?
     var exitUsage: ResourceUsage?

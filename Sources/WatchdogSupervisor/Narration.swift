@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogPolicy
+import WatchdogReport
 
 /// Notices as people read them on stderr, one line each.
 struct Narration {
@@ -67,18 +68,18 @@ struct Narration {
 }
 
 extension Narration {
-    /// The first of the three lines that follow an incident: what was exhausted.
-    func headline(of incident: Incident, pid: Int32?) -> String {
-        let subject = "\(name)[\(pid ?? 0)] " + (incident.isEnforced ? "killed" : "reported, not killed")
-        let allowance = incident.allowance.brief
-        switch (incident.cause, incident.event) {
-        case (.triggered, _):
-            return "\(subject): it asked for it with WATCHDOG=trigger (0x8badf00d)"
-        case (.exhausted, .processExit):
-            return "\(subject): it did not end within \(allowance) of the request (process-exit, 0x8badf00d)"
-        case (.exhausted, let event):
-            return "\(subject): its \(event.rawValue) allowance of \(allowance) is exhausted (0x8badf00d)"
-        }
+    /// The three lines that follow an incident: what was exhausted, the verdict, the report.
+    ///
+    /// Told at every verbosity, in one piece, so that nothing the app prints comes between them.
+    func lines(of incident: Incident, pid: Int32?, _ report: ReportOutcome) -> String {
+        let deed = incident.isEnforced ? "killed" : "reported"
+        let what =
+            switch incident.cause {
+            case .exhausted: "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
+            case .triggered: "it asked for it with WATCHDOG=trigger"
+            }
+        let place = report.path ?? "no report could be written: \(report.failure ?? "unknown reason")"
+        return "\(name)[\(pid ?? 0)] \(deed): \(what) (0x8badf00d)\n  \(report.verdict.line)\n  \(place)"
     }
 
     /// As in "expected ready, but HangMain *exited with code 1*".
@@ -123,9 +124,9 @@ extension Duration {
         let nanoseconds = max(0, nanoseconds)
         switch nanoseconds {
         case ..<1_000_000: return "\(nanoseconds / 1_000) µs"
-        case ..<10_000_000: return Self.decimal(nanoseconds / 10_000, places: 2) + " ms"
-        case ..<1_000_000_000: return "\(nanoseconds / 1_000_000) ms"
-        case ..<120_000_000_000: return Self.decimal(nanoseconds / 10_000_000, places: 2) + " s"
+        case ..<9_995_000: return Self.decimal((nanoseconds + 5_000) / 10_000, places: 2) + " ms"
+        case ..<999_500_000: return "\((nanoseconds + 500_000) / 1_000_000) ms"
+        case ..<120_000_000_000: return Self.decimal((nanoseconds + 5_000_000) / 10_000_000, places: 2) + " s"
         default: return TimeSpan.format(.seconds(nanoseconds / 1_000_000_000))
         }
     }

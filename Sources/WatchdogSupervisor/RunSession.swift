@@ -49,13 +49,7 @@ final class RunSession {
     private func reported(_ incident: Incident, _ report: ReportOutcome) {
         reports[incident.id] = report
         incidents = incidents.map { $0.id == incident.id ? incident : $0 }
-        StandardError.say(narration.headline(of: incident, pid: kernel.pid))
-        StandardError.say(report.verdict.line)
-        if let path = report.path {
-            StandardError.say("report \(path)")
-        } else {
-            StandardError.say("the report could not be written: \(report.failure ?? "unknown reason")")
-        }
+        StandardError.say(narration.lines(of: incident, pid: kernel.pid, report))
         concludeIfReported()
     }
 

@@ -122,6 +122,13 @@ final class AppProcess {
     }
 }
 
+/// True when this process catches a signal.
+func isHandled(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    sigaction(signal, nil, &action)
+    return action.__sigaction_handler.sa_handler != nil
+}
+
 /// Looks again and again until `condition` holds; false when it does not in time.
 func eventually(_ condition: () -> Bool) -> Bool {
     for _ in 0..<(patience / 5) {

@@ -79,6 +79,53 @@ struct PublicInterfaceTests {
         }
     }
 
+    @Test("SIGTERM arrives at the handler too, without a supervisor as well")
+    func signal() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            Watchdog.start()
+            Watchdog.onTerminate { exit(7) }
+            #expect(eventually { isHandled(SIGTERM) })
+            kill(getpid(), SIGTERM)
+            #expect(!eventually { false }, "the handler exits before")
+        }
+    }
+
+    @Test("a request that comes in both ways is handled once")
+    func bothWays() async {
+        await #expect(processExitsWith: .success) {
+            let channel = Channel()
+            PublicInterfaceTests.offer(channel)
+            Watchdog.onTerminate { Watchdog.status("handled") }
+            Watchdog.start()
+            _ = channel.receive()
+            #expect(eventually { isHandled(SIGTERM) })
+            var message = SupervisorMessage(ping: 1)
+            message.isTerminating = true
+            kill(getpid(), SIGTERM)
+            for _ in 1...3 { channel.send(message) }
+            var (answers, statuses): (Int, [String]) = (0, [])
+            while answers < 3 || statuses.isEmpty, let message = channel.receive() {
+                answers += message.pong == 1 ? 1 : 0
+                statuses += [message.status].compactMap(\.self)
+            }
+            #expect(answers == 3)
+            #expect(statuses == ["handled"])
+            #expect(channel.receive(within: 20) == nil)
+        }
+    }
+
+    @Test("before a foreign loop SIGTERM is left alone")
+    func signalAndAttach() async {
+        await #expect(processExitsWith: .signal(SIGTERM)) {
+            Watchdog.onTerminate { exit(7) }
+            let link = try Watchdog.attach()
+            Watchdog.onTerminate { exit(7) }
+            #expect(!isHandled(SIGTERM))
+            kill(getpid(), SIGTERM)
+            withExtendedLifetime(link) {}
+        }
+    }
+
     @Test("without a handler the wish to end does nothing, and a supervisor that goes away neither")
     func noHandler() async {
         await #expect(processExitsWith: .success) {

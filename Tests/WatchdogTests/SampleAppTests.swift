@@ -93,7 +93,6 @@ struct SampleAppTests {
         terminate(app)
         expectAnswer(app, 1)
         #expect(app.nextLine() == "IgnoresTerm: ready")
-        #expect(app.nextLine() == "IgnoresTerm: asked to end, going on")
         kill(app.process, SIGTERM)
         expectAnswer(app, 2)
     }

@@ -47,11 +47,7 @@ while let argument = arguments.popFirst() {
     }
 }
 
-let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
-terminate.setEventHandler { quit() }
-terminate.activate()
 Watchdog.onTerminate { quit() }
-
 Watchdog.start()
 Watchdog.ready()
 print("HealthyApp: ready")
