@@ -3,6 +3,7 @@
 import Glibc
 import Testing
 import WatchdogPolicy
+import WatchdogReport
 
 extension EndToEnd {
     @Suite("Programs that speak the channel's protocol by hand")

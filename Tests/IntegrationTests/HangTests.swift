@@ -57,11 +57,10 @@ extension EndToEnd {
             #expect(incident.report == ending.reportPaths[0])
             #expect(summary.report == incident.report)
             #expect(
-                ending.messages.suffix(3) == [
-                    "watchdogd: HangMain[\(summary.pid ?? 0)] killed: its scene-update allowance of 700 ms is exhausted"
-                        + " (0x8badf00d)",
-                    "watchdogd: \(incident.verdict ?? "")",
-                    "watchdogd: report \(ending.reportPaths[0])",
+                ending.errors.suffix(3) == [
+                    "watchdogd: HangMain[\(summary.pid ?? 0)] killed: scene-update exhausted 700 ms (0x8badf00d)",
+                    "  \(incident.verdict ?? "")",
+                    "  \(ending.reportPaths[0])",
                 ])
             check(report, pid: summary.pid)
             expectHonestKind(report, isSpinning: hang.how == "spin")

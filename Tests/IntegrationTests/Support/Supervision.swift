@@ -23,7 +23,7 @@ final class Supervision {
     ///   - binary: which watchdogd; by default the one that was built.
     ///   - reports: where reports go, below the scratch directory unless it is a path.
     init(
-        _ options: [String] = [],
+        _ options: [String],
         _ command: [String],
         environment: [String: String] = [:],
         wrapper: [String] = [],
@@ -113,7 +113,7 @@ struct Ending {
 
 /// Supervises a program to its end.
 func supervise(
-    _ options: [String] = [], _ command: [String], environment: [String: String] = [:],
+    _ options: [String], _ command: [String], environment: [String: String] = [:],
     sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> Ending {
     try Supervision(options, command, environment: environment).end(sourceLocation: sourceLocation)
