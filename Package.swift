@@ -117,7 +117,7 @@ let package = Package(
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",
-            ["WatchdogReport", "WatchdogPolicy", "watchdogd", "watchdogd-symbolicate"]
+            ["WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "watchdogd", "watchdogd-symbolicate"]
                 + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
             exclude: ["Subjects"]
         ),
