@@ -58,9 +58,9 @@ extension LaunchConfiguration {
         switch probe {
         case .listening(let text):
             do {
-                return .listening(try ListeningAddress(parsing: text))
+                return .listening(try ListenAddress(parsing: text))
             } catch {
-                throw RunError.usage("--readiness listen:\(text): \(error)")
+                throw RunError.usage("--readiness: \(error)")
             }
         case .command(let command): return .command(command)
         case nil: return nil

@@ -26,7 +26,7 @@ struct LaunchConfiguration {
 
     /// What a readiness probe looks at.
     enum Probe {
-        case listening(ListeningAddress)
+        case listening(ListenAddress)
         case command(String)
     }
 

@@ -1,69 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 
 /// What was read when an allowance started: evidence is the difference to it.
 struct Window {
-    let start: Instant
-    let schedule: ThreadSchedule?
-    let applicationTime: Duration
-    let systemTime: SystemTime?
+    let start: ProcessProbe.Observation
+    let machine: MachineCPU?
 }
 
 extension LinuxKernel {
-    var suspendedTime: Duration { suspendedTimeNow() }
+    var suspendedTime: Duration { SuspendedTime.now() }
 
     func beginWindow() {
-        guard let main else { return }
-        window = Window(
-            start: now,
-            schedule: main.observation.schedule(),
-            applicationTime: main.observation.cpuTime() ?? .zero,
-            systemTime: .read()
-        )
+        window = main?.probe?.observe().map { Window(start: $0, machine: .read()) }
     }
 
     func inspect() -> Evidence {
-        guard let main else { return Evidence(state: nil) }
-        let schedule = main.observation.schedule()
+        let observation = main?.probe?.observe()
+        lastObservation = observation
+        guard let observation else { return Evidence(state: nil) }
         return Evidence(
-            state: main.observation.state(),
-            tracer: main.observation.tracer(),
+            state: observation.state.letter.first,
+            tracer: observation.tracer,
             isFrozen: cgroup?.isFrozen ?? false,
-            runTime: difference(schedule?.runTime, window?.schedule?.runTime),
-            runDelay: difference(schedule?.runDelay, window?.schedule?.runDelay)
+            runTime: difference(observation.schedule?.runTime, window?.start.schedule?.runTime) ?? .zero,
+            runDelay: difference(observation.schedule?.runDelay, window?.start.schedule?.runDelay) ?? .zero
         )
     }
 
-    private func difference(_ end: Duration?, _ start: Duration?) -> Duration {
-        guard let end, let start else { return .zero }
+    private func difference(_ end: Duration?, _ start: Duration?) -> Duration? {
+        guard let end, let start else { return nil }
         return max(.zero, end - start)
     }
 
-    /// The evidence of an incident in full, read while the process still is what it was.
+    /// The evidence of an incident in full; nil stands for what could not be read.
     func hangEvidence(_ evidence: Evidence?) -> HangEvidence {
         var result = HangEvidence(processorCount: configuration.host.processorCount)
-        result.window = window.map { now - $0.start }
-        result.runTime = evidence?.runTime
-        result.runDelay = evidence?.runDelay
-        result.state = evidence?.state
-        result.tracer = evidence.map { Int($0.tracer ?? 0) }
-        result.isFrozen = evidence?.isFrozen
-        result.syscall = main?.observation.systemCall()
-        result.waitChannel = main?.observation.waitChannel()
+        guard evidence != nil, let observation = lastObservation else { return result }
+        if let window {
+            result.window = observation.at - window.start.at
+            result.runTime = difference(observation.schedule?.runTime, window.start.schedule?.runTime)
+            result.runDelay = difference(observation.schedule?.runDelay, window.start.schedule?.runDelay)
+        }
+        result.state = observation.state.letter.first
+        result.tracer = Int(observation.tracer ?? 0)
+        result.isFrozen = cgroup?.isFrozen
+        result.syscall = observation.syscall
+        result.waitChannel = observation.waitChannel
         return result
     }
 
     func cpuStatistics() -> CPUStatistics? {
-        guard let main, let window, let before = window.systemTime, let after = SystemTime.read() else { return nil }
+        guard let window, let before = window.machine, let after = MachineCPU.read(), let observation = lastObservation
+        else { return nil }
         return CPUStatistics(
-            systemUser: max(.zero, after.user - before.user),
-            systemKernel: max(.zero, after.system - before.system),
-            application: max(.zero, (main.observation.cpuTime() ?? window.applicationTime) - window.applicationTime),
-            elapsed: now - window.start
+            systemUser: max(.zero, after.userTime - before.userTime),
+            systemKernel: max(.zero, after.systemTime - before.systemTime),
+            application: max(.zero, observation.processCPUTime - window.start.processCPUTime),
+            elapsed: observation.at - window.start.at
         )
     }
 }

@@ -10,10 +10,11 @@ import WatchdogWire
 struct MainProcess {
     let process: Pidfd
     let startTime: UInt64?
-    let observation: ProcessObservation
+    /// Nil when it was gone before it could be looked at.
+    let probe: ProcessProbe?
     let source: IOSource
     let launchedAt: Instant
-    let launchTime: WallTime
+    let launchTime: WatchdogReport.WallTime
 }
 
 extension LinuxKernel {
@@ -69,10 +70,10 @@ extension LinuxKernel {
         main = MainProcess(
             process: process,
             startTime: startTime,
-            observation: ProcessObservation(of: process.pid),
+            probe: try? ProcessProbe(process.pid),
             source: source,
             launchedAt: main?.launchedAt ?? now,
-            launchTime: main?.launchTime ?? .now()
+            launchTime: main?.launchTime ?? .current()
         )
         window = nil
     }

@@ -39,7 +39,8 @@ extension LinuxKernel {
     func probe() {
         switch configuration.probe {
         case .listening(let address):
-            supervisor?.probeEnded(isReady: main.map { address.isListening(in: $0.process.pid) } ?? false)
+            let socket = main.flatMap { ListeningSocket.find(address, inNamespaceOf: $0.process.pid) }
+            supervisor?.probeEnded(isReady: socket != nil)
         case .command(let command):
             runProbe(command)
         case nil:

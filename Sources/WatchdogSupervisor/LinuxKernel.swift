@@ -41,6 +41,7 @@ final class LinuxKernel: Kernel {
     var channelSource: IOSource?
     var main: MainProcess?
     var window: Window?
+    var lastObservation: ProcessProbe.Observation?
     var captures: [Int: CaptureOutcome] = [:]
     var facts: [Int: IncidentFacts] = [:]
     var runningCaptures = 0
