@@ -125,3 +125,15 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu17
 )
+
+// They measure modules that are not products: a package of their own could not import these. Benchmarks/run asks for them.
+if Context.environment["WATCHDOGD_BENCHMARKS"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogCapture"],
+            path: "Benchmarks/Sources",
+            swiftSettings: swiftSettings
+        )
+    )
+}

@@ -52,6 +52,17 @@ public final class SignalSource: EventSource {
         for signal in signals { sigaddset(&set, signal) }
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
+
+    /// Blocks a signal in the calling thread while `body` runs.
+    static func blocking(_ signal: Int32, _ body: () -> Void) {
+        var set = sigset_t()
+        var previous = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, signal)
+        pthread_sigmask(SIG_BLOCK, &set, &previous)
+        body()
+        pthread_sigmask(SIG_SETMASK, &previous, nil)
+    }
 }
 
 extension EventLoop {

@@ -34,12 +34,6 @@ public struct Terminal {
 
     /// From the background the call would stop us with SIGTTOU unless that is blocked.
     private func set(_ processGroup: Int32) {
-        var blocked = sigset_t()
-        var previous = sigset_t()
-        sigemptyset(&blocked)
-        sigaddset(&blocked, SIGTTOU)
-        pthread_sigmask(SIG_BLOCK, &blocked, &previous)
-        tcsetpgrp(descriptor, processGroup)
-        pthread_sigmask(SIG_SETMASK, &previous, nil)
+        SignalSource.blocking(SIGTTOU) { _ = tcsetpgrp(descriptor, processGroup) }
     }
 }
