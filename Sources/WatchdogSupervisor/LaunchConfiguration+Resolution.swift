@@ -18,8 +18,6 @@ extension LaunchConfiguration {
         store = try Self.store(at: run.reportsDirectory)
         probe = try Self.probe(run.probe)
         host = .current()
-        limits = (try? ResourceLimit.current(.realTimeWithoutSleep)).map { [$0] } ?? []
-        niceness = getpriority(__priority_which_t(0), 0)
         try Self.checkSummary(run.summary)
         do {
             executable = try resolveExecutable(
@@ -32,10 +30,13 @@ extension LaunchConfiguration {
         }
     }
 
-    private static func user(named name: String?) throws -> User? {
+    private static func user(named name: String?) throws -> UserAccount? {
         guard let name else { return nil }
-        guard let user = User.find(name) else {
-            throw RunError.noUser("--user \(name): there is no such user; name one of /etc/passwd")
+        let user: UserAccount
+        do {
+            user = try UserAccount.find(user: name)
+        } catch {
+            throw RunError.noUser("--user \(name): \(error); name one of /etc/passwd")
         }
         guard geteuid() == 0 || user.credentials.user == geteuid() else {
             throw RunError.notPermitted("--user \(name): only root can run programs as another user")

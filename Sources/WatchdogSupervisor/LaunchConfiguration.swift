@@ -16,9 +16,6 @@ struct LaunchConfiguration {
     let probe: Probe?
     let store: ReportStore
     let host: HostFacts
-    /// What the program had if watchdogd had not changed it for itself.
-    let limits: [ResourceLimit]
-    let niceness: Int32
     /// The user id that watchdogd runs as.
     let userID = Int(geteuid())
     /// Tells this launch from all others.
@@ -49,7 +46,7 @@ extension Environment {
     /// - Parameters:
     ///   - variables: set on top of the inherited ones, in order.
     ///   - user: whose `HOME`, `USER`, `LOGNAME` and `SHELL` replace the supervisor's, unless set in `variables`.
-    func forApp(variables: [(name: String, value: String)], user: User?) -> Environment {
+    func forApp(variables: [(name: String, value: String)], user: UserAccount?) -> Environment {
         var result = self
         // These belong to the supervisor's own service manager, or to a supervisor above this one.
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_CHANNEL", "LISTEN_PID", "LISTEN_FDS"] {

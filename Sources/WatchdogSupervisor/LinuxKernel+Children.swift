@@ -54,7 +54,7 @@ extension LinuxKernel {
 
     /// A program that stops in the foreground stops the job that it is, which is us: the shell takes over, and continues
     /// us when the user says `fg` or `bg`.
-    private func stopOurselves(with terminal: Terminal) {
+    private func stopOurselves(with terminal: ForegroundTerminal) {
         guard let main, !terminal.isOurs else { return }
         terminal.reclaim()
         kill(getpid(), SIGSTOP)

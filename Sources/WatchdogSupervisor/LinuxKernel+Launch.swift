@@ -33,8 +33,7 @@ extension LinuxKernel {
         request.credentials = configuration.credentials
         request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
         request.cgroup = cgroup?.descriptor
-        request.limits = configuration.limits
-        request.niceness = configuration.niceness
+        if let scheduling { request.withdraw(scheduling) }
         let spawned = try WatchdogLinux.spawn(request)
         appEnd = nil
         if let cgroup, spawned.cgroupRefusal == nil {

@@ -25,14 +25,14 @@ extension LinuxKernel {
     /// The socket is the app's alone.
     ///
     /// A sender may be gone already, so that only its user id can be judged.
-    private func isFromApp(_ message: Datagram) -> Bool {
-        guard let sender = message.sender else { return false }
-        return [0, UInt32(configuration.userID), configuration.credentials?.user].contains(sender.user)
+    private func isFromApp(_ message: SocketMessage) -> Bool {
+        [0, UInt32(configuration.userID), configuration.credentials?.user].contains(message.senderUser)
     }
 
     func readChannel() {
         for _ in 0..<Self.burst {
-            switch channel.receive() {
+            guard let reception = try? channel.receive() else { return }
+            switch reception {
             case .message(let message):
                 supervisor?.channelReceived(message.bytes)
             case .nothing:

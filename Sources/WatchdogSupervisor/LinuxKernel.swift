@@ -28,7 +28,10 @@ final class LinuxKernel: Kernel {
     let cgroupRefusal: String?
     let notifySocket: NotifySocket
     let channel: Channel
-    let terminal: Terminal?
+    let terminal: ForegroundTerminal?
+    let runtimeDirectory: RuntimeDirectory
+    /// What was asked for after the capture thread and before the launch.
+    var scheduling: SchedulingGrant?
 
     weak var supervisor: Supervisor?
     /// Called when the report of an incident is written, or could not be.
@@ -60,9 +63,11 @@ final class LinuxKernel: Kernel {
         captureThread = try CaptureThread()
         reportWriter = ReportWriter(store: configuration.store, symbolicator: Symbolicator(), mailbox: mailbox)
         (cgroupParent, cgroup, cgroupRefusal) = Self.makeCgroup(for: configuration.name)
-        notifySocket = try NotifySocket(for: configuration.credentials?.user)
-        (channel, appEnd) = try Channel.make()
-        terminal = Terminal.foreground
+        runtimeDirectory = try RuntimeDirectory.create()
+        notifySocket = try NotifySocket(
+            in: runtimeDirectory, name: "notify", user: configuration.credentials?.user ?? geteuid())
+        (channel, appEnd) = try Channel.pair()
+        terminal = ForegroundTerminal()
     }
 
     /// Connects everything to the loop; to be called once, before the launch.
@@ -78,13 +83,14 @@ final class LinuxKernel: Kernel {
 
     /// Takes away what the run put into the file system.
     func stop() {
+        runtimeDirectory.remove()
         guard let cgroup, (try? cgroup.remove()) != nil else { return }
         try? cgroupParent?.remove()
     }
 
     /// What `--verbose` tells before the launch.
-    func describe(_ scheduling: Scheduling) {
-        StandardError.say("scheduling: \(scheduling)")
+    func describe() {
+        if let scheduling { StandardError.say("scheduling: \(scheduling)") }
         StandardError.say(cgroup.map { "cgroup: \($0.path)" } ?? "no cgroup: \(cgroupRefusal ?? "unknown reason")")
         StandardError.say("reports: \(configuration.store.directory)")
     }
@@ -113,7 +119,8 @@ final class LinuxKernel: Kernel {
     }
 
     func send(_ datagram: [UInt8]) {
-        channel.send(datagram)
+        // An app that does not read, or has closed its end, loses messages: its pings then stay unanswered.
+        _ = try? channel.send(datagram)
     }
 
     func signal(_ signal: Int32) {

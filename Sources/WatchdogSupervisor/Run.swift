@@ -48,8 +48,8 @@ public struct Run {
         let session = RunSession(configuration, kernel, supervisor, loop)
         let signals = try loop.onSignal(Self.signals) { supervisor.signalReceived($0.signal) }
         try kernel.start(supervisor)
-        let scheduling = Scheduling.improve()
-        if configuration.verbosity == .verbose { kernel.describe(scheduling) }
+        kernel.scheduling = SchedulingGrant.request()
+        if configuration.verbosity == .verbose { kernel.describe() }
         supervisor.launch()
         return try withExtendedLifetime((session, signals)) {
             let code = try loop.run()

@@ -127,14 +127,14 @@ struct ListeningTests {
         try withTemporaryDirectory { directory in
             let name = isAbstract ? "@watchdog test \(getpid())" : "\(directory)/a socket"
             let script = """
-                import socket, sys
+                import os, socket, sys
                 name = sys.argv[1]
                 s = socket.socket(socket.AF_UNIX)
                 s.bind(name.replace('@', '\\0', 1) if name[0] == '@' else name)
-                print('bound', flush=True)
+                os.write(1, b'bound')
                 sys.stdin.readline()
                 s.listen()
-                print('listening', flush=True)
+                os.write(1, b'listening')
                 sys.stdin.readline()
                 """
             var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script, name])

@@ -133,7 +133,10 @@ struct ProcfsTests {
         .enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace")
     )
     func tracer() throws {
-        var request = SpawnRequest(executable: "/usr/bin/strace", arguments: ["strace", "-qo", "/dev/null", "/bin/cat"])
+        var request = SpawnRequest(
+            executable: "/usr/bin/strace",
+            arguments: ["strace", "-qo", "/dev/null", "/bin/cat"]
+        )
         let pipe = try OwnedDescriptor.pipe()
         request.descriptors[0].source = pipe.read.number
         let spawned = try spawn(request)

@@ -2,133 +2,236 @@
 
 import Glibc
 import Testing
+import WatchdogPolicy
 
 @testable import WatchdogLinux
 
 @Suite("Sockets")
 struct SocketTests {
-    @Test("a notify socket tells who sent a message, and takes its file away at the end")
-    func notify() throws {
+    private func withNotifySocket(_ body: (NotifySocket) throws -> Void) throws {
+        let directory = try RuntimeDirectory.create()
+        try body(try NotifySocket(in: directory, name: "notify-\(UInt32.random(in: 0 ... .max))"))
+    }
+
+    private func next(_ socket: NotifySocket) throws -> SocketMessage {
+        try #require(waitReadable(socket.descriptor))
+        return try #require(try socket.receive())
+    }
+
+    private func python(_ script: String, _ address: String) -> SpawnRequest {
+        let prologue = """
+            import array, os, socket, sys
+            address = sys.argv[1]
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            s.connect('\\0' + address[1:] if address[0] == '@' else address)
+
+            """
+        return SpawnRequest(
+            executable: "/usr/bin/python3",
+            arguments: ["python3", "-c", prologue + script, address]
+        )
+    }
+
+    @Test(
+        "systemd-notify's message arrives with its sender",
+        .enabled(if: access("/usr/bin/systemd-notify", X_OK) == 0, "needs systemd-notify")
+    )
+    func systemdNotify() throws {
+        try withNotifySocket { socket in
+            #expect(try socket.receive() == nil)
+            var request = SpawnRequest(
+                executable: "/usr/bin/systemd-notify",
+                arguments: ["systemd-notify", "--ready", "--status=all is well"]
+            )
+            request.environment["NOTIFY_SOCKET"] = socket.address
+            let spawned = try spawn(request)
+            let message = try next(socket)
+            #expect(String(decoding: message.bytes, as: UTF8.self) == "READY=1\nSTATUS=all is well")
+            #expect(message.senderUser == geteuid() && message.senderGroup == getegid())
+            #expect(!message.isTruncated)
+            // systemd-notify speaks for its parent where it may.
+            #expect([spawned.pid, getpid()].contains(message.senderProcess))
+            // It then waits until its barrier is answered, that is, until the descriptor that came with it is closed.
+            if message.attachments.isEmpty { _ = try next(socket) }
+            #expect(try waitForExit(spawned.process)?.status == .exited(code: 0))
+        }
+    }
+
+    @Test("a barrier is answered when its message is released, not before")
+    func barrier() throws {
+        try withNotifySocket { socket in
+            let script = """
+                r, w = os.pipe()
+                s.sendmsg([b'BARRIER=1'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [w]))])
+                os.close(w)
+                os.read(r, 1)
+                """
+            let spawned = try spawn(python(script, socket.address))
+            try #require(waitReadable(socket.descriptor))
+            do {
+                let message = try #require(try socket.receive())
+                #expect(message.attachments.count == 1)
+                #expect(message.senderProcess == spawned.pid)
+                #expect(try spawned.process.waitExit() == nil)
+                withExtendedLifetime(message) {}
+            }
+            #expect(try waitForExit(spawned.process)?.status == .exited(code: 0))
+        }
+    }
+
+    @Test("too long a message is cut and says so, and too many descriptors do no harm")
+    func limits() throws {
+        try withNotifySocket { socket in
+            let script = """
+                s.send(b'x' * 4096)
+                s.send(b'y' * 4097)
+                s.send(b'')
+                fds = array.array('i', [os.open('/dev/null', os.O_RDONLY) for _ in range(50)])
+                s.sendmsg([b'z'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+                """
+            let spawned = try spawn(python(script, socket.address))
+            let whole = try next(socket)
+            #expect(whole.bytes.count == 4096 && !whole.isTruncated)
+            let cut = try next(socket)
+            #expect(cut.bytes.count == 4096 && cut.isTruncated)
+            #expect(try next(socket).bytes.isEmpty)
+            let attached = try next(socket)
+            #expect(attached.bytes == [UInt8(ascii: "z")])
+            #expect(attached.attachments.count <= 16)
+            _ = try waitForExit(spawned.process)
+        }
+    }
+
+    @Test(
+        "another user's app reaches the socket, one that is reserved for a user only that one's",
+        .enabled(if: getuid() == 0, "needs root")
+    )
+    func otherUser() throws {
+        let directory = try RuntimeDirectory.create()
+        let nobody = Credentials(user: 65534, group: 65534)
+        let open = try NotifySocket(in: directory, name: "open")
+        let reserved = try NotifySocket(in: directory, name: "reserved", user: 65534)
+        let foreign = try NotifySocket(in: directory, name: "foreign", user: 65533)
+        for (socket, isAllowed) in [(open, true), (reserved, true), (foreign, false)] {
+            var request = python("s.send(b'hello')", socket.address)
+            request.credentials = nobody
+            request.descriptors[2].source = try OwnedDescriptor(opening: "/dev/null", flags: O_WRONLY).keptOpen()
+            let spawned = try spawn(request)
+            let status = try waitForExit(spawned.process)?.status
+            #expect((status == .exited(code: 0)) == isAllowed)
+            #expect(try socket.receive()?.senderUser == (isAllowed ? 65534 : nil))
+        }
+    }
+
+    @Test("a directory too deep for a socket's path gives an abstract name")
+    func abstractName() throws {
+        let directory = RuntimeDirectory(path: "/tmp/" + String(repeating: "d", count: 120))
+        let socket = try NotifySocket(in: directory, name: "notify")
+        #expect(socket.address.hasPrefix("@watchdogd-\(getpid())-"))
+        let spawned = try spawn(python("s.send(b'READY=1')", socket.address))
+        #expect(try next(socket).bytes == Array("READY=1".utf8))
+        _ = try waitForExit(spawned.process)
+    }
+
+    @Test("the socket's path goes with it")
+    func removal() throws {
         var path = ""
-        do {
-            let socket = try NotifySocket(for: nil)
+        try withNotifySocket { socket in
             path = socket.address
             #expect(access(path, F_OK) == 0)
-            #expect(try socket.receive() == nil)
-            try send("READY=1\n", to: path)
-            let message = try #require(try socket.receive())
-            #expect(message.bytes == Array("READY=1\n".utf8))
-            #expect(message.sender == Datagram.Sender(pid: getpid(), user: geteuid()))
-            #expect(!message.isTruncated)
-            #expect(try socket.receive() == nil)
         }
-        #expect(access(path, F_OK) == -1)
+        #expect(access(path, F_OK) != 0)
     }
 
-    @Test("a message over the limit is cut and marked")
-    func truncated() throws {
-        let socket = try NotifySocket(for: nil)
-        try send(String(repeating: "x", count: 4_097), to: socket.address)
-        let message = try #require(try socket.receive())
-        #expect(message.bytes.count == 4_096)
-        #expect(message.isTruncated)
-        try send(String(repeating: "x", count: 4_096), to: socket.address)
-        #expect(try #require(try socket.receive()).isTruncated == false)
+    @Test("a runtime directory is private, and one that others may write to is not used")
+    func runtimeDirectory() throws {
+        try withTemporaryDirectory { temporary in
+            let own = try RuntimeDirectory.create(environment: ["XDG_RUNTIME_DIR": temporary, "TMPDIR": temporary])
+            var information = stat()
+            #expect(stat(own.path, &information) == 0)
+            #expect(information.st_uid == geteuid())
+            #expect(information.st_mode & 0o777 == (geteuid() == 0 ? 0o711 : 0o700))
+            guard geteuid() != 0 else { return }
+            chmod("\(temporary)/watchdogd", 0o777)
+            let other = try RuntimeDirectory.create(environment: ["XDG_RUNTIME_DIR": temporary, "TMPDIR": temporary])
+            #expect(other.path.hasPrefix("\(temporary)/watchdogd-"))
+            other.remove()
+            #expect(access(other.path, F_OK) != 0)
+        }
     }
 
-    @Test("a runtime directory too deep for a socket gets an abstract name")
-    func abstract() throws {
-        let deep = "/tmp/" + String(repeating: "d", count: 100) + "-\(getpid())"
-        try #require(mkdir(deep, 0o700) == 0)
-        defer { rmdir(deep) }
-        let socket = try NotifySocket(for: nil, in: deep)
-        #expect(socket.address.hasPrefix("@watchdogd-"))
-    }
-
-    @Test("a channel keeps message boundaries and tells when the app's end is closed")
+    @Test("a channel carries packets both ways, and knows when it is full, empty and closed")
     func channel() throws {
-        let (channel, appEnd) = try Channel.make()
-        #expect(channel.send(Array("PING=1\n".utf8)))
-        #expect(channel.send(Array("PING=2\n".utf8)))
+        var (channel, app): (Channel, OwnedDescriptor?) = try Channel.pair()
+        guard case .nothing = try channel.receive() else {
+            Issue.record("something came from nowhere")
+            return
+        }
+        let number = try #require(app).number
+        #expect(try channel.send(Array("PING=1".utf8)) == .sent)
         var buffer = [UInt8](repeating: 0, count: 64)
-        #expect(read(appEnd.number, &buffer, 64) == 7)
-        #expect(buffer.prefix(7) == Array("PING=1\n".utf8)[...])
-        #expect(write(appEnd.number, "PONG=1\n", 7) == 7)
-        guard case .message(let message) = channel.receive() else {
-            Issue.record("no message")
-            return
+        #expect(recv(number, &buffer, buffer.count, 0) == 6)
+        for packet in ["PONG=1", "", "READY=1"] {
+            #expect(send(number, packet, packet.utf8.count, 0) == packet.utf8.count)
         }
-        #expect(message.bytes == Array("PONG=1\n".utf8))
-        guard case .nothing = channel.receive() else {
-            Issue.record("a second message")
-            return
+        for packet in ["PONG=1", "", "READY=1"] {
+            guard case .message(let message) = try channel.receive() else {
+                Issue.record("no message")
+                return
+            }
+            #expect(message.bytes == Array(packet.utf8))
+            #expect(message.senderProcess == getpid())
         }
-    }
-
-    @Test("an app that does not read loses messages instead of blocking the supervisor")
-    func full() throws {
-        let (channel, appEnd) = try Channel.make()
-        let message = [UInt8](repeating: 0x41, count: 4_000)
         var sent = 0
-        while sent < 100_000, channel.send(message) { sent += 1 }
-        #expect(sent > 10 && sent < 100_000)
-        withExtendedLifetime(appEnd) {}
-    }
+        while try channel.send([UInt8](repeating: 1, count: 4096)) == .sent { sent += 1 }
+        #expect(sent > 1)
+        #expect(try channel.send([1]) == .full)
 
-    @Test("a closed app end reads as closed, and sending to it raises no signal")
-    func closed() throws {
-        let channel = try makeAbandonedChannel()
-        guard case .closed = channel.receive() else {
+        app = nil
+        #expect(try channel.send([1]) == .closed)
+        guard case .closed = try channel.receive() else {
             Issue.record("not closed")
             return
         }
-        #expect(!channel.send([0x41]))
     }
 
-    @Test("an empty message is not the end")
-    func emptyMessage() throws {
-        let (channel, appEnd) = try Channel.make()
-        #expect(Glibc.send(appEnd.number, "", 0, 0) == 0)
-        guard case .message(let message) = channel.receive() else {
-            Issue.record("closed")
+    @Test("what an app sent before it closed its end is still received")
+    func lastWords() throws {
+        var (channel, app): (Channel, OwnedDescriptor?) = try Channel.pair()
+        let number = try #require(app).number
+        send(number, "SUMMARY=bye", 11, 0)
+        app = nil
+        guard case .message(let message) = try channel.receive() else {
+            Issue.record("no message")
             return
         }
-        #expect(message.bytes.isEmpty)
-    }
-
-    private func makeAbandonedChannel() throws -> Channel {
-        try Channel.make().channel
-    }
-
-    private func send(_ text: String, to path: String) throws {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        try #require(path.utf8.count < MemoryLayout.size(ofValue: address.sun_path))
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let bytes = Array(text.utf8)
-        let sent = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(descriptor, bytes, bytes.count, 0, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
+        #expect(message.bytes == Array("SUMMARY=bye".utf8))
+        guard case .closed = try channel.receive() else {
+            Issue.record("not closed")
+            return
         }
-        #expect(sent == bytes.count)
+    }
+
+    @Test("an app gets its end, and only its end")
+    func inheritedChannel() throws {
+        let (channel, app) = try Channel.pair()
+        let script = "import socket; s = socket.socket(fileno=5); s.send(s.recv(99) + b'!')"
+        var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script])
+        request.descriptors.append(.init(app.number, as: 5))
+        #expect(try channel.send(Array("PING=7".utf8)) == .sent)
+        let spawned = try spawn(request)
+        try #require(waitReadable(channel.descriptor))
+        guard case .message(let message) = try channel.receive() else {
+            Issue.record("no message")
+            return
+        }
+        #expect(message.bytes == Array("PING=7!".utf8))
+        #expect(message.senderProcess == spawned.pid)
+        _ = try waitForExit(spawned.process)
     }
 }
 
-@Suite("Users")
-struct UserTests {
-    @Test("a user is found by name and by number", arguments: ["root", "0"])
-    func root(text: String) throws {
-        let user = try #require(User.find(text))
-        #expect(user.name == "root")
-        #expect(user.credentials.user == 0)
-        #expect(user.credentials.supplementaryGroups.contains(0))
-    }
-
-    @Test("an unknown user is nil", arguments: ["no-such-user-here", "4294967290", "", "-1"])
-    func unknown(text: String) {
-        #expect(User.find(text) == nil)
-    }
+extension OwnedDescriptor {
+    /// A number that stays open until the test process ends.
+    fileprivate func keptOpen() -> Int32 { dup(number) }
 }

@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Being scheduled in time: sched(7).
+ * Scheduling of the calling thread. -1 with errno on failure.
  */
 #pragma once
-#include <stdint.h>
+#include <stdbool.h>
 
-/* Puts the calling thread under SCHED_RR with the lowest priority and SCHED_RESET_ON_FORK, so that no child inherits it.
- * A thread that then runs for rttime_microseconds without blocking gets SIGXCPU (RLIMIT_RTTIME), and a handler drops it
- * to SCHED_OTHER: a loop that goes wrong must not take a CPU for ever. Returns 0, or -1 with errno. */
-int wd_become_realtime(uint64_t rttime_microseconds);
+/* SCHED_RR at a priority; processes and threads that this one creates are ordinary again: sched(7),
+ * SCHED_RESET_ON_FORK. */
+int wd_scheduling_set_real_time(int priority);
+
+/* A nice value for this thread only, which its children do not inherit if it is negative. */
+int wd_scheduling_set_niceness(int niceness);
+
+/* This thread's nice value. */
+int wd_scheduling_niceness(void);
+
+/* Makes SIGXCPU, which the kernel sends at the soft RLIMIT_RTTIME and whose default is to kill, return the calling
+ * thread to the ordinary policy. */
+int wd_scheduling_demote_on_limit(void);
+
+/* True once that has happened. */
+bool wd_scheduling_was_demoted(void);

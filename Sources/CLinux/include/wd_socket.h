@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Unix sockets whose messages carry credentials and descriptors: unix(7), cmsg(3). All calls are non-blocking; -1 with
- * errno on failure.
+ * Unix sockets with control messages, whose macros Swift cannot use. unix(7), cmsg(3).
  */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-/* SCM_MAX_FD of the kernel: more descriptors never come with one message. */
-#define WD_MAX_ATTACHMENTS 253
+enum { WD_SOCKET_MAX_DESCRIPTORS = 16 };
 
-struct wd_received {
-    bool is_truncated;    /* the datagram was longer than the buffer */
-    bool has_sender;
-    pid_t sender_pid;     /* as the sender's kernel credentials had it; may be gone, may be 0 in another pid namespace */
-    uid_t sender_uid;
-    gid_t sender_gid;
-    int attachment_count;
-    int attachments[WD_MAX_ATTACHMENTS]; /* close-on-exec; the caller's to close */
+struct wd_socket_message {
+    size_t length;     /* bytes stored */
+    bool truncated;    /* the datagram was longer than the buffer */
+    bool end;          /* nothing received: the peer has closed its end (sequenced packets only) */
+    pid_t pid;         /* the sender, by SO_PASSCRED; 0 when it is outside our pid namespace or not told */
+    uid_t user;
+    gid_t group;
+    int descriptors[WD_SOCKET_MAX_DESCRIPTORS]; /* attached ones, close-on-exec; the kernel closed those beyond */
+    size_t descriptor_count;
 };
 
-/* A connected pair of SOCK_SEQPACKET sockets, close-on-exec. ends[0] is non-blocking, ends[1] is blocking: it is for a
- * client that may know no better. */
-int wd_channel(int ends[2]);
+/* Receives one datagram without waiting. Returns 0, or -1 with errno: EAGAIN when there is none. The caller closes the
+ * descriptors. */
+int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socket_message *message);
 
-/* A bound SOCK_DGRAM socket with SO_PASSCRED and a large receive buffer. An address that begins with NUL is abstract. */
-int wd_bind_datagram(const char *address, size_t length);
+/* Sends one datagram without waiting and without SIGPIPE. Returns 0, or -1 with errno. */
+int wd_socket_send(int socket, const void *bytes, size_t length);
 
-/* Receives one message. Returns the bytes stored. For a sequenced-packet socket, 0 means that the other end is closed. */
-ssize_t wd_receive(int descriptor, void *buffer, size_t size, struct wd_received *received);
+/* A datagram socket bound to a path, or to an abstract name if `name` begins with '@'. It tells who sends
+ * (SO_PASSCRED) and has a receive buffer of `receive_buffer` bytes, or as near to that as is allowed. -1 with errno. */
+int wd_socket_bind_datagram(const char *name, int receive_buffer);
 
-/* Sends one message, without SIGPIPE. */
-ssize_t wd_send(int descriptor, const void *bytes, size_t length);
+/* A pair of sequenced-packet sockets; the first tells who sends. -1 with errno. */
+int wd_socket_pair(int ends[2]);
+
+/* The longest name of a Unix socket, without NUL. */
+extern const size_t wd_socket_longest_name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import CSystemd
-import Glibc
 
 /// Signals that a loop serves like any other event.
 public final class SignalSource: EventSource {
@@ -47,10 +47,7 @@ public final class SignalSource: EventSource {
     /// The main thread calls this before it creates any thread: the kernel gives a signal to any thread that does not
     /// block it, and then the loop never sees it.
     public static func block(_ signals: [Int32]) {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for signal in signals { sigaddset(&set, signal) }
-        pthread_sigmask(SIG_BLOCK, &set, nil)
+        wd_signals_block(signals, signals.count)
     }
 
     /// Blocks a signal in the calling thread while `body` runs.

@@ -3,81 +3,55 @@
 import CLinux
 import Glibc
 
-/// The socket behind `NOTIFY_SOCKET`, sd_notify(3), in a directory of its own.
+/// The socket to which apps send sd_notify(3) messages.
 ///
-/// Isolation: the loop's thread. The socket's file goes with the object.
+/// Anybody who can reach it can write to it: each message says who did. One socket per app keeps one app's flood out of
+/// the others' way.
 public final class NotifySocket {
-    /// What `NOTIFY_SOCKET` is to say: a path, or `@` and an abstract name.
-    public let address: String
-    /// The receiving end, non-blocking.
+    /// Readable when a message is there.
     public let descriptor: OwnedDescriptor
-    private let directory: String?
+    /// For the app's `NOTIFY_SOCKET`: a path, or an abstract name with `@` in place of the NUL.
+    public let address: String
 
-    /// Creates a socket that processes of `user` can send to.
+    /// Binds a socket in a directory; under an abstract name if the path is too long for a socket.
     ///
-    /// The directory is made in `$XDG_RUNTIME_DIR` unless the app's user is another, else in `/run` for root,
-    /// else in `$TMPDIR` or `/tmp`. Where the path would be too long for unix(7) the name is abstract.
-    ///
-    /// - Parameter user: the app's user id, when it is not the supervisor's.
-    public convenience init(for user: UInt32?) throws(LinuxError) {
-        let isForeign = user.map { $0 != geteuid() } ?? false
-        try self.init(for: user, in: Self.base(isForeign: isForeign))
-    }
-
-    init(for user: UInt32?, in base: String) throws(LinuxError) {
-        let made = try Self.makeDirectory(in: base)
-        let path = "\(made)/notify"
-        let bound = path.withCString { wd_bind_datagram($0, strlen($0)) }
-        if bound >= 0 {
-            descriptor = OwnedDescriptor(taking: bound)
-            directory = made
-            address = path
-            try Self.admit(user, to: path, in: made)
+    /// - Parameters:
+    ///   - directory: Where it is bound; its path is removed when the object goes.
+    ///   - name: The file's name.
+    ///   - user: The only other user who may send to it; nil lets every user who can enter the directory send.
+    ///     Nobody is kept from an abstract name.
+    public init(in directory: RuntimeDirectory, name: String, user: UInt32? = nil) throws(LinuxError) {
+        let path = "\(directory.path)/\(name)"
+        let receiveBuffer: Int32 = 8 << 20
+        guard path.utf8.count <= wd_socket_longest_name else {
+            var generator = SystemRandomNumberGenerator()
+            let unguessable = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
+            address = "@watchdogd-\(getpid())-\(unguessable)"
+            descriptor = try Self.bind(address, receiveBuffer)
             return
         }
-        let error = Errno.current
-        rmdir(made)
-        guard error == .nameTooLong else { throw LinuxError("bind the notify socket \(path)", error) }
-        let name = "watchdogd-" + String(UInt64.random(in: .min ... .max), radix: 16)
-        let bytes = [CChar(0)] + name.utf8.map { CChar(bitPattern: $0) }
-        let abstract = try check("bind the notify socket @\(name)") { wd_bind_datagram(bytes, bytes.count) }
-        descriptor = OwnedDescriptor(taking: abstract)
-        directory = nil
-        address = "@\(name)"
+        unlink(path)
+        address = path
+        descriptor = try Self.bind(path, receiveBuffer)
+        let mode: mode_t = user == nil ? 0o666 : 0o600
+        _ = try check("set the mode of \(path)") { chmod(path, mode) }
+        if let user, user != geteuid() {
+            _ = try check("give \(path) to user \(user)") { chown(path, user, gid_t.max) }
+        }
     }
 
     deinit {
-        guard let directory else { return }
-        unlink(address)
-        rmdir(directory)
+        if address.hasPrefix("/") { unlink(address) }
     }
 
-    /// Reads one message without blocking; nil when none is there.
-    public func receive() throws(LinuxError) -> Datagram? {
-        try Datagram.receive(from: descriptor.number)
+    /// The next message; nil when there is none.
+    ///
+    /// Never waits.
+    public func receive() throws(LinuxError) -> SocketMessage? {
+        if case .message(let message) = try SocketMessage.receive(from: descriptor) { message } else { nil }
     }
 
-    /// Another user cannot pass through our runtime directory.
-    private static func base(isForeign: Bool) -> String {
-        let environment = Environment.inherited
-        if !isForeign, let directory = environment["XDG_RUNTIME_DIR"], directory.hasPrefix("/") { return directory }
-        if geteuid() == 0, access("/run", W_OK) == 0 { return "/run" }
-        return environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
-    }
-
-    private static func makeDirectory(in base: String) throws(LinuxError) -> String {
-        var template = Array("\(base)/watchdogd-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw LinuxError("create a directory for the notify socket in \(base)", .current)
-        }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    /// mkdtemp(3) makes the directory for us alone: another user may pass, and owns the socket.
-    private static func admit(_ user: UInt32?, to path: String, in directory: String) throws(LinuxError) {
-        _ = try check("set the mode of \(path)") { chmod(path, 0o600) }
-        guard let user, user != geteuid() else { return }
-        _ = try check("set the mode of \(directory)") { chmod(directory, 0o711) }
-        _ = try check("change the owner of \(path)") { lchown(path, user, .max) }
+    private static func bind(_ name: String, _ receiveBuffer: Int32) throws(LinuxError) -> OwnedDescriptor {
+        OwnedDescriptor(taking: try check("bind socket \(name)") { wd_socket_bind_datagram(name, receiveBuffer) })
     }
 }
