@@ -52,7 +52,8 @@ struct Symbolicator {
             images: images,
             symbols: symbols,
             callFrames: CallFrameInformation(images),
-            memory: CapturedMemory(contents.threads.compactMap(\.stack))
+            memory: CapturedMemory(contents.threads.compactMap(\.stack)),
+            stackLayouts: StackLayouts(images)
         )
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)
         namer = FrameNamer(images: images, symbols: symbols, lines: SourceLines(images))

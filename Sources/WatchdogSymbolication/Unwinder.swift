@@ -38,6 +38,7 @@ struct Unwinder {
     let symbols: Symbols
     let callFrames: CallFrameInformation
     let memory: CapturedMemory
+    let stackLayouts: StackLayouts
 
     /// Where unwinding stands: the registers of one frame.
     struct Position {
