@@ -23,6 +23,9 @@ struct Recovery {
 
     /// How far a search goes: compilers seldom make frames larger than this.
     private static let scanBytes: UInt64 = 4096
+    /// How many candidates are looked into; each may take as long as reading a large function does.
+    private static let candidateLimit = 16
+
     private let unwinder: Unwinder
     private let position: Unwinder.Position
     private let programCounter: UInt64
@@ -78,7 +81,7 @@ struct Recovery {
         for (register, depth) in layout.saved {
             registers[register] = unwinder.memory.word(at: slot &- UInt64(bitPattern: depth))
         }
-        return caller(returnAddressAt: slot, registers: registers, atLeast: .otherCall)
+        return caller(returnAddressAt: slot, registers: registers, atLeast: .executable)
     }
 
     /// A call to an address where no function is has touched nothing yet.
@@ -119,13 +122,17 @@ struct Recovery {
 
     /// The first return address that follows a call to this very function.
     private func byStrongScan() -> (position: Unwinder.Position, trust: Frame.Trust)? {
+        var candidates = 0
         for slot in slots() {
             guard let word = unwinder.memory.word(at: slot) else { break }
             guard let call = call(before: word) else { continue }
             if call.evidence >= .directCall { return scanned(slot).map { ($0, .scan) } }
             // Without a symbol the call itself tells where this function may begin, and its prologue whether it does.
             guard functionStart == nil, case .direct(let target) = call.instruction, target <= programCounter,
-                let caller = caller(ofFunctionAt: target), caller.stackPointer == slot &+ 8
+                candidates < Recovery.candidateLimit
+            else { continue }
+            candidates += 1
+            guard let caller = caller(ofFunctionAt: target), caller.stackPointer == slot &+ 8
             else { continue }
             return (caller, .prologue)
         }
@@ -137,9 +144,11 @@ struct Recovery {
     private func byWeakScan() -> Unwinder.Position? {
         var fallback: Unwinder.Position?
         var best: (position: Unwinder.Position, evidence: Evidence)?
-        for slot in slots() where (slot &+ 8) % X86_64.stackAlignment == 0 {
+        var candidates = 0
+        for slot in slots() where (slot &+ 8) % X86_64.stackAlignment == 0 && candidates < Recovery.candidateLimit {
             guard let word = unwinder.memory.word(at: slot) else { break }
             guard let call = call(before: word), let candidate = scanned(slot) else { continue }
+            candidates += 1
             if isConfirmedByItsCaller(candidate) {
                 if call.evidence >= .indirectCall { return candidate }
                 if best == nil { best = (candidate, call.evidence) }

@@ -71,7 +71,7 @@ struct RecoveryTests {
     @Test("begin at the caller when a call went to a wild address")
     func wildCall() throws {
         let process = try Subject.chain.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         var contents = try snapshot.contents()
         let expected = try symbolicate(contents, modules: snapshot.modules).main.frames
         // As if `middle` had called address 16 instead of `innermost`: its return address is on top of the stack.
@@ -90,7 +90,7 @@ struct RecoveryTests {
 
     /// Unwinds every thread twice: with all information, and without that of some images.
     private func score(of process: Process, ignoring names: [String]) throws -> Score {
-        let snapshot = try Snapshot.take(of: process.id)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         let contents = try snapshot.contents()
         let list = Image.images(of: contents.mappings)
         var files = ImageFiles(contents, modules: snapshot.modules)
