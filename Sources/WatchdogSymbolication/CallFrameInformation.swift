@@ -28,10 +28,15 @@ final class CallFrameInformation {
     }
 
     private let images: ImageTable
+    private let ignored: Set<Int>
     private var cache: [UInt64: Rules?] = [:]
 
-    init(_ images: ImageTable) {
+    /// Creates the table.
+    ///
+    /// - Parameter ignored: Images, by index, that are taken to have no such information.
+    init(_ images: ImageTable, ignoring ignored: Set<Int> = []) {
         self.images = images
+        self.ignored = ignored
     }
 
     /// The rules at `address`, which is in the function: a return address minus one, or the exact program counter.
@@ -70,7 +75,7 @@ final class CallFrameInformation {
     }
 
     private func read(at address: UInt64, image: Int) -> Rules? {
-        guard let module = images.module(image) else { return nil }
+        guard !ignored.contains(image), let module = images.module(image) else { return nil }
         var bias: Dwarf_Addr = 0
         var frame: OpaquePointer?
         let unwindTable = dwfl_module_eh_cfi(module, &bias)

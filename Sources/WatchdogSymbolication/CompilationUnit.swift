@@ -24,6 +24,8 @@ final class CompilationUnit {
     private static let nestingLimit = 32
 
     private var die: Dwarf_Die
+    /// Where the functions are: here, or in a file of their own (DWARF 5, section 7.3.2).
+    private lazy var contents: Dwarf_Die = splitUnit() ?? die
     private lazy var functions: [Function] = readFunctions()
     private lazy var files: (table: OpaquePointer, count: Int)? = readFiles()
 
@@ -84,8 +86,14 @@ final class CompilationUnit {
     private func readFiles() -> (table: OpaquePointer, count: Int)? {
         var table: OpaquePointer?
         var count = 0
-        guard dwarf_getsrcfiles(&die, &table, &count) == 0, let table else { return nil }
+        guard dwarf_getsrcfiles(&contents, &table, &count) == 0, let table else { return nil }
         return (table, count)
+    }
+
+    private func splitUnit() -> Dwarf_Die? {
+        var split = Dwarf_Die()
+        let result = dwarf_cu_info(die.cu, nil, nil, nil, &split, nil, nil, nil)
+        return result == 0 && dwarf_tag(&split) == DW_TAG_compile_unit ? split : nil
     }
 
     // MARK: - Functions
@@ -93,7 +101,7 @@ final class CompilationUnit {
     private func readFunctions() -> [Function] {
         var functions: [Function] = []
         var budget = CompilationUnit.entryLimit
-        var unit = die
+        var unit = contents
         collect(from: &unit, into: &functions, depth: 0, budget: &budget)
         return functions.sorted { $0.range.lowerBound < $1.range.lowerBound }
     }

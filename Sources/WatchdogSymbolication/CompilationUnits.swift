@@ -34,7 +34,9 @@ struct CompilationUnits {
             // Fails at a unit whose length is damaged; those before it remain.
             guard dwarf_nextcu(dwarf, offset, &next, &headerSize, nil, nil, nil) == 0, next > offset else { break }
             var die = Dwarf_Die()
-            if dwarf_offdie(dwarf, offset &+ UInt64(headerSize), &die) != nil, dwarf_tag(&die) == DW_TAG_compile_unit {
+            if dwarf_offdie(dwarf, offset &+ UInt64(headerSize), &die) != nil,
+                [DW_TAG_compile_unit, DW_TAG_skeleton_unit].contains(Int(dwarf_tag(&die)))
+            {
                 appendRanges(of: &die)
                 units.append(CompilationUnit(die))
             }

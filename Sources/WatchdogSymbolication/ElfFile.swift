@@ -73,6 +73,16 @@ struct ElfFile {
         return nil
     }
 
+    /// At most `limit` bytes of code from a run-time address on.
+    func code(at address: UInt64, upTo limit: Int) -> [UInt8] {
+        for segment in segments where segment.kind == Kind.load && segment.isExecutable && !segment.isWritable {
+            let delta = address &- bias &- segment.address
+            guard delta < segment.fileSize else { continue }
+            return file.bytes(at: segment.offset &+ delta, count: min(limit, Int(segment.fileSize - delta))) ?? []
+        }
+        return []
+    }
+
     /// True when a run-time address lies in code.
     func isCode(_ address: UInt64) -> Bool {
         segments.contains { segment in

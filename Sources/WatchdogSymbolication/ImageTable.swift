@@ -92,6 +92,11 @@ final class ImageTable {
         index(containing: address).flatMap(file(of:))?.bytes(at: address, count: count, executable: true)
     }
 
+    /// At most `limit` bytes of code from `address` on.
+    func code(at address: UInt64, upTo limit: Int) -> [UInt8] {
+        index(containing: address).flatMap(file(of:))?.code(at: address, upTo: limit) ?? []
+    }
+
     /// A word of memory that the snapshot does not hold but that the process cannot have changed.
     func constantWord(at address: UInt64) -> UInt64? {
         index(containing: address).flatMap(file(of:))?.bytes(at: address, count: 8)?

@@ -23,8 +23,8 @@ struct Recovery {
 
     /// How far a search goes: compilers seldom make frames larger than this.
     private static let scanBytes: UInt64 = 4096
-    /// How far before the program counter a function may begin.
-    private static let functionReach: UInt64 = 1 << 20
+    /// How many candidates are looked into; each may take as long as reading a large function does.
+    private static let candidateLimit = 16
 
     private let unwinder: Unwinder
     private let position: Unwinder.Position
@@ -47,7 +47,7 @@ struct Recovery {
 
     /// The caller and what it rests on, by the strongest evidence first.
     func caller() -> (position: Unwinder.Position, trust: Frame.Trust)? {
-        if let caller = byEpilogue() ?? byPrologue() ?? byLeaf() { return (caller, .prologue) }
+        if let caller = byInstructions() ?? byLeaf() { return (caller, .prologue) }
         if let caller = byFramePointer(atLeast: .directCall) { return (caller, .framePointer) }
         if let found = byStrongScan() { return found }
         if let caller = byFramePointer(atLeast: .indirectCall) ?? byFramePointer(atLeast: .executable) {
@@ -58,55 +58,35 @@ struct Recovery {
 
     // MARK: - The function's own instructions
 
-    /// In an epilogue, what is left to do tells where the return address is.
-    private func byEpilogue() -> Unwinder.Position? {
-        guard !position.isReturnAddress,
-            let code = code(at: programCounter, atMost: X86_64.longestEpilogue),
-            let epilogue = X86_64.epilogue(of: code)
-        else { return nil }
-        var registers = position.registers
-        var slot = stackPointer &+ epilogue.dropped
-        if epilogue.leaves {
-            guard let framePointer else { return nil }
-            registers[X86_64.Register.rbp] = unwinder.memory.word(at: framePointer)
-            slot = framePointer &+ 8
-        }
-        for register in epilogue.popped {
-            registers[register] = unwinder.memory.word(at: slot)
-            slot &+= 8
-        }
-        return caller(returnAddressAt: slot, registers: registers, atLeast: .otherCall)
-    }
-
-    private func byPrologue() -> Unwinder.Position? {
+    /// What the function has done to the stack up to the program counter tells where the return address is.
+    func byInstructions() -> Unwinder.Position? {
         functionStart.flatMap { caller(ofFunctionAt: $0) }
     }
 
     private func caller(ofFunctionAt start: UInt64) -> Unwinder.Position? {
-        let length = programCounter &- start
-        guard length > 0, length < Recovery.functionReach,
-            let code = code(at: start, atMost: Int(min(length, UInt64(X86_64.longestPrologue))))
+        guard
+            let layout = unwinder.stackLayouts.layout(ofFunctionAt: start, at: programCounter, position.isReturnAddress)
         else { return nil }
-        let prologue = X86_64.prologue(of: code)
-        // A function that calls has a frame, if only to align the stack.
-        guard !prologue.pushed.isEmpty || prologue.reserved > 0 else { return nil }
-        let depth = 8 * UInt64(prologue.pushed.count)
         let slot: UInt64
-        if prologue.setsFramePointer, let framePointer {
-            slot = framePointer &+ 8
+        if let depth = layout.depth {
+            // A function that calls has a frame, if only to align the stack.
+            guard depth > 0 || !position.isReturnAddress else { return nil }
+            slot = stackPointer &+ UInt64(bitPattern: depth)
+        } else if let depth = layout.framePointerDepth, let framePointer {
+            slot = framePointer &+ UInt64(bitPattern: depth)
         } else {
-            slot = stackPointer &+ prologue.reserved &+ depth
+            return nil
         }
         var registers = position.registers
-        for (index, register) in prologue.pushed.enumerated() {
-            registers[register] = unwinder.memory.word(at: slot &- 8 &* UInt64(index + 1))
+        for (register, depth) in layout.saved {
+            registers[register] = unwinder.memory.word(at: slot &- UInt64(bitPattern: depth))
         }
-        return caller(returnAddressAt: slot, registers: registers, atLeast: .otherCall)
+        return caller(returnAddressAt: slot, registers: registers, atLeast: .executable)
     }
 
-    /// The innermost function may not have touched the stack at all; so it is with a call to a wild address.
+    /// A call to an address where no function is has touched nothing yet.
     private func byLeaf() -> Unwinder.Position? {
-        guard !position.isReturnAddress else { return nil }
+        guard !position.isReturnAddress, functionStart == nil else { return nil }
         return caller(returnAddressAt: stackPointer, registers: position.registers, atLeast: .otherCall)
     }
 
@@ -142,13 +122,17 @@ struct Recovery {
 
     /// The first return address that follows a call to this very function.
     private func byStrongScan() -> (position: Unwinder.Position, trust: Frame.Trust)? {
+        var candidates = 0
         for slot in slots() {
             guard let word = unwinder.memory.word(at: slot) else { break }
             guard let call = call(before: word) else { continue }
             if call.evidence >= .directCall { return scanned(slot).map { ($0, .scan) } }
             // Without a symbol the call itself tells where this function may begin, and its prologue whether it does.
             guard functionStart == nil, case .direct(let target) = call.instruction, target <= programCounter,
-                let caller = caller(ofFunctionAt: target), caller.stackPointer == slot &+ 8
+                candidates < Recovery.candidateLimit
+            else { continue }
+            candidates += 1
+            guard let caller = caller(ofFunctionAt: target), caller.stackPointer == slot &+ 8
             else { continue }
             return (caller, .prologue)
         }
@@ -160,9 +144,11 @@ struct Recovery {
     private func byWeakScan() -> Unwinder.Position? {
         var fallback: Unwinder.Position?
         var best: (position: Unwinder.Position, evidence: Evidence)?
-        for slot in slots() where (slot &+ 8) % X86_64.stackAlignment == 0 {
+        var candidates = 0
+        for slot in slots() where (slot &+ 8) % X86_64.stackAlignment == 0 && candidates < Recovery.candidateLimit {
             guard let word = unwinder.memory.word(at: slot) else { break }
             guard let call = call(before: word), let candidate = scanned(slot) else { continue }
+            candidates += 1
             if isConfirmedByItsCaller(candidate) {
                 if call.evidence >= .indirectCall { return candidate }
                 if best == nil { best = (candidate, call.evidence) }
@@ -175,8 +161,8 @@ struct Recovery {
     private func isConfirmedByItsCaller(_ candidate: Unwinder.Position) -> Bool {
         let (caller, isOutermost) = unwinder.callerByCallFrames(of: candidate)
         if isOutermost { return true }
-        guard let address = caller?.programCounter else { return false }
-        return call(before: address) != nil
+        if let address = caller?.programCounter { return call(before: address) != nil }
+        return Recovery(unwinder: unwinder, position: candidate)?.byInstructions() != nil
     }
 
     private func scanned(_ slot: UInt64) -> Unwinder.Position? {
@@ -221,17 +207,7 @@ struct Recovery {
         else { return nil }
         guard case .direct(let target) = call, let functionStart else { return (call, .indirectCall) }
         if target == functionStart { return (call, .directCall) }
-        let isTrampoline = code(at: target, atMost: 16).map(X86_64.isTrampoline) ?? false
+        let isTrampoline = X86_64.isTrampoline(unwinder.images.code(at: target, upTo: 16))
         return (call, isTrampoline ? .indirectCall : .otherCall)
-    }
-
-    /// Up to `count` bytes of code, fewer at the end of a segment.
-    private func code(at address: UInt64, atMost count: Int) -> [UInt8]? {
-        var count = count
-        while count > 0 {
-            if let code = unwinder.images.code(at: address, count: count) { return code }
-            count /= 2
-        }
-        return nil
     }
 }

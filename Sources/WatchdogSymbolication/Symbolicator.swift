@@ -10,6 +10,7 @@ struct Symbolicator {
     private static let framesPerThread = 512
     /// What all threads together may have, so that the report of thousands of threads stays bearable.
     private static let framesInAll = 1 << 16
+    private static let noteLimit = 32
 
     private let contents: SnapshotContents
     private let images: ImageTable
@@ -52,7 +53,8 @@ struct Symbolicator {
             images: images,
             symbols: symbols,
             callFrames: CallFrameInformation(images),
-            memory: CapturedMemory(contents.threads.compactMap(\.stack))
+            memory: CapturedMemory(contents.threads.compactMap(\.stack)),
+            stackLayouts: StackLayouts(images)
         )
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)
         namer = FrameNamer(images: images, symbols: symbols, lines: SourceLines(images))
@@ -73,6 +75,9 @@ struct Symbolicator {
         case .names: notes.append("time ran out: later frames have no source lines")
         case .addresses, .lines: notes.append("time ran out: later frames have no names")
         case nil: notes.append("time ran out: later threads have no stacks")
+        }
+        if notes.count > Symbolicator.noteLimit {
+            notes[Symbolicator.noteLimit...] = ["and \(notes.count - Symbolicator.noteLimit) more of the kind"]
         }
         return CapturedProcess(
             method: contents.process.method,
@@ -100,7 +105,9 @@ struct Symbolicator {
     private mutating func captured(_ thread: SnapshotThread) -> CapturedThread {
         var captured = CapturedThread(facts: thread)
         guard let registers = Registers(thread), depth() != nil else { return captured }
-        let (frames, end) = unwinder.unwind(registers, limit: frameLimit)
+        let (frames, end) = unwinder.unwind(registers, limit: frameLimit) { [budget] in
+            budget.depth(at: .monotonic()) == nil
+        }
         for (index, frame) in frames.enumerated() {
             captured.frames += namer.frames(
                 at: frame.programCounter,
@@ -120,7 +127,7 @@ struct Symbolicator {
             )
         }
         switch end {
-        case .complete: break
+        case .complete, .outOfTime: break
         case .lost: notes.append("thread \(thread.id): no caller was found of frame \(frames.count - 1)")
         case .limit: notes.append("thread \(thread.id): only its innermost \(frameLimit) frames are shown")
         }

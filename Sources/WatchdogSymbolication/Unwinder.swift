@@ -31,6 +31,8 @@ struct Unwinder {
         case lost
         /// At the limit of frames.
         case limit
+        /// At the limit of time.
+        case outOfTime
     }
 
     let space: AddressSpace
@@ -38,6 +40,7 @@ struct Unwinder {
     let symbols: Symbols
     let callFrames: CallFrameInformation
     let memory: CapturedMemory
+    let stackLayouts: StackLayouts
 
     /// Where unwinding stands: the registers of one frame.
     struct Position {
@@ -55,11 +58,18 @@ struct Unwinder {
     }
 
     /// The frames from innermost to outermost, at most `limit`.
-    func unwind(_ registers: Registers, limit: Int) -> (frames: [Frame], end: End) {
+    ///
+    /// - Parameter isOutOfTime: Asked before each step.
+    func unwind(
+        _ registers: Registers,
+        limit: Int,
+        isOutOfTime: () -> Bool = { false }
+    ) -> (frames: [Frame], end: End) {
         var position = Position(registers: registers, isReturnAddress: false)
         guard let innermost = frame(position, trust: .registers) else { return ([], .lost) }
         var frames = [innermost]
         while frames.count < limit {
+            guard !isOutOfTime() else { return (frames, .outOfTime) }
             switch step(from: position) {
             case .caller(let caller, let trust):
                 guard let next = frame(caller, trust: trust) else { return (frames, .lost) }

@@ -16,7 +16,7 @@ struct HostileTests {
     @Test("in the snapshot: a report or exit code 65, never a crash or a hang")
     func snapshot() throws {
         let process = try Subject.tasks.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         let original = try bytes(behind: snapshot.memory)
         var generator = SplitMix(seed: 1)
         var codes: [Int32: Int] = [:]
@@ -44,7 +44,7 @@ struct HostileTests {
     @Test("in the registers and stacks: frames that lie in the process or none")
     func stacks() throws {
         let process = try Subject.chain.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         let contents = try snapshot.contents()
         var generator = SplitMix(seed: 2)
         for _ in 0..<300 {
@@ -75,7 +75,7 @@ struct HostileTests {
     @Test("in a module: the other modules' frames stay as they are", arguments: [Subject.chainWithLines, .inlined])
     func module(subject: Subject) throws {
         let process = try subject.start("inlined", threads: subject.source == "chain.c" ? 2 : 1)
-        let snapshot = try Snapshot.take(of: process.id)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         let whole = try symbolicate(try snapshot.contents(), modules: snapshot.modules)
         let original = try bytes(behind: snapshot.modules[0])
         var generator = SplitMix(seed: 5)
@@ -103,7 +103,7 @@ struct HostileTests {
     @Test("instead of modules: empty files, text, directories, pipes and devices")
     func notModules() throws {
         let process = try Subject.chain.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         var ends: [Int32] = [-1, -1]
         pipe(&ends)
         let directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -38,44 +38,6 @@ struct X86_64Tests {
         #expect(X86_64.call(before: 5, bytes: [0xe8, 0xf0, 0xff, 0xff, 0xff]) == .direct(target: .max - 10))
     }
 
-    @Test("prologues: pushes, the frame pointer, the reserved space")
-    func prologues() {
-        typealias Register = X86_64.Register
-        // push rbp; mov rbp, rsp; push r15; push rbx; sub rsp, 0x18
-        let framed: [UInt8] = [0x55, 0x48, 0x89, 0xe5, 0x41, 0x57, 0x53, 0x48, 0x83, 0xec, 0x18, 0x90]
-        #expect(
-            X86_64.prologue(of: framed)
-                == .init(pushed: [Register.rbp, Register.r15, Register.rbx], reserved: 0x18, setsFramePointer: true))
-        // endbr64; push r14; mov r14, rdi; push rbx; sub rsp, 0x1008
-        let plain: [UInt8] = [
-            0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0x56, 0x49, 0x89, 0xfe, 0x53, 0x48, 0x81, 0xec, 0x08, 0x10, 0, 0,
-        ]
-        #expect(
-            X86_64.prologue(of: plain)
-                == .init(pushed: [Register.r14, Register.rbx], reserved: 0x1008, setsFramePointer: false))
-        // The program counter is after the first push.
-        #expect(X86_64.prologue(of: [0x55]) == .init(pushed: [Register.rbp]))
-        // test edi, edi; je: no prologue at the start.
-        #expect(X86_64.prologue(of: [0x85, 0xff, 0x74, 0x10, 0x55]) == .init())
-        // mov rbp, rsp without a push is no frame.
-        #expect(X86_64.prologue(of: [0x48, 0x89, 0xe5, 0x55]) == .init())
-        #expect(X86_64.prologue(of: []) == .init())
-    }
-
-    @Test("epilogues: what is left of them at the program counter")
-    func epilogues() {
-        typealias Register = X86_64.Register
-        #expect(
-            X86_64.epilogue(of: [0x48, 0x83, 0xc4, 0x10, 0x5b, 0x41, 0x5e, 0xc3])
-                == .init(dropped: 0x10, popped: [Register.rbx, Register.r14]))
-        #expect(X86_64.epilogue(of: [0x41, 0x5e, 0xc3, 0x00]) == .init(popped: [Register.r14]))
-        #expect(X86_64.epilogue(of: [0xc9, 0xc3]) == .init(leaves: true))
-        #expect(X86_64.epilogue(of: [0xc3]) == .init())
-        #expect(X86_64.epilogue(of: [0xf3, 0xc3]) == .init())
-        #expect(X86_64.epilogue(of: [0x5b, 0x90, 0xc3]) == nil)
-        #expect(X86_64.epilogue(of: []) == nil)
-    }
-
     @Test("trampolines: linkage tables and tail calls")
     func trampolines() {
         #expect(X86_64.isTrampoline([0xff, 0x25, 0x01, 0x02, 0x03, 0x04]))
@@ -96,9 +58,9 @@ struct X86_64Tests {
                         using: &generator) ?? 0
             }
             _ = X86_64.call(before: 0x1000, bytes: bytes)
-            _ = X86_64.epilogue(of: bytes)
             _ = X86_64.isTrampoline(bytes)
-            #expect(X86_64.prologue(of: bytes).pushed.count <= 8)
+            #expect(X86_64.instruction(in: bytes, at: 0)?.length ?? 0 <= bytes.count)
+            _ = X86_64.stackLayout(in: bytes, at: Int.random(in: 0...20, using: &generator), isAfterCall: true)
         }
     }
 }

@@ -72,8 +72,11 @@ struct Subject: Sendable, CustomStringConvertible {
 extension Subject {
     static let chain = Subject(source: "chain.c", compiler: ["cc", "-O2", "-fomit-frame-pointer", "-pthread"])
     static let chainWithLines = Subject(source: "chain.c", compiler: ["cc", "-O2", "-g", "-pthread"])
+    static let chainStatic = Subject(source: "chain.c", compiler: ["cc", "-O2", "-static", "-pthread"])
     static let chainStripped = Subject(
         source: "chain.c", compiler: ["cc", "-O2", "-fomit-frame-pointer", "-pthread"], isStripped: true)
+    static let runtimeCode = Subject(source: "runtime-code.c", compiler: ["cc", "-O2"])
+    static let busy = Subject(source: "busy.swift", compiler: ["swiftc", "-O", "-g"])
     static let templates = Subject(source: "templates.cpp", compiler: ["c++", "-O2", "-g"])
     static let serviceDebug = Subject(source: "service.swift", compiler: ["swiftc", "-Onone", "-g"])
     static let serviceOptimized = Subject(source: "service.swift", compiler: ["swiftc", "-O"])

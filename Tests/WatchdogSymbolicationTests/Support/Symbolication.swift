@@ -14,7 +14,7 @@ func symbolicate(
     depth: Depth = .lines,
     excluded: [Int] = []
 ) throws -> CapturedProcess {
-    let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: method))
+    let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: method, stopTimeout: .seconds(1)))
     return try symbolicate(try snapshot.contents(), modules: snapshot.modules, depth: depth, excluded: excluded)
 }
 
