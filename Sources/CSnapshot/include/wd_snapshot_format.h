@@ -10,12 +10,12 @@
 #pragma once
 #include <stdint.h>
 
-#define WD_SNAPSHOT_MAGIC UINT64_C(0x0031504e53474457) /* the bytes "WDGSNP1\0" */
+#define WD_SNAPSHOT_MAGIC 0x0031504e53474457ULL /* the bytes "WDGSNP1\0" */
 #define WD_SNAPSHOT_VERSION 1
 
 #define WD_SNAPSHOT_MAX_THREADS 4096
 #define WD_SNAPSHOT_MAX_MODULES 1024
-#define WD_SNAPSHOT_MAX_BYTES (UINT64_C(64) << 20)
+#define WD_SNAPSHOT_MAX_BYTES (64ULL << 20)
 
 struct wd_snapshot_header {
     uint64_t magic;
@@ -31,7 +31,7 @@ struct wd_record {
 
 enum wd_record_kind {
     /* UTF-8 "KEY=VALUE\n" lines: PID, START_TIME (clock ticks, /proc/PID/stat field 22), UID, PPID, COMM, EXE,
-     * ARCH ("x86-64"), CAPTURED_AT (CLOCK_MONOTONIC ns), FROZEN_NS (first SEIZE to last release or kill),
+     * ARCH ("x86-64"), CAPTURED_AT (CLOCK_MONOTONIC ns), FROZEN_NS (first stop asked for to last release or kill),
      * METHOD ("ptrace", "procfs-registers", "procfs"), REASON (why not a better method; absent for "ptrace"),
      * TRACER_PID, TRUNCATED (what limit was hit). */
     WD_RECORD_PROCESS = 1,

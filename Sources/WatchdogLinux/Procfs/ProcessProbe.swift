@@ -3,7 +3,7 @@
 import Glibc
 public import WatchdogPolicy
 
-/// Files of a process's main thread, opened once and read again and again while an incident lasts.
+/// Files of the thread that runs a process's main loop, opened once and read again and again while an incident lasts.
 ///
 /// Isolation: belongs to one thread.
 public final class ProcessProbe {
@@ -44,6 +44,8 @@ public final class ProcessProbe {
         }
     }
 
+    /// The thread that is looked at.
+    public let thread: Int32
     private let pid: Int32
     private let stat: OwnedDescriptor
     private let schedstat: OwnedDescriptor?
@@ -52,9 +54,12 @@ public final class ProcessProbe {
     private let syscall: OwnedDescriptor?
 
     /// Opens the files of a process, whose id must not be reused meanwhile: an unreaped child's is not.
-    public init(_ pid: Int32) throws(LinuxError) {
-        let thread = "/proc/\(pid)/task/\(pid)"
+    ///
+    /// - Parameter thread: the thread to look at; nil for the first, which is most programs' main thread.
+    public init(_ pid: Int32, thread: Int32? = nil) throws(LinuxError) {
         self.pid = pid
+        self.thread = thread ?? pid
+        let thread = "/proc/\(pid)/task/\(self.thread)"
         stat = try OwnedDescriptor(opening: "\(thread)/stat", flags: O_RDONLY)
         status = try OwnedDescriptor(opening: "\(thread)/status", flags: O_RDONLY)
         schedstat = try? OwnedDescriptor(opening: "\(thread)/schedstat", flags: O_RDONLY)
