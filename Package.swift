@@ -72,6 +72,9 @@ let package = Package(
         library("WatchdogCapture", ["WatchdogReport", "WatchdogLinux", "CSnapshot"]),
         library("WatchdogSymbolication", ["WatchdogReport", "WatchdogCapture", "CElfutils", "CWorker"]),
 
+        // MARK: The control interface
+        library("WatchdogControl", ["WatchdogPolicy", "WatchdogLinux", "CLinux"]),
+
         // MARK: The shell
         library(
             "WatchdogSupervisor",
@@ -112,6 +115,11 @@ let package = Package(
             ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogPolicy", "CElfutils"]
                 + ["watchdogd-symbolicate"],
             exclude: ["Subjects"]
+        ),
+        tests(
+            "WatchdogControlTests",
+            ["WatchdogControl", "WatchdogLinux", "WatchdogPolicy"],
+            exclude: ["Goldens", "Subjects"]
         ),
         tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),
         tests("ArchitectureTests", []),
