@@ -119,7 +119,7 @@ let package = Package(
         tests(
             "WatchdogControlTests",
             ["WatchdogControl", "WatchdogLinux", "WatchdogPolicy"],
-            exclude: ["Goldens", "Subjects"]
+            exclude: ["Goldens"]
         ),
         tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),
         tests("ArchitectureTests", []),

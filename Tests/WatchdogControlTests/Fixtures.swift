@@ -189,11 +189,11 @@ final class RawCaller {
         }
     }
 
-    /// Sends a call, with its NUL.
-    func call(_ json: String) { send(Array(json.utf8) + [0]) }
+    /// Sends a message, with its NUL.
+    func say(_ json: String) { send(Array(json.utf8) + [0]) }
 
     func call(_ method: String, _ parameters: String = "{}", _ more: String = "") {
-        call(#"{"method":"\#(method)","parameters":\#(parameters)\#(more)}"#)
+        say(#"{"method":"\#(method)","parameters":\#(parameters)\#(more)}"#)
     }
 
     func finish() { shutdown(descriptor.number, Int32(SHUT_WR)) }

@@ -42,8 +42,10 @@ final class ControlConnection {
     var isGone = false
     /// It is closed when the output is sent.
     var isClosing = false
-    /// When the caller last said something whole, or read something.
+    /// When the caller last said something whole.
     var lastSign: Instant
+    /// Since when it has read nothing of what waits for it; nil when nothing waits.
+    private(set) var unreadSince: Instant?
     private var watched: IOSource.Readiness = .readable
 
     init(
@@ -53,7 +55,7 @@ final class ControlConnection {
         self.peer = peer
         self.mayAct = mayAct
         self.descriptor = descriptor
-        input = MessageBuffer(limit: limits.messageBytes)
+        input = MessageBuffer(limit: mayAct ? limits.messageBytes : limits.messageBytesOfOthers)
         bucket = TokenBucket(capacity: limits.callBurst, perSecond: limits.callsPerSecond)
         lastSign = now
     }
@@ -67,14 +69,10 @@ final class ControlConnection {
         let room = min(input.room, 16 << 10)
         guard room > 0, !isInputEnded else { return }
         withUnsafeTemporaryAllocation(byteCount: room, alignment: 1) { buffer in
-            var length: Int
-            repeat { length = recv(descriptor.number, buffer.baseAddress, room, Int32(MSG_DONTWAIT)) } while
-                length < 0 && errno == EINTR
+            let length = uninterrupted { recv(descriptor.number, buffer.baseAddress, room, Int32(MSG_DONTWAIT)) }
             if length > 0 {
-                input.append(buffer[..<length])
-            } else if length == 0 || errno != EAGAIN {
-                isInputEnded = true
-            } else if isGone {
+                input.append(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
+            } else if length == 0 || errno != EAGAIN || isGone {
                 // Of one that is gone nothing more can come.
                 isInputEnded = true
             }
@@ -83,23 +81,25 @@ final class ControlConnection {
 
     /// Sends what it can, without waiting.
     func flush(at now: Instant) {
-        guard !isGone else {
-            output.removeAll()
-            return
-        }
-        while !output.isEmpty {
+        var hasProgress = false
+        while !output.isEmpty, !isGone {
             var sent = 0
             output.send { bytes in
                 let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
-                repeat { sent = Glibc.send(descriptor.number, bytes.baseAddress, bytes.count, flags) } while sent < 0
-                    && errno == EINTR
+                sent = uninterrupted { send(descriptor.number, bytes.baseAddress, bytes.count, flags) }
                 if sent < 0, errno != EAGAIN { isGone = true }
                 return max(sent, 0)
             }
             guard sent > 0 else { break }
-            lastSign = now
+            hasProgress = true
         }
         if isGone { output.removeAll() }
+        if output.isEmpty {
+            if unreadSince != nil || hasProgress { lastSign = now }
+            unreadSince = nil
+        } else if hasProgress || unreadSince == nil {
+            unreadSince = now
+        }
     }
 
     /// Watches for what can be made use of.
@@ -110,5 +110,13 @@ final class ControlConnection {
         guard wanted != watched else { return }
         watched = wanted
         try source?.watch(for: wanted)
+    }
+}
+
+/// The result of a call, made again while a signal interrupts it.
+private func uninterrupted(_ call: () -> Int) -> Int {
+    while true {
+        let result = call()
+        if result >= 0 || errno != EINTR { return result }
     }
 }

@@ -8,8 +8,10 @@ public struct ControlLimits: Hashable, Sendable {
     public var reservedConnections = 16
     /// The most connections of one user who may not act.
     public var connectionsPerUser = 16
-    /// The most bytes of a call: a few names. Reading a call holds up the loop, and must not take long.
-    public var messageBytes = 64 << 10
+    /// The most bytes of a call.
+    public var messageBytes = 1 << 20
+    /// The most bytes of a call of those who may not act: reading one holds up the loop, 0.3 ms for so many at worst.
+    public var messageBytesOfOthers = 16 << 10
     /// When as many bytes wait to be read by a caller, it gets no more until it reads.
     public var outputBytes = 64 << 10
     /// How many calls a connection may make at once, ...
@@ -23,7 +25,7 @@ public struct ControlLimits: Hashable, Sendable {
     /// How many events are kept for those who are late, or ask for the past.
     public var eventHistory = 1024
     /// How many pieces of a long reply are encoded before everybody else has a turn.
-    public var piecesPerTurn = 8
+    public var piecesPerTurn = 16
     /// The most log lines that a description has.
     public var logLines = 200
     /// How many log lines a description has when the caller does not say.

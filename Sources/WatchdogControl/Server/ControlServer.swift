@@ -145,7 +145,7 @@ public final class ControlServer {
         )
     }
 
-    private func acceptFailed(_ error: Errno) {
+    func acceptFailed(_ error: Errno) {
         switch error.rawValue {
         case EAGAIN, ECONNABORTED, EPERM: break
         default:
@@ -314,7 +314,7 @@ public final class ControlServer {
 
     private func deadline(of connection: ControlConnection) -> Instant? {
         if let throttledUntil = connection.throttledUntil { return throttledUntil }
-        if !connection.output.isEmpty { return connection.lastSign + limits.unreadPatience }
+        if let unreadSince = connection.unreadSince { return unreadSince + limits.unreadPatience }
         return connection.isIdle ? connection.lastSign + limits.silencePatience : nil
     }
 
@@ -338,13 +338,13 @@ public final class ControlServer {
             if connection.throttledUntil != nil {
                 connection.throttledUntil = nil
                 enqueue(connection)
-            } else if connection.output.isEmpty {
-                statistics.silent += 1
-                notice(.silent, connection.peer)
-                close(connection)
-            } else {
+            } else if connection.unreadSince != nil {
                 statistics.unread += 1
                 notice(.unread, connection.peer)
+                close(connection)
+            } else {
+                statistics.silent += 1
+                notice(.silent, connection.peer)
                 close(connection)
             }
         }
