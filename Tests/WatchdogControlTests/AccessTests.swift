@@ -44,7 +44,8 @@ struct AccessTests {
     func methods() {
         let acting = ControlMethod.allCases.filter { $0.right == .act }
         #expect(acting == [.launch, .terminate, .restart, .capture, .reload])
-        #expect(ControlMethod.allCases.filter { $0.right == .observe }.count + acting.count == ControlMethod.allCases.count)
+        #expect(
+            ControlMethod.allCases.filter { $0.right == .observe }.count + acting.count == ControlMethod.allCases.count)
     }
 
     @Test("some connections are kept for those who may act")
@@ -85,7 +86,9 @@ struct AccessTests {
         }
         caller.call("\(own).Describe", #"{"name":"web"}"#)
         let description = try #require(try caller.next())
-        #expect(description.contains(#""isLogWithheld":true,"log":[]"#) || description.contains(#""log":[],"isLogWithheld":true"#))
+        #expect(
+            description.contains(#""isLogWithheld":true,"log":[]"#)
+                || description.contains(#""log":[],"isLogWithheld":true"#))
         #expect(station.handler.calls == ["describe web 0"])
     }
 

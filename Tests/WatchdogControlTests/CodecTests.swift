@@ -28,7 +28,9 @@ struct CodecTests {
         let bytes = Array("one\0two\0three\0\(String(repeating: "x", count: 100))\0rest".utf8)
         let expected = ["one", "two", "three", String(repeating: "x", count: 100)].map { Array($0.utf8) }
         for size in 1...bytes.count {
-            let chunks = stride(from: 0, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
+            let chunks = stride(from: 0, to: bytes.count, by: size).map {
+                Array(bytes[$0..<min($0 + size, bytes.count)])
+            }
             #expect(try messages(chunks) == expected, "\(size)")
         }
     }
@@ -77,6 +79,44 @@ struct CodecTests {
             try bare.parameters(as: CaptureRequest.self, with: decoder)
         }
     }
+
+    @Test("mutilated calls are read or refused, and nothing else happens")
+    func fuzz() {
+        let decoder = JSONDecoder()
+        var generator = SplitMix(seed: 0xdead_10cc)
+        let calls = [
+            #"{"method":"a.b","parameters":{"name":"web","wait":true},"oneway":false,"more":null}"#,
+            #"{"method":"a.b","parameters":{"apps":["a","b\u00e9\ud83d\ude00"],"history":12,"logLines":-3e2}}"#,
+            #"{"parameters":{"interface":"\\\"\/\b","limit":18446744073709551616,"app":null},"method":"x"}"#,
+        ]
+        let spice =
+            Array(#"{}[]",:\/0123456789eE+-.truefalsn"#.utf8) + [0, 0x20, 0x0a, 0xff, 0xc3, 0x80, 0xed, 0xa0, 0xf4]
+        var read = 0
+        for _ in 0..<Self.fuzzRounds {
+            var bytes = Array(calls.randomElement(using: &generator, or: "").utf8)
+            for _ in 0..<Int.random(in: 0...5, using: &generator) where !bytes.isEmpty {
+                let place = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0...4, using: &generator) {
+                case 0: bytes.remove(at: place)
+                case 1: bytes.insert(spice.randomElement(using: &generator, or: 0), at: place)
+                case 2: bytes.removeSubrange(place..<min(bytes.count, place + 9))
+                case 3: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 9)], at: place)
+                default: bytes[place] = spice.randomElement(using: &generator, or: 0)
+                }
+            }
+            guard let call = try? VarlinkCall(decoding: bytes, with: decoder) else { continue }
+            read += 1
+            _ = try? call.parameters(as: AppRequest.self, with: decoder)
+            _ = try? call.parameters(as: MonitorRequest.self, with: decoder)
+            _ = try? call.parameters(as: DescribeRequest.self, with: decoder)
+            _ = try? call.parameters(as: ReportsRequest.self, with: decoder)
+            _ = try? call.parameters(as: InterfaceRequest.self, with: decoder)
+            _ = try? call.parameters(as: EmptyRequest.self, with: decoder)
+        }
+        #expect(read > Self.fuzzRounds / 5)
+    }
+
+    private static let fuzzRounds = 3_000
 
     @Test("a reply written in pieces is the reply, whatever the size of the pieces")
     func pieces() throws {
@@ -204,5 +244,8 @@ struct CodecTests {
         let copy = try JSONDecoder().decode(AppSummary.self, from: try encoder.encode(app))
         #expect(copy == app)
         #expect(copy.uptime?.duration == .seconds(2))
+        #expect(
+            [.idle, .launching, .running, .dying].map { AppState($0) } == [.stopped, .launching, .running, .dying])
+        #expect(ControlEvent.Kind(.overslept(by: .seconds(1), event: .sceneUpdate)) == .rebased)
     }
 }

@@ -35,6 +35,7 @@ final class FakeHandler: ControlHandler {
     var calls: [String] = []
     var log: [LogLine] = []
     var failure: ControlError?
+    var onRestart: () -> Void = {}
     /// Answers that are still owed.
     var pendingLaunches: [ControlAnswer<LaunchReply>] = []
     var pendingTerminations: [ControlAnswer<TerminateReply>] = []
@@ -99,6 +100,7 @@ final class FakeHandler: ControlHandler {
     func restart(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>) {
         do throws(ControlError) {
             try check(request.name, "restart \(request.name) by \(peer.user)")
+            onRestart()
             answer.succeed(LaunchReply())
         } catch {
             answer.fail(error)
@@ -203,7 +205,8 @@ final class RawCaller {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
             let length = recv(descriptor.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-            if length > 0 { received += buffer[..<length] } else { break }
+            guard length > 0 else { break }
+            received += buffer[..<length]
         }
         var byte: UInt8 = 0
         let length = recv(descriptor.number, &byte, 1, Int32(MSG_DONTWAIT | MSG_PEEK))

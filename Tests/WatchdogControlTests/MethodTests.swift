@@ -146,7 +146,8 @@ struct MethodTests {
             try error(#"{"method":"\#(own).List","upgrade":true}"#)
                 == standard("InvalidParameter", "parameter", "upgrade"))
         #expect(
-            try error(#"{"method":"\#(own).Monitor"}"#) == #"{"error":"org.varlink.service.ExpectedMore","parameters":{}}"#)
+            try error(#"{"method":"\#(own).Monitor"}"#)
+                == #"{"error":"org.varlink.service.ExpectedMore","parameters":{}}"#)
         #expect(station.handler.calls == [])
     }
 

@@ -21,7 +21,9 @@ struct SocketTests {
         return lstat(path, &information) == 0 ? information.st_mode & 0o7777 : nil
     }
 
-    @Test("the socket has its mode, whatever the umask, and goes when it is removed", arguments: [0o600, 0o666] as [UInt32])
+    @Test(
+        "the socket has its mode, whatever the umask, and goes when it is removed",
+        arguments: [0o600, 0o666] as [UInt32])
     func modes(wanted: UInt32) throws {
         let socket = try ControlSocket.bind(path: path, mode: wanted)
         #expect(mode(path) == wanted)
@@ -204,7 +206,9 @@ struct ClientTests {
     func others() throws {
         let socket = try ControlSocket.bind(path: place.path, mode: 0o600)
         let listening = socket.descriptor
-        startThread { answerOnce(listening.number, Array(#"{"error":"org.x.Odd\u001b","parameters":{"a":1}}"#.utf8) + [0]) }
+        startThread {
+            answerOnce(listening.number, Array(#"{"error":"org.x.Odd\u001b","parameters":{"a":1}}"#.utf8) + [0])
+        }
         let odd = error(place, patience: patience)
         #expect(odd?.controlError == .other(name: "org.x.Odd\u{1b}"))
         #expect(odd?.description == #"watchdogd answered with org.x.Odd\x1b"#)

@@ -20,7 +20,7 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
         /// watchdogd answered with an error.
         case refused(ControlError)
         /// The system refused.
-        case system(LinuxError)
+        case failed(LinuxError)
     }
 
     /// What went wrong.
@@ -56,7 +56,7 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
             return ControlClientError(.timedOut, "watchdogd does not answer at \(place.path): its queue is full")
         default:
             let error = LinuxError("connect to \(place.path)", error)
-            return ControlClientError(.system(error), error.description)
+            return ControlClientError(.failed(error), error.description)
         }
     }
 }

@@ -14,9 +14,9 @@ public struct ControlLimits: Hashable, Sendable {
     public var messageBytesOfOthers = 16 << 10
     /// When as many bytes wait to be read by a caller, it gets no more until it reads.
     public var outputBytes = 64 << 10
-    /// How many calls a connection may make at once, ...
+    /// How many calls a connection may make at once.
     public var callBurst = 200
-    /// ... and how many in a second after that; further ones wait.
+    /// How many it may make in a second after that; further ones wait.
     public var callsPerSecond = 500
     /// How long a caller may leave its answer unread before its connection is closed.
     public var unreadPatience = Duration.seconds(30)

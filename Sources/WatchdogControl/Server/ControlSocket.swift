@@ -17,7 +17,7 @@ public final class ControlSocket: Sendable {
         /// The descriptor that was passed is not a listening Unix stream socket.
         case notListening(descriptor: Int32)
         /// The system refused.
-        case system(LinuxError)
+        case failed(LinuxError)
 
         /// One sentence without a final stop.
         public var description: String {
@@ -25,7 +25,7 @@ public final class ControlSocket: Sendable {
             case .inUse(let path): "another watchdogd serves \(path)"
             case .notASocket(let path): "\(path) exists and is not a socket"
             case .notListening(let descriptor): "descriptor \(descriptor) is not a listening Unix stream socket"
-            case .system(let error): error.description
+            case .failed(let error): error.description
             }
         }
     }
@@ -69,7 +69,7 @@ public final class ControlSocket: Sendable {
         let lock = try lock("\(path).lock", for: path)
         try removeStale(path)
         let number = wd_stream_listen(path, mode)
-        guard number >= 0 else { throw .system(LinuxError("listen at \(path)", Errno(rawValue: errno))) }
+        guard number >= 0 else { throw .failed(LinuxError("listen at \(path)", Errno(rawValue: errno))) }
         return ControlSocket(OwnedDescriptor(taking: number), path: path, lock: lock)
     }
 
@@ -79,10 +79,10 @@ public final class ControlSocket: Sendable {
         let flags = fcntl(descriptor.number, F_GETFL)
         guard flags >= 0, fcntl(descriptor.number, F_SETFL, flags | O_NONBLOCK) == 0,
             fcntl(descriptor.number, F_SETFD, FD_CLOEXEC) == 0
-        else { throw .system(LinuxError("prepare descriptor \(descriptor.number)", Errno(rawValue: errno))) }
+        else { throw .failed(LinuxError("prepare descriptor \(descriptor.number)", Errno(rawValue: errno))) }
         var buffer = [CChar](repeating: 0, count: 128)
         guard wd_stream_path(descriptor.number, &buffer, buffer.count) == 0 else {
-            throw .system(LinuxError("read the path of descriptor \(descriptor.number)", Errno(rawValue: errno)))
+            throw .failed(LinuxError("read the path of descriptor \(descriptor.number)", Errno(rawValue: errno)))
         }
         let path = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return ControlSocket(descriptor, path: path, lock: nil)
@@ -103,7 +103,7 @@ public final class ControlSocket: Sendable {
         if mkdir(folder, 0o700) == 0 {
             chmod(folder, mode)
         } else if errno != EEXIST {
-            throw .system(LinuxError("create \(folder)", Errno(rawValue: errno)))
+            throw .failed(LinuxError("create \(folder)", Errno(rawValue: errno)))
         }
     }
 
@@ -112,11 +112,11 @@ public final class ControlSocket: Sendable {
         do {
             file = try OwnedDescriptor(opening: lockPath, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
         } catch {
-            throw .system(error)
+            throw .failed(error)
         }
         guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
             if errno == EWOULDBLOCK { throw .inUse(path: path) }
-            throw .system(LinuxError("lock \(lockPath)", Errno(rawValue: errno)))
+            throw .failed(LinuxError("lock \(lockPath)", Errno(rawValue: errno)))
         }
         return file
     }
@@ -125,7 +125,7 @@ public final class ControlSocket: Sendable {
         var information = stat()
         guard lstat(path, &information) == 0 else {
             if errno == ENOENT { return }
-            throw .system(LinuxError("look at \(path)", Errno(rawValue: errno)))
+            throw .failed(LinuxError("look at \(path)", Errno(rawValue: errno)))
         }
         // Connecting to a regular file is refused as well: unix_find_bsd(), net/unix/af_unix.c.
         guard information.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
@@ -139,10 +139,10 @@ public final class ControlSocket: Sendable {
         case ECONNREFUSED: break
         // The queue of connections is full: somebody listens.
         case EAGAIN: throw .inUse(path: path)
-        default: throw .system(LinuxError("find out who serves \(path)", Errno(rawValue: errno)))
+        default: throw .failed(LinuxError("find out who serves \(path)", Errno(rawValue: errno)))
         }
         guard unlink(path) == 0 || errno == ENOENT else {
-            throw .system(LinuxError("remove \(path)", Errno(rawValue: errno)))
+            throw .failed(LinuxError("remove \(path)", Errno(rawValue: errno)))
         }
     }
 }

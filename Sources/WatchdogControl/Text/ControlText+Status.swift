@@ -39,7 +39,7 @@ extension ControlText {
         var text = "\(app.state.rawValue.shown) since \(style.time.date(app.since))"
         text += " (\((style.time.now - app.since).rough))"
         if let uptime = app.uptime, app.state != .running { text += ", up \(uptime.duration.rough)" }
-        if let next = app.nextLaunch { text += ", to be launched \(style.time.distance(next))" }
+        if let next = app.nextLaunch, app.state == .waiting { text += ", to be launched \(style.time.distance(next))" }
         return text
     }
 
@@ -58,7 +58,15 @@ extension ControlText {
         let spans = [("p50", pings.median), ("p99", pings.percentile99), ("max", pings.maximum)]
         let parts = spans.compactMap { name, span in span.map { "\(name) \($0.duration.measured)" } }
         return "\(pings.count); \(parts.joined(separator: ", "))"
-            + (details.strayAnswers > 0 ? "; \(details.strayAnswers) answers to no ping" : "")
+            + stray(details.strayAnswers)
+    }
+
+    private static func stray(_ count: Int) -> String {
+        switch count {
+        case ...0: ""
+        case 1: "; 1 answer to no ping"
+        default: "; \(count) answers to no ping"
+        }
     }
 
     private static func hangs(_ hangs: LatencySummary) -> String {

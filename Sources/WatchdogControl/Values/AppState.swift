@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogPolicy
+
 /// Where an app is in its life, as the interface tells it.
 ///
 /// A state that this version does not know keeps its name.
@@ -30,6 +32,22 @@ public struct AppState: RawRepresentable, Hashable, Sendable, Codable, CaseItera
     public static let failed = AppState(rawValue: "failed")
     /// Processes of it outlive SIGKILL; no other instance is started beside them.
     public static let unkillable = AppState(rawValue: "unkillable")
+
+    /// The state of an app of which there is nothing to say but where its machine is.
+    ///
+    /// Whether an app that ended is started again, or has failed too often, is not the machine's to say.
+    public init(_ phase: AppMachine.Phase) {
+        self =
+            switch phase {
+            case .idle: .stopped
+            case .launching: .launching
+            case .running: .running
+            case .terminating: .terminating
+            case .capturing: .capturing
+            case .dying: .dying
+            case .ended(let outcome): outcome.isDeathVerified ? .stopped : .unkillable
+            }
+    }
 
     /// The states that this version knows.
     public static let allCases: [AppState] = [

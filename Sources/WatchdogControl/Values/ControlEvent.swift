@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogPolicy
+
 /// Something that happened, for those who watch.
 public struct ControlEvent: Hashable, Sendable, Codable {
     /// What kind of thing.
@@ -34,6 +36,8 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let terminating = Kind(rawValue: "terminating")
         /// An allowance is exhausted.
         public static let exhausted = Kind(rawValue: "exhausted")
+        /// The stacks could not be taken in time; it goes on without them.
+        public static let captureFailed = Kind(rawValue: "captureFailed")
         /// A report is written.
         public static let reported = Kind(rawValue: "reported")
         /// The main process ended.
@@ -87,5 +91,28 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         case message
         case pid
         case report
+    }
+}
+
+extension ControlEvent.Kind {
+    /// The kind of a notice.
+    public init(_ notice: Notice) {
+        self =
+            switch notice {
+            case .launched: .launched
+            case .ready: .ready
+            case .hung: .hung
+            case .starvationCredit: .credited
+            case .overslept, .machineResumed: .rebased
+            case .paused: .paused
+            case .resumed: .resumed
+            case .extended: .extended
+            case .extensionRefused: .extensionRefused
+            case .terminating: .terminating
+            case .transgressed: .exhausted
+            case .captureTimedOut: .captureFailed
+            case .exited: .exited
+            case .unkillable: .unkillable
+            }
     }
 }
