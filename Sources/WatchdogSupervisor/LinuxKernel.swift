@@ -76,8 +76,9 @@ final class LinuxKernel: Kernel {
         try limitRates()
     }
 
-    /// Takes away what the run put into the file system.
+    /// Ends a readiness command that is still running, and takes away what the run put into the file system.
     func stop() {
+        probeProcess?.cancel()
         guard let cgroup, (try? cgroup.remove()) != nil else { return }
         try? cgroupParent?.remove()
     }
