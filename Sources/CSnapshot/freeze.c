@@ -125,7 +125,7 @@ static void let_go(struct wd_slot *slot) {
 
 void wd_freeze(struct wd_snapshot_arena *arena) {
     uint32_t timeout = arena->request->stop_timeout_us;
-    if (timeout == 0) timeout = 50000;
+    if (timeout == 0) timeout = 100000;
     if (timeout > 1000000) timeout = 1000000;
     size_t interrupted = 0;
     /* A thread that was still running may have created another one between the last listing and its stop. */

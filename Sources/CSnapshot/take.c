@@ -129,7 +129,7 @@ static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     } else if (arena->seize_error != 0) {
         give_reason(arena, "tracing failed: %s", strerrorname_np(arena->seize_error));
     } else if (arena->not_stopped > 0) {
-        give_reason(arena, "no thread stopped in time: uninterruptible sleep");
+        give_reason(arena, "no thread stopped in time: uninterruptible sleep, or no CPU to be had");
     } else {
         give_reason(arena, "no thread was left to stop");
     }

@@ -17,7 +17,6 @@ extension LaunchConfiguration {
         credentials = user?.credentials
         store = try Self.store(at: run.reportsDirectory)
         probe = try Self.probe(run.probe)
-        host = .current()
         try Self.checkSummary(run.summary)
         do {
             executable = try resolveExecutable(

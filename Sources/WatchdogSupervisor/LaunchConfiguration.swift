@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -15,9 +14,6 @@ struct LaunchConfiguration {
     let credentials: Credentials?
     let probe: Probe?
     let store: ReportStore
-    let host: HostFacts
-    /// The user id that watchdogd runs as.
-    let userID = Int(geteuid())
     /// Tells this launch from all others.
     let launchID = IncidentID.random()
 

@@ -20,27 +20,26 @@ extension LinuxKernel {
                 processGroup: main.process.pid
             )
         }
-        let mailbox = mailbox
+        let mailbox = host.mailbox
+        let key = key
         let id = incident.id
-        runningCaptures += 1
-        let isAccepted = captureThread.capture(main.process.pid, options) { result in
+        host.captureBegan()
+        let isAccepted = host.captureThread.capture(main.process.pid, options) { result in
             let outcome: CaptureOutcome =
                 switch result {
                 case .success(let snapshot): .taken(snapshot)
                 case .failure(let error): .failed("\(error)")
                 }
-            mailbox.post(.captured(incident: id, outcome))
+            mailbox.post(.captured(app: key, incident: id, outcome))
         }
-        if !isAccepted {
-            captured(id, .failed("too many captures are waiting"))
-        }
+        guard !isAccepted else { return }
+        host.captureEnded()
+        captured(id, .failed("too many captures are waiting"))
     }
 
     func captured(_ incident: Int, _ outcome: CaptureOutcome) {
-        runningCaptures -= 1
         captures[incident] = outcome
         supervisor?.captureEnded()
-        if hasChildNews { childrenChanged() }
     }
 
     func report(_ incident: Incident) {
@@ -48,7 +47,8 @@ extension LinuxKernel {
         complete(&facts, for: incident)
         let capture = captures.removeValue(forKey: incident.id) ?? .failed("they were not taken in time")
         pendingReports[incident.id] = incident
-        reportWriter.write(incident.id, facts: facts, host: configuration.host, capture: capture)
+        host.reportWriter.write(
+            app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture)
     }
 
     func reported(_ incident: Int, _ outcome: ReportOutcome) {
@@ -71,7 +71,7 @@ extension LinuxKernel {
             appName: configuration.name,
             pid: Int(pid),
             executablePath: main.flatMap { ProcessFacts.executable($0.process.pid) } ?? configuration.executable,
-            userID: Int(configuration.credentials?.user ?? UInt32(configuration.userID)),
+            userID: Int(configuration.credentials?.user ?? host.userID),
             parentName: "watchdogd",
             parentPID: Int(getpid()),
             launchTime: main?.launchTime ?? .current(),

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogCapture
 import WatchdogLinux
 import WatchdogPolicy
 
 extension LinuxKernel {
-    /// SIGCHLD: something happened to a child, and nothing says to which.
+    /// The children that are reaped here and nowhere else.
+    var children: [Int32] { [main?.process.pid, probeProcess?.pid].compactMap(\.self) }
+
     func childrenChanged() {
-        // While the capture thread traces, stops belong to it.
-        guard runningCaptures == 0 else {
-            hasChildNews = true
-            return
-        }
-        hasChildNews = false
         followJobControl()
         probeProcess?.reap()
-        var supervised: Set<Int32> = []
-        if let main { supervised.insert(main.process.pid) }
-        if let probeProcess { supervised.insert(probeProcess.pid) }
-        _ = Subreaper.reapOrphans(except: supervised)
     }
 
     func mainProcessEnded() {
@@ -70,13 +63,15 @@ extension LinuxKernel {
 
     func killTree() {
         try? containment?.kill()
+        // A capture that is still running then has outlived its budget.
+        host.captureThread.replaceStuckWorker(after: configuration.spec.captureBudget / 2, at: now)
         treeStep = Self.treeSteps.lowerBound
         lookAtTree()
     }
 
     private func lookAtTree() {
         guard let step = treeStep else { return }
-        childrenChanged()
+        host.childrenChanged()
         if main.map({ $0.process.hasExited }) ?? true, containment?.isEmpty ?? true {
             treeStep = nil
             supervisor?.treeEmptied()

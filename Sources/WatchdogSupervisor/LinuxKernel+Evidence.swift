@@ -44,7 +44,7 @@ extension LinuxKernel {
 
     /// The evidence of an incident in full; nil stands for what could not be read.
     func hangEvidence(_ evidence: Evidence?) -> HangEvidence {
-        var result = HangEvidence(processorCount: configuration.host.processorCount)
+        var result = HangEvidence(processorCount: host.facts.processorCount)
         guard evidence != nil, let observation = lastObservation else { return result }
         if let window {
             result.window = observation.at - window.start.at

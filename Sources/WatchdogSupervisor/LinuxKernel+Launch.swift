@@ -33,7 +33,7 @@ extension LinuxKernel {
         request.credentials = configuration.credentials
         request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
         request.cgroup = cgroup?.descriptor
-        if let scheduling { request.withdraw(scheduling) }
+        if let scheduling = host.scheduling { request.withdraw(scheduling) }
         let spawned = try WatchdogLinux.spawn(request)
         appEnd = nil
         if let cgroup, spawned.cgroupRefusal == nil {

@@ -8,9 +8,7 @@ extension LinuxKernel {
 
     /// Turns of the loop that one socket gets in a tenth of a second: 6,400 messages a second at the most.
     func limitRates() throws {
-        for case let source as IOSource in sources where source.descriptor.number == notifySocket.descriptor.number {
-            try source.limitRate(interval: .milliseconds(100), burst: 20)
-        }
+        try notifySource?.limitRate(interval: .milliseconds(100), burst: 20)
         try channelSource?.limitRate(interval: .milliseconds(100), burst: 20)
     }
 
@@ -26,7 +24,7 @@ extension LinuxKernel {
     ///
     /// A sender may be gone already, so that only its user id can be judged.
     private func isFromApp(_ message: SocketMessage) -> Bool {
-        [0, UInt32(configuration.userID), configuration.credentials?.user].contains(message.senderUser)
+        [0, host.userID, configuration.credentials?.user].contains(message.senderUser)
     }
 
     func readChannel() {

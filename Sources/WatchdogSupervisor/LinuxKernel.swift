@@ -7,31 +7,19 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogWire
 
-/// The real kernel behind one ``Supervisor``: sockets, processes, timers and threads on one event loop.
+/// The real kernel behind one ``Supervisor``: one launch of one app on the loop that it shares with others.
 ///
 /// Isolation: the loop's thread.
 final class LinuxKernel: Kernel {
-    /// What other threads tell the loop.
-    enum Message: Sendable {
-        case captured(incident: Int, CaptureOutcome)
-        case reported(incident: Int, ReportOutcome)
-    }
-
-    let loop: EventLoop
+    let host: Host
     let configuration: LaunchConfiguration
-    let mailbox: Mailbox<Message>
-    let captureThread: CaptureThread
-    let reportWriter: ReportWriter
     let cgroup: Cgroup?
-    let cgroupParent: CgroupParent?
     /// Why there is no cgroup.
     let cgroupRefusal: String?
     let notifySocket: NotifySocket
     let channel: Channel
     let terminal: ForegroundTerminal?
-    let runtimeDirectory: RuntimeDirectory
-    /// What was asked for after the capture thread and before the launch.
-    var scheduling: SchedulingGrant?
+    private(set) var key = 0
 
     weak var supervisor: Supervisor?
     /// Called when the report of an incident is written, or could not be.
@@ -40,15 +28,13 @@ final class LinuxKernel: Kernel {
     var containment: Containment?
     var appEnd: OwnedDescriptor?
     var deadline: Timer?
-    var sources: [EventSource] = []
+    var notifySource: IOSource?
     var channelSource: IOSource?
     var main: MainProcess?
     var window: Window?
     var lastObservation: ProcessProbe.Observation?
     var captures: [Int: CaptureOutcome] = [:]
     var facts: [Int: IncidentFacts] = [:]
-    var runningCaptures = 0
-    var hasChildNews = false
     /// Until the next look at the dying tree; nil when there is none to wait for.
     var treeStep: Duration?
     var treeTimer: Timer?
@@ -56,58 +42,42 @@ final class LinuxKernel: Kernel {
     var exitUsage: ResourceUsage?
     var pendingReports: [Int: Incident] = [:]
 
-    init(loop: EventLoop, configuration: LaunchConfiguration) throws {
-        self.loop = loop
+    /// - Parameters:
+    ///   - host: what it shares with other apps.
+    ///   - configuration: what is launched.
+    ///   - terminal: what is lent to the program, when watchdogd has a terminal and the program is to have it.
+    init(_ host: Host, _ configuration: LaunchConfiguration, terminal: ForegroundTerminal?) throws {
+        self.host = host
         self.configuration = configuration
-        mailbox = try Mailbox(capacity: 64)
-        captureThread = try CaptureThread()
-        reportWriter = ReportWriter(store: configuration.store, symbolicator: Symbolicator(), mailbox: mailbox)
-        (cgroupParent, cgroup, cgroupRefusal) = Self.makeCgroup(for: configuration.name)
-        runtimeDirectory = try RuntimeDirectory.create()
+        self.terminal = terminal
+        (cgroup, cgroupRefusal) = host.makeCgroup(for: configuration.name)
         notifySocket = try NotifySocket(
-            in: runtimeDirectory, name: "notify", user: configuration.credentials?.user ?? geteuid())
+            in: host.runtimeDirectory,
+            name: "notify-\(configuration.launchID)",
+            user: configuration.credentials?.user ?? host.userID
+        )
         (channel, appEnd) = try Channel.pair()
-        terminal = ForegroundTerminal()
     }
 
     /// Connects everything to the loop; to be called once, before the launch.
     func start(_ supervisor: Supervisor) throws {
         self.supervisor = supervisor
+        key = host.add(self)
         deadline = try loop.timer(priority: .idle) { [weak supervisor] _ in supervisor?.deadlineReached() }
-        sources += try loop.onSignal([SIGCHLD], priority: .important) { [unowned self] _ in childrenChanged() }
-        sources.append(try loop.receive(from: mailbox) { [unowned self] in received($0) })
-        sources.append(try loop.onReadable(notifySocket.descriptor) { [unowned self] in readNotifySocket() })
+        notifySource = try loop.onReadable(notifySocket.descriptor) { [unowned self] in readNotifySocket() }
         channelSource = try loop.onReadable(channel.descriptor) { [unowned self] in readChannel() }
         try limitRates()
     }
 
-    /// Takes away what the run put into the file system.
+    /// Leaves the loop and takes away what the launch put into the file system.
     func stop() {
-        runtimeDirectory.remove()
-        guard let cgroup, (try? cgroup.remove()) != nil else { return }
-        try? cgroupParent?.remove()
+        for source in [deadline, notifySource, channelSource, main?.source, treeTimer] { source?.cancel() }
+        host.remove(key)
+        // Busy while a process in it cannot be killed: the next watchdogd removes what this one has to leave.
+        try? cgroup?.remove()
     }
 
-    /// What `--verbose` tells before the launch.
-    func describe() {
-        if let scheduling { StandardError.say("scheduling: \(scheduling)") }
-        StandardError.say(cgroup.map { "cgroup: \($0.path)" } ?? "no cgroup: \(cgroupRefusal ?? "unknown reason")")
-        StandardError.say("reports: \(configuration.store.directory)")
-    }
-
-    private static func makeCgroup(for name: String) -> (CgroupParent?, Cgroup?, refusal: String?) {
-        do {
-            let parent = try CgroupParent.create()
-            do {
-                return (parent, try parent.create(app: name), nil)
-            } catch {
-                try? parent.remove()
-                return (nil, nil, "\(error)")
-            }
-        } catch {
-            return (nil, nil, "\(error)")
-        }
-    }
+    var loop: EventLoop { host.loop }
 
     /// The main process's id; nil before the launch.
     var pid: Int32? { main?.process.pid }
@@ -126,12 +96,5 @@ final class LinuxKernel: Kernel {
     func signal(_ signal: Int32) {
         // The process may be gone already: then its exit is on the way.
         try? main?.process.send(signal)
-    }
-
-    private func received(_ message: Message) {
-        switch message {
-        case .captured(let incident, let outcome): captured(incident, outcome)
-        case .reported(let incident, let outcome): reported(incident, outcome)
-        }
     }
 }

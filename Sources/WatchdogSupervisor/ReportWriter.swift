@@ -8,25 +8,25 @@ import WatchdogReport
 
 /// Turns captures into reports on disk, one after the other, away from the loop.
 ///
-/// Isolation: ``write(_:facts:host:capture:)`` may be called from any thread and never blocks; results come by mailbox.
+/// Isolation: ``write(app:incident:facts:host:capture:)`` may be called from any thread and never blocks; results come by mailbox.
 final class ReportWriter: Sendable {
     /// Reports that may wait; one more is given up, and says so.
     private static let limit = 16
 
     private let store: ReportStore
     private let symbolicator: Symbolicator
-    private let mailbox: Mailbox<LinuxKernel.Message>
+    private let mailbox: Mailbox<Host.Message>
     private let queue = DispatchQueue(label: "org.watchdogd.reports")
     private let waiting = Mutex(0)
 
-    init(store: ReportStore, symbolicator: Symbolicator, mailbox: Mailbox<LinuxKernel.Message>) {
+    init(store: ReportStore, symbolicator: Symbolicator, mailbox: Mailbox<Host.Message>) {
         self.store = store
         self.symbolicator = symbolicator
         self.mailbox = mailbox
     }
 
-    /// Writes the report of an incident; ends in a ``LinuxKernel/Message/reported(incident:_:)``.
-    func write(_ incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome) {
+    /// Writes the report of an incident; ends in a ``Host/Message/reported(app:incident:_:)``.
+    func write(app: Int, incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome) {
         let isAccepted = waiting.withLock { count in
             guard count < Self.limit else { return false }
             count += 1
@@ -35,13 +35,13 @@ final class ReportWriter: Sendable {
         guard isAccepted else {
             let outcome = ReportOutcome(
                 verdict: Verdict(judging: facts.evidence), failure: "too many reports are waiting")
-            mailbox.post(.reported(incident: incident, outcome))
+            mailbox.post(.reported(app: app, incident: incident, outcome))
             return
         }
         queue.async { [self] in
             let outcome = makeReport(facts, host, capture)
             waiting.withLock { $0 -= 1 }
-            mailbox.post(.reported(incident: incident, outcome))
+            mailbox.post(.reported(app: app, incident: incident, outcome))
         }
     }
 

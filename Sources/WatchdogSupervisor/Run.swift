@@ -43,19 +43,18 @@ public struct Run {
 
     private func supervise(_ launch: LaunchConfiguration) throws -> Int32 {
         let loop = try EventLoop()
-        let kernel = try LinuxKernel(loop: loop, configuration: launch)
+        let host = try Host(loop: loop, store: launch.store)
+        defer { host.stop() }
+        let kernel = try LinuxKernel(host, launch, terminal: ForegroundTerminal())
+        defer { kernel.stop() }
         let supervisor = Supervisor(spec: launch.spec, kernel: kernel)
         let session = RunSession(configuration, kernel, supervisor, loop)
         let signals = try loop.onSignal(Self.signals) { supervisor.signalReceived($0.signal) }
+        try host.start()
         try kernel.start(supervisor)
-        kernel.scheduling = SchedulingGrant.request()
-        if configuration.verbosity == .verbose { kernel.describe() }
+        session.describe()
         supervisor.launch()
-        return try withExtendedLifetime((session, signals)) {
-            let code = try loop.run()
-            kernel.stop()
-            return code
-        }
+        return try withExtendedLifetime((session, signals)) { try loop.run() }
     }
 
     /// A closed standard stream would be given to the next file that is opened, and the program's output would go there.

@@ -32,6 +32,15 @@ final class RunSession {
         kernel.onReport = { [unowned self] in reported($0, $1) }
     }
 
+    /// What `--verbose` tells before the launch.
+    func describe() {
+        guard configuration.verbosity == .verbose else { return }
+        if let scheduling = kernel.host.scheduling { StandardError.say("scheduling: \(scheduling)") }
+        let reason = kernel.cgroupRefusal ?? "unknown reason"
+        StandardError.say(kernel.cgroup.map { "cgroup: \($0.path)" } ?? "no cgroup: \(reason)")
+        StandardError.say("reports: \(kernel.configuration.store.directory)")
+    }
+
     private func noticed(_ notice: Notice) {
         if let line = narration.line(for: notice) { StandardError.say(line) }
         switch notice {

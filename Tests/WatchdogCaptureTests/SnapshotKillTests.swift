@@ -15,7 +15,7 @@ struct SnapshotKillTests {
     func kill(threads: Int) throws {
         let subject = try Subject("threads", "\(threads)")
         try subject.waitForState("S")
-        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(ending: .kill()))
+        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(ending: .kill()))
         #expect(try subject.reap() == killed)
         #expect(snapshot.end == .killed)
         #expect(snapshot.method == .ptrace)
@@ -37,7 +37,7 @@ struct SnapshotKillTests {
             let subject = try Subject("threads", "12")
             let process = subject.process
             let waiter = Waiter(process)
-            _ = try Snapshot.take(of: process, SnapshotOptions(ending: .kill()))
+            _ = try Snapshot.take(of: process, SnapshotOptions.patient(ending: .kill()))
             subject.leaveReaping()
             let result = try waiter.result()
             #expect(result == Waiter.Result(process: process, code: Int32(CLD_KILLED), status: SIGKILL))
@@ -52,7 +52,7 @@ struct SnapshotKillTests {
         try shell.waitUntilReady()
         // The main thread announces itself last, before it is ready.
         let process = try #require(shell.markers.last?.thread)
-        let snapshot = try Snapshot.take(of: process, SnapshotOptions(ending: .kill()))
+        let snapshot = try Snapshot.take(of: process, SnapshotOptions.patient(ending: .kill()))
         #expect(snapshot.end == .killed)
         #expect(snapshot.threadCount == 5)
         #expect(try shell.line() == "status 137")
@@ -62,7 +62,7 @@ struct SnapshotKillTests {
     func vforkParent() throws {
         let subject = try Subject("vfork")
         try subject.waitForState("D")
-        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(ending: .kill()))
+        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(ending: .kill()))
         #expect(snapshot.end == .killed)
         #expect(try subject.reap() == killed)
         #expect(try snapshot.contents().threads.first?.stack != nil)
@@ -73,7 +73,7 @@ struct SnapshotKillTests {
         let subject = try Subject(state == "R" ? "spin" : state == "Z" ? "leader-exits" : "read")
         if state == "T" { Glibc.kill(subject.process, SIGSTOP) }
         try subject.waitForState(state)
-        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(ending: .kill()))
+        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(ending: .kill()))
         #expect(try subject.reap() == killed)
         #expect(snapshot.method == .ptrace)
     }
@@ -84,7 +84,7 @@ struct SnapshotKillTests {
         try subject.waitForState("S")
         let process = subject.process
         let snapshot = try withoutCapabilities {
-            try Snapshot.take(of: process, SnapshotOptions(ending: .kill()))
+            try Snapshot.take(of: process, SnapshotOptions.patient(ending: .kill()))
         }
         #expect(snapshot.method == .procfs)
         #expect(snapshot.end == .killed)
@@ -98,7 +98,7 @@ struct SnapshotKillTests {
             "/bin/sh", ["-c", "exec 3<&0 2>/dev/null; '\(program)' read <&3 & wait"], inNewGroup: true)
         try leader.waitUntilReady()
         let child = try #require(leader.markers.first?.thread)
-        let options = SnapshotOptions(ending: .kill(processGroup: leader.process))
+        let options = SnapshotOptions.patient(ending: .kill(processGroup: leader.process))
         _ = try Snapshot.take(of: leader.process, options)
         #expect(try leader.reap() == killed)
         try eventually("the child's end") {
@@ -112,7 +112,8 @@ struct SnapshotKillTests {
         let subject = try Subject("read")
         let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(file) }
-        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(ending: .kill(controlGroup: file)))
+        let snapshot = try Snapshot.take(
+            of: subject.process, SnapshotOptions.patient(ending: .kill(controlGroup: file)))
         #expect(snapshot.end == .killFailed(Errno(rawValue: EBADF)))
         #expect(try subject.reap() == killed)
     }

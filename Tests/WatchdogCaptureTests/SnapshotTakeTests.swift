@@ -22,7 +22,7 @@ struct SnapshotTakeTests {
     func blockedInRead() throws {
         let subject = try Subject("read")
         try subject.waitForState("S")
-        let snapshot = try Snapshot.take(of: subject.process)
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
         let contents = try snapshot.contents()
         #expect(snapshot.method == .ptrace)
         #expect(snapshot.methodReason == nil)
@@ -49,7 +49,7 @@ struct SnapshotTakeTests {
     @Test("says whose process it is")
     func processFacts() throws {
         let subject = try Subject("read")
-        let contents = try Snapshot.take(of: subject.process).contents()
+        let contents = try Snapshot.take(of: subject.process, .patient).contents()
         let fields = try #require(textOfFile("/proc/\(subject.process)/stat")).split(separator: " ")
         #expect(contents.process.id == subject.process)
         #expect(contents.process.parent == getpid())
@@ -70,7 +70,7 @@ struct SnapshotTakeTests {
     func manyThreads() throws {
         let subject = try Subject("threads", "31")
         try subject.waitForState("S")
-        let snapshot = try Snapshot.take(of: subject.process)
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
         let contents = try snapshot.contents()
         #expect(snapshot.threadCount == 31)
         #expect(contents.threads.map(\.id).first == subject.process)
@@ -85,7 +85,7 @@ struct SnapshotTakeTests {
     func repeated() throws {
         let subject = try Subject("threads", "8")
         for byte in UInt8(0)..<50 {
-            _ = try Snapshot.take(of: subject.process)
+            _ = try Snapshot.take(of: subject.process, .patient)
             #expect(try subject.echo(byte) == [byte])
         }
         #expect(subject.state() != "t")
@@ -95,7 +95,7 @@ struct SnapshotTakeTests {
     @Test("stops a thread that spins, which spins on afterwards")
     func spinning() throws {
         let subject = try Subject("spin")
-        let contents = try Snapshot.take(of: subject.process).contents()
+        let contents = try Snapshot.take(of: subject.process, .patient).contents()
         let thread = try #require(contents.threads.first)
         #expect(thread.registerSource == .ptrace)
         #expect(thread.state == "R")
@@ -110,7 +110,7 @@ struct SnapshotTakeTests {
         for thread in subject.markers.map(\.thread) {
             try subject.waitForState("T", of: thread)
         }
-        let contents = try Snapshot.take(of: subject.process).contents()
+        let contents = try Snapshot.take(of: subject.process, .patient).contents()
         #expect(contents.threads.allSatisfy { $0.state == "T" && $0.registerSource == .ptrace })
         expectMarkers(subject, in: contents)
         for thread in subject.markers.map(\.thread) {
@@ -124,7 +124,7 @@ struct SnapshotTakeTests {
     func leaderExited() throws {
         let subject = try Subject("leader-exits")
         try subject.waitForState("Z")
-        let snapshot = try Snapshot.take(of: subject.process)
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
         let contents = try snapshot.contents()
         #expect(snapshot.method == .ptrace)
         #expect(contents.threads.count == 2)
@@ -141,7 +141,7 @@ struct SnapshotTakeTests {
         let subject = try Subject("threads", "4")
         try subject.waitForState("S")
         let tracer = try Subject("trace", "\(subject.process)")
-        let snapshot = try Snapshot.take(of: subject.process)
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
         let contents = try snapshot.contents()
         #expect(contents.process.tracer == tracer.process)
         // Only the main thread is traced.
@@ -158,7 +158,7 @@ struct SnapshotTakeTests {
         let subject = try Subject("read")
         try subject.waitForState("S")
         let tracer = try Subject("trace", "\(subject.process)")
-        let snapshot = try Snapshot.take(of: subject.process)
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
         #expect(snapshot.method == .procfsRegisters)
         #expect(snapshot.methodReason == "process \(tracer.process) is tracing it")
         #expect(snapshot.timings.frozen == .zero)
@@ -169,9 +169,9 @@ struct SnapshotTakeTests {
     func vforkParent() throws {
         let subject = try Subject("vfork")
         try subject.waitForState("D")
-        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(stopTimeout: .seconds(1)))
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
         #expect(snapshot.method == .procfsRegisters)
-        #expect(snapshot.methodReason == "no thread stopped in time: uninterruptible sleep")
+        #expect(snapshot.methodReason == "no thread stopped in time: uninterruptible sleep, or no CPU to be had")
         #expect(snapshot.timings.total < .milliseconds(500))
         let contents = try snapshot.contents()
         #expect(contents.threads.first?.state == "D")
@@ -189,7 +189,7 @@ struct SnapshotTakeTests {
         let subject = try Subject("signals")
         for expected in 1...40 {
             kill(subject.process, SIGUSR1)
-            _ = try Snapshot.take(of: subject.process)
+            _ = try Snapshot.take(of: subject.process, .patient)
             try eventually("signal \(expected)") {
                 (try? subject.send(0)) != nil && (try? subject.line()) == "\(expected)"
             }
@@ -200,11 +200,29 @@ struct SnapshotTakeTests {
     func threadChurn() throws {
         let subject = try Subject("makes-threads")
         for byte in UInt8(0)..<30 {
-            let snapshot = try Snapshot.take(of: subject.process)
-            #expect(snapshot.method == .ptrace)
+            let snapshot = try Snapshot.take(of: subject.process, .patient)
+            #expect(snapshot.method == .ptrace, "\(snapshot.methodReason ?? "") \(snapshot.timings)")
             let contents = try snapshot.contents()
             #expect(contents.threads.count >= 2)
             #expect(try subject.echo(byte) == [byte])
+        }
+    }
+
+    @Test("leaves the process unharmed when its threads do not stop in time")
+    func impatient() throws {
+        let subject = try Subject("threads", "8")
+        for byte in UInt8(0)..<50 {
+            let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(stopTimeout: .zero))
+            let contents = try snapshot.contents()
+            #expect(contents.threads.count == 8)
+            for thread in contents.threads where thread.stack != nil {
+                let marker = try #require(subject.markers.first { $0.thread == thread.id })
+                #expect(thread.stack?.word(at: marker.address) == marker.value)
+            }
+            #expect(try subject.echo(byte) == [byte])
+        }
+        try eventually("the tracer's end") {
+            textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true
         }
     }
 
@@ -213,13 +231,13 @@ struct SnapshotTakeTests {
         let subject = try Subject("executes")
         var successes = 0
         for _ in 0..<60 {
-            if let snapshot = try? Snapshot.take(of: subject.process) {
+            if let snapshot = try? Snapshot.take(of: subject.process, .patient) {
                 _ = try snapshot.contents()
                 successes += 1
             }
         }
         #expect(successes > 0)
-        _ = try? Snapshot.take(of: subject.process, SnapshotOptions(ending: .kill()))
+        _ = try? Snapshot.take(of: subject.process, SnapshotOptions.patient(ending: .kill()))
         #expect(try subject.reap() == 9)
     }
 
@@ -233,7 +251,7 @@ struct SnapshotTakeTests {
                 return kill(process, SIGKILL)
             }
             do {
-                _ = try Snapshot.take(of: process).contents()
+                _ = try Snapshot.take(of: process, .patient).contents()
             } catch let error as SnapshotError {
                 #expect(error.errno == .noSuchProcess)
             }
@@ -258,7 +276,7 @@ struct SnapshotTakeTests {
         let subject = try Subject(program, arguments)
         try subject.waitUntilReady()
         try subject.waitForState("S")
-        let found = try Snapshot.take(of: subject.process).contents().asynchronousContexts
+        let found = try Snapshot.take(of: subject.process, .patient).contents().asynchronousContexts
         if kind == "none" {
             var status = stat()
             // On a file system without a block device, the program's file is not looked at.
@@ -279,7 +297,7 @@ struct SnapshotTakeTests {
         for thread in subject.markers.map(\.thread) {
             try subject.waitForState("S", of: thread)
         }
-        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(method: .procfsRegisters))
+        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(method: .procfsRegisters))
         let contents = try snapshot.contents()
         #expect(snapshot.method == .procfsRegisters)
         #expect(snapshot.methodReason == "taken without stopping the process, as asked")
@@ -293,7 +311,7 @@ struct SnapshotTakeTests {
     func factsOnly() throws {
         let subject = try Subject("read")
         try subject.waitForState("S")
-        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(method: .procfs))
+        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(method: .procfs))
         let thread = try #require(try snapshot.contents().threads.first)
         #expect(snapshot.method == .procfs)
         #expect(thread.registerSource == .none)
@@ -307,13 +325,13 @@ struct SnapshotTakeTests {
         let subject = try Subject("non-dumpable")
         try subject.waitForState("S")
         if geteuid() == 0 {
-            let snapshot = try Snapshot.take(of: subject.process)
+            let snapshot = try Snapshot.take(of: subject.process, .patient)
             #expect(snapshot.method == .ptrace)
             expectMarkers(subject, in: try snapshot.contents())
             try subject.waitForState("S")
         }
         let process = subject.process
-        let snapshot = try withoutCapabilities { try Snapshot.take(of: process) }
+        let snapshot = try withoutCapabilities { try Snapshot.take(of: process, .patient) }
         #expect(snapshot.method == .procfs)
         #expect(snapshot.methodReason?.contains("EPERM") == true)
         let thread = try #require(try snapshot.contents().threads.first)
@@ -332,8 +350,8 @@ struct SnapshotTakeTests {
         unlink(copy)
         let process = subject.process
         for snapshot in [
-            try Snapshot.take(of: process),
-            try withoutCapabilities(keepingPtrace: true) { try Snapshot.take(of: process) },
+            try Snapshot.take(of: process, .patient),
+            try withoutCapabilities(keepingPtrace: true) { try Snapshot.take(of: process, .patient) },
         ] {
             let contents = try snapshot.contents()
             let program = try #require(contents.modules.first { $0.path.hasSuffix("/subject (deleted)") })
@@ -349,7 +367,7 @@ struct SnapshotTakeTests {
     @Test("can be neither changed nor grown")
     func sealed() throws {
         let subject = try Subject("read")
-        let snapshot = try Snapshot.take(of: subject.process)
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
         var byte: UInt8 = 0
         #expect(pwrite(snapshot.memory, &byte, 1, 0) == -1 && errno == EPERM)
         #expect(ftruncate(snapshot.memory, 0) == -1 && errno == EPERM)
@@ -359,7 +377,7 @@ struct SnapshotTakeTests {
     @Test("of a process that is gone, or was another one, is refused")
     func gone() throws {
         let subject = try Subject("read")
-        let wrong = SnapshotOptions(startTime: 1, ending: .kill())
+        let wrong = SnapshotOptions.patient(startTime: 1, ending: .kill())
         #expect {
             try Snapshot.take(of: subject.process, wrong)
         } throws: { error in
@@ -368,14 +386,18 @@ struct SnapshotTakeTests {
         #expect(try subject.echo(1) == [1])
         kill(subject.process, SIGKILL)
         try subject.waitForState("Z")
-        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == .noSuchProcess }
+        #expect { try Snapshot.take(of: subject.process, .patient) } throws: {
+            ($0 as? SnapshotError)?.errno == .noSuchProcess
+        }
         _ = try subject.reap()
-        #expect { try Snapshot.take(of: subject.process) } throws: { ($0 as? SnapshotError)?.errno == .noSuchProcess }
+        #expect { try Snapshot.take(of: subject.process, .patient) } throws: {
+            ($0 as? SnapshotError)?.errno == .noSuchProcess
+        }
     }
 
     @Test("of this process is refused, and nothing is killed")
     func ourselves() {
-        let options = SnapshotOptions(ending: .kill())
+        let options = SnapshotOptions.patient(ending: .kill())
         #expect { try Snapshot.take(of: getpid(), options) } throws: {
             ($0 as? SnapshotError)?.errno == .invalidArgument
         }

@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import WatchdogReport
 
 @testable import WatchdogCapture
 
@@ -78,5 +79,18 @@ func copyFile(_ path: String, to copy: String) throws {
     let file = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)
     guard file >= 0, write(file, bytes, bytes.count) == bytes.count, close(file) == 0 else {
         throw Subject.Failure(description: "cannot write \(copy): \(errno)")
+    }
+}
+
+extension SnapshotOptions {
+    /// Waits for threads even on a machine that is busy with other tests.
+    static let patient = SnapshotOptions(stopTimeout: .seconds(1))
+
+    static func patient(
+        startTime: UInt64? = nil,
+        method: CapturedProcess.Method = .ptrace,
+        ending: Ending = .release
+    ) -> SnapshotOptions {
+        SnapshotOptions(startTime: startTime, method: method, ending: ending, stopTimeout: .seconds(1))
     }
 }

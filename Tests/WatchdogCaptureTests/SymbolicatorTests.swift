@@ -10,7 +10,7 @@ import WatchdogReport
 struct SymbolicatorTests {
     private func snapshot() throws -> Snapshot {
         let subject = try Subject("read")
-        return try Snapshot.take(of: subject.process)
+        return try Snapshot.take(of: subject.process, .patient)
     }
 
     private func symbolicator(

@@ -13,7 +13,7 @@ struct WithoutSymbolsTests {
         for thread in subject.markers.map(\.thread) {
             try subject.waitForState("S", of: thread)
         }
-        let snapshot = try Snapshot.take(of: subject.process)
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
         let captured = CapturedProcess.withoutSymbols(from: snapshot, because: "The symbols were lost.")
         #expect(captured.method == .ptrace)
         #expect(captured.frozenNanoseconds > 0)

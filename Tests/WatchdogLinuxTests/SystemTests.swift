@@ -127,7 +127,9 @@ struct SystemTests {
         }
         let result = try run(SpawnRequest(executable: "/usr/bin/nm", arguments: ["nm", "-u", object]))
         #expect(result.status == .exited(code: 0))
-        #expect(result.output.isEmpty)
+        // A sanitizer adds its start to every file; that does not run in the child.
+        let undefined = result.output.split(separator: "\n").filter { !$0.hasSuffix("_init") }
+        #expect(undefined.isEmpty)
     }
 
     @Test("without a service manager there is nobody to notify")

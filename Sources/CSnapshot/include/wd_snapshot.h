@@ -36,7 +36,7 @@ struct wd_snapshot_request {
     uint32_t end;             /* enum wd_snapshot_end */
     int32_t cgroup_kill;      /* WD_END_KILL: "1" is written to this descriptor of a cgroup.kill file; -1: none */
     int32_t process_group;    /* WD_END_KILL: this process group is killed too; 0: none */
-    uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 50 ms; at most 1 s */
+    uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 100 ms; at most 1 s */
     uint32_t module_capacity; /* elements of module_fds; at most WD_SNAPSHOT_MAX_MODULES */
     int32_t *module_fds;      /* receives descriptors (O_RDONLY, O_CLOEXEC) of the mapped executables, by record's index */
 };

@@ -9,6 +9,12 @@ public struct CPUThrottling: Hashable, Sendable {
     /// How many times they were.
     public let periods: UInt64
 
+    /// Creates statistics from their parts.
+    public init(throttledTime: Duration, periods: UInt64) {
+        self.throttledTime = throttledTime
+        self.periods = periods
+    }
+
     /// Reads the statistics that apply to a process; nil when no quota applies to it.
     ///
     /// Cgroups of either version; reads a few small files.

@@ -11,6 +11,19 @@ public struct Survivor: Hashable, Sendable, CustomStringConvertible {
     /// The kernel function it waits in; nil when it waits in none or that is hidden.
     public let waitChannel: String?
 
+    /// Creates a survivor from its parts.
+    public init(
+        pid: Int32,
+        name: String,
+        state: ProcessStat.State,
+        waitChannel: String?
+    ) {
+        self.pid = pid
+        self.name = name
+        self.state = state
+        self.waitChannel = waitChannel
+    }
+
     init?(_ pid: Int32) {
         guard let stat = ProcessStat.read(pid) else { return nil }
         self.init(stat)

@@ -7,6 +7,11 @@ public struct ListeningSocket: Hashable, Sendable {
     /// The socket's inode number, by which its holders can be found.
     public let inode: UInt64
 
+    /// Creates a socket from its inode number.
+    public init(inode: UInt64) {
+        self.inode = inode
+    }
+
     /// Looks for a listening socket in the network namespace of a process; nil when nothing listens there.
     ///
     /// A socket bound to all addresses listens on each of them. Which process holds it is another question:

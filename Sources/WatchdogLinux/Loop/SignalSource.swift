@@ -13,6 +13,13 @@ public final class SignalSource: EventSource {
         public let senderProcess: Int32
         /// The sender's real user id.
         public let senderUser: UInt32
+
+        /// Creates an arrival from its parts.
+        public init(signal: Int32, senderProcess: Int32, senderUser: UInt32) {
+            self.signal = signal
+            self.senderProcess = senderProcess
+            self.senderUser = senderUser
+        }
     }
 
     private let handler: (Arrival) -> Void

@@ -15,6 +15,12 @@ public enum Subreaper {
         public let pid: Int32
         /// How it ended.
         public let exit: ProcessExit
+
+        /// Creates an orphan from its parts.
+        public init(pid: Int32, exit: ProcessExit) {
+            self.pid = pid
+            self.exit = exit
+        }
     }
 
     /// Makes this process the subreaper of its descendants.

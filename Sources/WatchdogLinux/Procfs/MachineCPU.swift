@@ -11,6 +11,19 @@ public struct MachineCPU: Hashable, Sendable {
     /// Idle, or with nothing to do but waiting for I/O.
     public let idleTime: Duration
 
+    /// Creates values from their parts.
+    public init(
+        userTime: Duration,
+        systemTime: Duration,
+        stolenTime: Duration,
+        idleTime: Duration
+    ) {
+        self.userTime = userTime
+        self.systemTime = systemTime
+        self.stolenTime = stolenTime
+        self.idleTime = idleTime
+    }
+
     /// The time in which the CPUs worked for this machine.
     public var busyTime: Duration { userTime + systemTime }
 

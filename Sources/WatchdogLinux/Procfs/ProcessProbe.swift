@@ -23,6 +23,25 @@ public final class ProcessProbe {
         public let waitChannel: String?
         /// The main thread's `/proc/PID/syscall`, verbatim; nil when it may not be read.
         public let syscall: String?
+
+        /// Creates an observation from its parts.
+        public init(
+            at: Instant,
+            state: ProcessStat.State,
+            schedule: ThreadSchedule?,
+            processCPUTime: Duration,
+            tracer: Int32?,
+            waitChannel: String?,
+            syscall: String?
+        ) {
+            self.at = at
+            self.state = state
+            self.schedule = schedule
+            self.processCPUTime = processCPUTime
+            self.tracer = tracer
+            self.waitChannel = waitChannel
+            self.syscall = syscall
+        }
     }
 
     /// The thread that is looked at.

@@ -9,6 +9,13 @@ public struct ThreadSchedule: Hashable, Sendable {
     /// Times it got a CPU.
     public let timeslices: UInt64
 
+    /// Creates a schedule from its parts.
+    public init(runTime: Duration, runDelay: Duration, timeslices: UInt64) {
+        self.runTime = runTime
+        self.runDelay = runDelay
+        self.timeslices = timeslices
+    }
+
     /// Reads a thread's; nil if it is gone.
     public static func read(_ pid: Int32, thread: Int32) -> ThreadSchedule? {
         Procfs.read("/proc/\(pid)/task/\(thread)/schedstat", limit: 256).flatMap { ThreadSchedule(parsing: $0) }

@@ -24,6 +24,23 @@ public struct SocketMessage: Sendable {
     /// processed.
     public let attachments: [OwnedDescriptor]
 
+    /// Creates a message from its parts.
+    public init(
+        bytes: [UInt8],
+        isTruncated: Bool = false,
+        senderProcess: Int32,
+        senderUser: UInt32,
+        senderGroup: UInt32,
+        attachments: [OwnedDescriptor] = []
+    ) {
+        self.bytes = bytes
+        self.isTruncated = isTruncated
+        self.senderProcess = senderProcess
+        self.senderUser = senderUser
+        self.senderGroup = senderGroup
+        self.attachments = attachments
+    }
+
     /// What receiving can give.
     enum Reception {
         case message(SocketMessage)
