@@ -138,7 +138,9 @@ final class Subject {
     func reap() throws -> Int32 {
         var status: Int32 = 0
         // A stop for a capture is shown too, with 0x7f in the low byte: wait(2).
-        try eventually("the end of \(process)") { waitpid(process, &status, WNOHANG) == process && status & 0xFF != 0x7F }
+        try eventually("the end of \(process)") {
+            waitpid(process, &status, WNOHANG) == process && status & 0xFF != 0x7F
+        }
         isReaped = true
         return status
     }
