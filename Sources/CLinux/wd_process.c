@@ -67,7 +67,12 @@ int wd_wait_pidfd(int pidfd, enum wd_wait_what what, struct wd_wait_result *resu
 
 int wd_wait_pid(pid_t pid, struct wd_wait_result *result) { return wait_child(P_PID, pid, WEXITED, result); }
 
-int wd_peek_ended_child(struct wd_wait_result *result) { return wait_child(P_ALL, 0, WEXITED | WNOWAIT, result); }
+/* Orphans come to the main thread (find_new_reaper, kernel/exit.c). On another one, a supervisor that is being tested,
+ * all threads' children have to be looked at. */
+int wd_peek_ended_child(struct wd_wait_result *result) {
+    int own = getpid() == gettid() ? __WNOTHREAD : 0;
+    return wait_once(P_ALL, 0, WEXITED | WNOWAIT | own, result);
+}
 
 /* include/uapi/linux/pidfd.h of Linux 6.15; the headers of older systems do not have it. */
 struct pidfd_information {

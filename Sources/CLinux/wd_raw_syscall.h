@@ -5,9 +5,16 @@
 #pragma once
 #include <sys/syscall.h>
 
+/* A sanitizer's calls would be made in the child, too. */
+#if defined(__clang__)
+#define WD_RAW static inline __attribute__((always_inline, disable_sanitizer_instrumentation))
+#else
+#define WD_RAW static inline __attribute__((always_inline))
+#endif
+
 #if defined(__x86_64__)
 
-static inline long wd_raw_syscall5(long number, long a, long b, long c, long d, long e) {
+WD_RAW long wd_raw_syscall5(long number, long a, long b, long c, long d, long e) {
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
     long result;
@@ -20,7 +27,7 @@ static inline long wd_raw_syscall5(long number, long a, long b, long c, long d, 
 
 /* clone(2) or clone3(2) onto a new stack; the child calls entry(argument), which must not return.
  * The kernel keeps every register but rax, rcx and r11. */
-static inline long wd_raw_clone(long number, long a, long b, long c, long d, long e, void (*entry)(void *),
+WD_RAW long wd_raw_clone(long number, long a, long b, long c, long d, long e, void (*entry)(void *),
                                 void *argument) {
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
@@ -45,7 +52,7 @@ static inline long wd_raw_clone(long number, long a, long b, long c, long d, lon
 
 #elif defined(__aarch64__)
 
-static inline long wd_raw_syscall5(long number, long a, long b, long c, long d, long e) {
+WD_RAW long wd_raw_syscall5(long number, long a, long b, long c, long d, long e) {
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
     register long x1 __asm__("x1") = b;
@@ -56,7 +63,7 @@ static inline long wd_raw_syscall5(long number, long a, long b, long c, long d, 
     return x0;
 }
 
-static inline long wd_raw_clone(long number, long a, long b, long c, long d, long e, void (*entry)(void *),
+WD_RAW long wd_raw_clone(long number, long a, long b, long c, long d, long e, void (*entry)(void *),
                                 void *argument) {
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;

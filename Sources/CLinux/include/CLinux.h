@@ -9,4 +9,7 @@
 #include "wd_descriptor.h"
 #include "wd_process.h"
 #include "wd_limits.h"
+#include "wd_scheduling.h"
+#include "wd_signal.h"
+#include "wd_socket.h"
 #include "wd_spawn.h"

@@ -40,8 +40,14 @@ public struct Errno: RawRepresentable, Hashable, Sendable, CustomStringConvertib
     public static let interrupted = Errno(rawValue: EINTR)
     /// `EAGAIN`: nothing there now, or no room now.
     public static let wouldBlock = Errno(rawValue: EAGAIN)
+    /// `ECONNRESET`: the other side has gone and left messages unread.
+    public static let connectionReset = Errno(rawValue: ECONNRESET)
+    /// `EADDRINUSE`: somebody else is bound to the address.
+    public static let addressInUse = Errno(rawValue: EADDRINUSE)
     /// `EPIPE`: nobody reads any more.
     public static let brokenPipe = Errno(rawValue: EPIPE)
+    /// `EEXIST`: exists already.
+    public static let fileExists = Errno(rawValue: EEXIST)
     /// `EBUSY`: in use.
     public static let busy = Errno(rawValue: EBUSY)
     /// `ENAMETOOLONG`: the name is too long.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
-import Synchronization
 
 /// The way from other threads into a loop: a queue that never blocks and never grows beyond its capacity.
 ///
 /// Isolation: may be shared between threads; ``EventLoop/receive(from:priority:handler:)`` takes messages out on the
 /// loop's thread.
 public final class Mailbox<Message: Sendable>: Sendable {
-    private struct Queue: Sendable {
+    private struct Queue {
         var messages: [Message] = []
         var dropped: UInt64 = 0
     }
@@ -16,7 +15,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     /// How many messages wait at most.
     public let capacity: Int
     fileprivate let wakeUp: OwnedDescriptor
-    private let queue = Mutex(Queue())
+    private let queue = Locked(Queue())
 
     /// Creates an empty mailbox.
     public init(capacity: Int) throws(LinuxError) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import CSystemd
-import Glibc
 
 /// Signals that a loop serves like any other event.
 public final class SignalSource: EventSource {
@@ -13,6 +13,13 @@ public final class SignalSource: EventSource {
         public let senderProcess: Int32
         /// The sender's real user id.
         public let senderUser: UInt32
+
+        /// Creates an arrival from its parts.
+        public init(signal: Int32, senderProcess: Int32, senderUser: UInt32) {
+            self.signal = signal
+            self.senderProcess = senderProcess
+            self.senderUser = senderUser
+        }
     }
 
     private let handler: (Arrival) -> Void
@@ -47,10 +54,7 @@ public final class SignalSource: EventSource {
     /// The main thread calls this before it creates any thread: the kernel gives a signal to any thread that does not
     /// block it, and then the loop never sees it.
     public static func block(_ signals: [Int32]) {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for signal in signals { sigaddset(&set, signal) }
-        pthread_sigmask(SIG_BLOCK, &set, nil)
+        wd_signals_block(signals, signals.count)
     }
 }
 

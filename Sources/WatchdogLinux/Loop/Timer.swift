@@ -15,6 +15,13 @@ public final class Timer: EventSource {
         /// When the handler was called: a fresh reading of the clock.
         public let now: Instant
 
+        /// Creates a firing from its parts.
+        public init(due: Instant, wokeAt: Instant, now: Instant) {
+            self.due = due
+            self.wokeAt = wokeAt
+            self.now = now
+        }
+
         /// How late the machine let the loop wake up: its own handlers do not count.
         public var oversleep: Duration { max(wokeAt - due, .zero) }
         /// How late the handler was called, for whatever reason.

@@ -9,6 +9,12 @@ public struct ProcessExit: Hashable, Sendable {
     public let status: ExitStatus
     /// What it used; nil when somebody else reaped it.
     public let usage: ResourceUsage?
+
+    /// Creates an end from its parts.
+    public init(status: ExitStatus, usage: ResourceUsage?) {
+        self.status = status
+        self.usage = usage
+    }
 }
 
 /// What a process used in its life: getrusage(2).
@@ -27,6 +33,25 @@ public struct ResourceUsage: Hashable, Sendable {
     public let voluntarySwitches: Int64
     /// Times it was preempted.
     public let involuntarySwitches: Int64
+
+    /// Creates a usage from its parts.
+    public init(
+        userTime: Duration,
+        systemTime: Duration,
+        maximumResidentBytes: Int64,
+        majorFaults: Int64,
+        minorFaults: Int64,
+        voluntarySwitches: Int64,
+        involuntarySwitches: Int64
+    ) {
+        self.userTime = userTime
+        self.systemTime = systemTime
+        self.maximumResidentBytes = maximumResidentBytes
+        self.majorFaults = majorFaults
+        self.minorFaults = minorFaults
+        self.voluntarySwitches = voluntarySwitches
+        self.involuntarySwitches = involuntarySwitches
+    }
 
     init(_ result: wd_wait_result) {
         userTime = .microseconds(result.user_microseconds)

@@ -15,6 +15,12 @@ public enum Subreaper {
         public let pid: Int32
         /// How it ended.
         public let exit: ProcessExit
+
+        /// Creates an orphan from its parts.
+        public init(pid: Int32, exit: ProcessExit) {
+            self.pid = pid
+            self.exit = exit
+        }
     }
 
     /// Makes this process the subreaper of its descendants.
@@ -38,7 +44,7 @@ public enum Subreaper {
         while wd_peek_ended_child(&result) == 0, result.pid > 0 {
             guard !supervised.contains(result.pid) else {
                 // The kernel shows the first ended child only; those behind it are found by name.
-                orphans += children.subtracting(supervised).compactMap { reap($0) }
+                orphans += Procfs.children(of: getpid()).filter { !supervised.contains($0) }.compactMap { reap($0) }
                 break
             }
             guard let orphan = reap(result.pid) else { break }
@@ -51,17 +57,5 @@ public enum Subreaper {
         var result = wd_wait_result()
         guard wd_wait_pid(pid, &result) == 0, let status = ExitStatus(result) else { return nil }
         return Orphan(pid: pid, exit: ProcessExit(status: status, usage: ResourceUsage(result)))
-    }
-
-    /// All children of this process; empty on a kernel without CONFIG_PROC_CHILDREN.
-    private static var children: Set<Int32> {
-        var children: Set<Int32> = []
-        for thread in Procfs.threads(of: getpid()) {
-            let list = Procfs.read("/proc/self/task/\(thread)/children", limit: 1 << 20) ?? []
-            for word in list.split(separator: UInt8(ascii: " ")) {
-                if let pid = Int32(decimal: word) { children.insert(pid) }
-            }
-        }
-        return children
     }
 }

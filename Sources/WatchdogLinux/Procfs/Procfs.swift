@@ -37,6 +37,29 @@ enum Procfs {
         }
     }
 
+    /// Calls the closure with each line, without its newline, until it answers false or `limit` bytes have been read.
+    ///
+    /// Reads little at a time: the kernel produces what is read, and nothing further.
+    static func forEachLine(_ file: OwnedDescriptor, limit: Int, _ body: (ArraySlice<UInt8>) -> Bool) {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        var line: [UInt8] = []
+        var total = 0
+        while total < limit {
+            let length = Glibc.read(file.number, &buffer, buffer.count)
+            if length < 0, Errno.current == .interrupted { continue }
+            guard length > 0 else { break }
+            total += length
+            line += buffer.prefix(length)
+            var start = line.startIndex
+            while let end = line[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                guard body(line[start..<end]) else { return }
+                start = end + 1
+            }
+            line.removeSubrange(..<start)
+        }
+        if !line.isEmpty { _ = body(line[...]) }
+    }
+
     /// The thread ids of a process, ascending; empty if it is gone.
     static func threads(of pid: Int32) -> [Int32] {
         numericEntries("/proc/\(pid)/task")
@@ -45,6 +68,15 @@ enum Procfs {
     /// The process ids that `/proc` lists, ascending.
     static func processes() -> [Int32] {
         numericEntries("/proc")
+    }
+
+    /// The children of a process; empty if it is gone, or on a kernel without CONFIG_PROC_CHILDREN.
+    static func children(of pid: Int32) -> [Int32] {
+        threads(of: pid).flatMap { thread in
+            (read("/proc/\(pid)/task/\(thread)/children", limit: 1 << 20) ?? [])
+                .split(separator: UInt8(ascii: " "))
+                .compactMap { Int32(decimal: $0) }
+        }
     }
 
     private static func numericEntries(_ path: String) -> [Int32] {

@@ -8,7 +8,7 @@ import WatchdogPolicy
 ///
 /// Whatever the size of the supervisor and the number of its descriptors, this takes tens of microseconds. A script
 /// without `#!` line, which the kernel refuses with `ENOEXEC`, is run by `/bin/sh`, as shells do; a file that looks
-/// binary is not. The calling thread becomes the parent: with ``Pidfd/waitExit()`` on that thread.
+/// binary is not. Needs Linux 5.9.
 ///
 /// - Throws: ``SpawnError`` with the step that failed. Nothing is left behind in that case: no process, no descriptor.
 public func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {

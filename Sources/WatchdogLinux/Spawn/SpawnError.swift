@@ -51,7 +51,8 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the kernel's reason leaves open: a missing interpreter, the length of the arguments.
     public let detail: String?
 
-    init(stage: Stage, errno: Errno, operation: String, detail: String? = nil) {
+    /// Creates an error from its parts.
+    public init(stage: Stage, errno: Errno, operation: String, detail: String? = nil) {
         self.stage = stage
         self.errno = errno
         self.operation = operation

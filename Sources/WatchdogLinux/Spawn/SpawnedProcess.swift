@@ -11,6 +11,13 @@ public struct SpawnedProcess: Sendable {
     /// Why the process is not in the cgroup that was asked for; nil when it is, or none was asked for.
     public let cgroupRefusal: Errno?
 
+    /// Creates a started process from its parts.
+    public init(process: Pidfd, startTime: UInt64?, cgroupRefusal: Errno? = nil) {
+        self.process = process
+        self.startTime = startTime
+        self.cgroupRefusal = cgroupRefusal
+    }
+
     /// The process id.
     public var pid: Int32 { process.pid }
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a look at the process shows when its allowance is exhausted: the second piece of evidence beside the deadline.
+public struct Evidence: Hashable, Sendable {
+    /// The main thread's state letter (proc_pid_stat(5), field 3), or nil when it could not be read.
+    public var state: Character?
+    /// The tracer's pid (`TracerPid` in proc_pid_status(5)), or nil when nothing traces it.
+    public var tracer: Int32?
+    /// Whether its cgroup is frozen.
+    public var isFrozen: Bool
+    /// CPU time of the main thread since the last ``AppEffect/beginWindow``.
+    public var runTime: Duration
+    /// Time for which the main thread was runnable without a CPU since the last ``AppEffect/beginWindow``.
+    public var runDelay: Duration
+
+    /// Creates evidence.
+    public init(
+        state: Character?,
+        tracer: Int32? = nil,
+        isFrozen: Bool = false,
+        runTime: Duration = .zero,
+        runDelay: Duration = .zero
+    ) {
+        self.state = state
+        self.tracer = tracer
+        self.isFrozen = isFrozen
+        self.runTime = runTime
+        self.runDelay = runDelay
+    }
+
+    /// Whose will it is that the process does not run, if it is not its own.
+    public var pause: Pause? {
+        if let tracer { return .traced(by: tracer) }
+        if isFrozen { return .frozen }
+        // "t" without a tracer: it detached between the two readings, or could not be read.
+        if state == "T" || state == "t" { return .stopped }
+        return nil
+    }
+}
+
+/// Why an allowance's clock does not run.
+public enum Pause: Hashable, Sendable {
+    /// A debugger is attached.
+    case traced(by: Int32)
+    /// Stopped by a signal.
+    case stopped
+    /// The cgroup is frozen.
+    case frozen
+}

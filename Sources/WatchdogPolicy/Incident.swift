@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One exhausted allowance, from its start to the report that closes it.
+public struct Incident: Hashable, Sendable {
+    /// What ended the allowance.
+    public enum Cause: Hashable, Sendable {
+        /// Its time ran out.
+        case exhausted
+        /// The app asked for it with `WATCHDOG=trigger`.
+        case triggered
+    }
+
+    /// Counts the incidents of one launch from 1.
+    public let id: Int
+    /// What the app was watched for.
+    public let event: WatchdogEvent
+    /// What ended the allowance.
+    public let cause: Cause
+    /// The allowance as granted, without credit and extensions.
+    public let allowance: Duration
+    /// When the allowance started.
+    public let startedAt: Instant
+    /// When the window began over which ``evidence`` counts: earlier than the start for `scene-create`, which has what
+    /// `process-launch` left, and later where the supervisor's sleep or a pause made the app start anew.
+    public let windowStart: Instant
+    /// When it was exhausted.
+    public let deadline: Instant
+    /// When the decision fell, after the look at the process.
+    public let decidedAt: Instant
+    /// What run delay added.
+    public let credit: Duration
+    /// What the app's own requests added.
+    public let extended: Duration
+    /// Time for which the clock stood still because the process was stopped, frozen or traced.
+    public let paused: Duration
+    /// How often the supervisor's own sleep put the deadline off.
+    public let rebases: Int
+    /// What the look at the process showed; nil when it could not be had in time.
+    public let evidence: Evidence?
+    /// Whether the app is killed for it.
+    public let isEnforced: Bool
+    /// Whether the whole process tree is known to be gone; nil until that is decided, and when nothing was killed.
+    public internal(set) var isDeathVerified: Bool?
+}

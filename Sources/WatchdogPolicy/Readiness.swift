@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How an app tells that its launch is over.
+public enum Readiness: Hashable, Sendable {
+    /// `READY=1` on the channel or the notify socket, whichever comes first, demanded only of an app that has spoken on
+    /// either; an app that has said nothing when its launch allowance ends is taken as launched.
+    case automatic
+    /// `READY=1` on the channel of the `Watchdog` library.
+    case channel
+    /// `READY=1` on the notify socket (sd_notify(3)).
+    case notify
+    /// A socket in the listening state, found without connecting to it.
+    case listening
+    /// A command that ends with exit code 0.
+    case command
+    /// A successful `execve`.
+    case none
+
+    /// True when the supervisor has to look by itself, again and again.
+    public var isProbed: Bool {
+        switch self {
+        case .listening, .command: true
+        case .automatic, .channel, .notify, .none: false
+        }
+    }
+}
+
+/// What made an app ready.
+public enum ReadinessSource: String, Hashable, Sendable {
+    /// `READY=1` on the channel.
+    case channel
+    /// `READY=1` on the notify socket.
+    case notify
+    /// A listening socket or a command that succeeded.
+    case probe
+    /// `execve` succeeded and no more was asked for.
+    case exec
+    /// The launch allowance ended without a word from the app.
+    case assumed
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+import WatchdogReport
+
+/// Notices as people read them on stderr, one line each.
+struct Narration {
+    let name: String
+    let verbosity: RunConfiguration.Verbosity
+
+    /// The line for a notice, or nil when this verbosity leaves it out.
+    func line(for notice: Notice) -> String? {
+        guard let (isDetail, text) = text(for: notice) else { return nil }
+        switch verbosity {
+        case .quiet: return nil
+        case .normal: return isDetail ? nil : text
+        case .verbose: return text
+        }
+    }
+
+    private func text(for notice: Notice) -> (isDetail: Bool, text: String)? {
+        switch notice {
+        case .launched(let pid):
+            (true, "\(name) launched, pid \(pid)")
+        case .ready(.assumed, let after):
+            (
+                false,
+                "\(name) has not said that it is ready in \(after.brief); taken as launched"
+                    + " (--readiness says how to find out)"
+            )
+        case .ready(let source, let after):
+            (true, "\(name) ready after \(after.brief) (\(source.rawValue))")
+        case .hung(let duration):
+            (false, "\(name) main loop hung for \(duration.brief)")
+        case .starvationCredit(let credit, let event):
+            (false, "\(name) waited \(credit.brief) for a CPU; \(event.rawValue) allowance extended by as much")
+        case .overslept(let late, let event):
+            (
+                false,
+                "watchdogd itself did not run for \(late.brief); \(event.rawValue) allowance of \(name) starts anew"
+            )
+        case .machineResumed(let suspension):
+            (false, "the machine was suspended for \(suspension.brief); allowances of \(name) start anew")
+        case .paused(let pause):
+            (false, "\(name) \(pause.words); its allowances stand still")
+        case .resumed(let after):
+            (false, "\(name) runs again after \(after.brief)")
+        case .extended(let gained, let event):
+            (true, "\(name) extended its \(event.rawValue) allowance by \(gained.brief)")
+        case .extensionRefused(.noProgress):
+            (false, "\(name) asked for more time without showing progress; refused")
+        case .extensionRefused(.capReached):
+            (false, "\(name) asked for more time than an allowance can be extended by; refused")
+        case .extensionRefused(.nothingToExtend):
+            (true, "\(name) asked for more time while no allowance was running")
+        case .terminating(let isRequested):
+            (true, isRequested ? "\(name) asked to terminate" : "\(name) says that it is terminating")
+        case .transgressed:
+            nil
+        case .captureTimedOut:
+            (false, "the stacks of \(name) could not be taken in time; killed without them")
+        case .exited(let status):
+            (true, "\(name) \(status.words)")
+        case .unkillable:
+            (false, "\(name) has processes that SIGKILL did not end; they are left behind")
+        }
+    }
+}
+
+extension Narration {
+    /// The three lines that follow an incident: what was exhausted, the verdict, the report.
+    ///
+    /// Told at every verbosity, in one piece, so that nothing the app prints comes between them.
+    func lines(of incident: Incident, pid: Int32?, _ report: ReportOutcome) -> String {
+        let deed = incident.isEnforced ? "killed" : "reported"
+        let what =
+            switch incident.cause {
+            case .exhausted: "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
+            case .triggered: "it asked for it with WATCHDOG=trigger"
+            }
+        let place = report.path ?? "no report could be written: \(report.failure ?? "unknown reason")"
+        return "\(name)[\(pid ?? 0)] \(deed): \(what) (0x8badf00d)\n  \(report.verdict.line)\n  \(place)"
+    }
+
+    /// As in "expected ready, but HangMain *exited with code 1*".
+    func words(for outcome: Outcome) -> String {
+        let end = outcome.status?.words ?? "did not end"
+        return switch outcome.cause {
+        case .spawnFailed: "could not be started"
+        case .exited: end
+        case .terminated: "\(end) after the request to terminate"
+        case .killedOnRequest: "was killed at the second request to terminate"
+        case .watchdog(let incident): "was killed for \(incident.event.rawValue)"
+        }
+    }
+}
+
+extension Pause {
+    /// As in "HangMain *is stopped by a signal*".
+    var words: String {
+        switch self {
+        case .traced(let pid): "is traced by pid \(pid)"
+        case .stopped: "is stopped by a signal"
+        case .frozen: "is in a frozen cgroup"
+        }
+    }
+}
+
+extension ExitStatus {
+    /// As in "HangMain *exited with code 1*".
+    var words: String {
+        switch self {
+        case .exited(let code): "exited with code \(code)"
+        case .signaled(let signal, let coreDumped):
+            "was ended by \(signalName(signal))" + (coreDumped ? " (core dumped)" : "")
+        case .unknown: "ended; how is not known"
+        }
+    }
+}
+
+extension Duration {
+    /// The duration with three significant digits or so: `52 ms`, `2.35 s`, `20 s`, `2min 5s`.
+    var brief: String {
+        let nanoseconds = max(0, nanoseconds)
+        switch nanoseconds {
+        case ..<1_000_000: return "\(nanoseconds / 1_000) µs"
+        case ..<9_995_000: return Self.decimal((nanoseconds + 5_000) / 10_000, places: 2) + " ms"
+        case ..<999_500_000: return "\((nanoseconds + 500_000) / 1_000_000) ms"
+        case ..<120_000_000_000: return Self.decimal((nanoseconds + 5_000_000) / 10_000_000, places: 2) + " s"
+        default: return TimeSpan.format(.seconds(nanoseconds / 1_000_000_000))
+        }
+    }
+
+    private static func decimal(_ value: Int64, places: Int) -> String {
+        let digits = String(value)
+        let padded = String(repeating: "0", count: max(0, places + 1 - digits.count)) + digits
+        return padded.dropLast(places) + "." + padded.suffix(places)
+    }
+
+    /// Milliseconds to the microsecond, for JSON.
+    var milliseconds: Double { Double(nanoseconds / 1_000) / 1_000 }
+}

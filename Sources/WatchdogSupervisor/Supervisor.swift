@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogPolicy
+import WatchdogWire
+
+/// The shell around one app's ``AppMachine``: turns what the kernel reports into events, and effects into calls.
+///
+/// Isolation: the loop's thread. Calls may come from within an effect; events are then queued and handled in order.
+final class Supervisor {
+    private let kernel: any Kernel
+    private var queue: [AppEvent] = []
+    private var isHandling = false
+    private var suspendedTime: Duration
+    private var limiter = RateLimiter(capacity: 1_000, refillPerSecond: 500)
+
+    /// The decisions.
+    private(set) var machine: AppMachine
+    /// What the app said of itself.
+    private(set) var account = AppAccount()
+    /// Why the process could not be started.
+    private(set) var spawnFailure: (any Error)?
+
+    /// Called for each notice, in order.
+    var onNotice: (Notice) -> Void = { _ in }
+    /// Called once, last.
+    var onFinish: (Outcome) -> Void = { _ in }
+
+    init(spec: AppSpec, kernel: any Kernel) {
+        self.kernel = kernel
+        self.machine = AppMachine(spec: spec)
+        self.suspendedTime = kernel.suspendedTime
+    }
+
+    // MARK: - What the kernel reports
+
+    func launch() { receive(.launchRequested) }
+    func stopped() { receive(.stopped) }
+    func continued() { receive(.continued) }
+    func probeEnded(isReady: Bool) { receive(.probed(isReady: isReady)) }
+    func captureEnded() { receive(.captured) }
+    func treeEmptied() { receive(.treeEmptied) }
+    func requestTermination() { receive(.terminateRequested) }
+
+    func exited(_ status: ExitStatus) {
+        if account.exitStatus == nil { account.exitStatus = status }
+        receive(.exited(status))
+    }
+
+    func deadlineReached() {
+        noticeSuspension()
+        guard let deadline = machine.nextDeadline, kernel.now >= deadline else {
+            kernel.arm(at: machine.nextDeadline)
+            return
+        }
+        receive(.deadlineReached)
+    }
+
+    /// A signal that watchdogd itself was sent: SIGTERM is the request to terminate, the others go on to the app.
+    func signalReceived(_ signal: Int32) {
+        if signal == SIGTERM {
+            requestTermination()
+        } else {
+            kernel.signal(signal)
+        }
+    }
+
+    /// A datagram from the app's channel.
+    func channelReceived(_ datagram: some Collection<UInt8>) {
+        let message = ClientMessage(decoding: datagram)
+        for event in events(of: message, isLimited: !limiter.admit(at: kernel.now.nanoseconds)) { receive(event) }
+    }
+
+    /// A datagram from the notify socket that a process of the app sent.
+    func notifyReceived(_ datagram: some Collection<UInt8>) {
+        let message = NotifyMessage(decoding: datagram)
+        for event in events(of: message, isLimited: !limiter.admit(at: kernel.now.nanoseconds)) { receive(event) }
+    }
+
+    // MARK: - Events in, effects out
+
+    private func receive(_ event: AppEvent) {
+        queue.append(event)
+        guard !isHandling else { return }
+        isHandling = true
+        while !queue.isEmpty {
+            for effect in machine.handle(queue.removeFirst(), at: kernel.now) { perform(effect) }
+        }
+        isHandling = false
+        kernel.arm(at: machine.nextDeadline)
+    }
+
+    private func perform(_ effect: AppEffect) {
+        switch effect {
+        case .spawn:
+            do {
+                queue.append(.spawned(pid: try kernel.spawn()))
+            } catch {
+                spawnFailure = error
+                queue.append(.spawnFailed)
+            }
+        case .beginWindow:
+            kernel.beginWindow()
+        case .sendPing(let nonce):
+            account.pingsSent += 1
+            kernel.send(SupervisorMessage(ping: nonce).datagram)
+        case .probe:
+            kernel.probe()
+        case .terminate:
+            var message = SupervisorMessage()
+            message.isTerminating = true
+            kernel.send(message.datagram)
+            kernel.signal(SIGTERM)
+            // A stopped process would never see the SIGTERM.
+            kernel.signal(SIGCONT)
+        case .inspect:
+            queue.append(.inspected(kernel.inspect()))
+        case .capture(let incident):
+            kernel.capture(incident)
+        case .killTree:
+            kernel.killTree()
+        case .report(let incident):
+            kernel.report(incident)
+        case .announce(let notice):
+            onNotice(notice)
+        case .finish(let outcome):
+            onFinish(outcome)
+        }
+    }
+
+    private func noticeSuspension() {
+        let total = kernel.suspendedTime
+        let suspension = total - suspendedTime
+        suspendedTime = total
+        // The two clocks are read one after the other: less than this is no suspension.
+        guard suspension >= .milliseconds(10) else { return }
+        receive(.machineResumed(suspension: suspension))
+    }
+
+    // MARK: - Bytes to events
+
+    private func showSignOfLife() {
+        account.signsOfLife += 1
+        account.lastSignOfLife = kernel.now
+    }
+
+    /// A flood keeps its signs of life and loses everything else.
+    private func events(of message: ClientMessage, isLimited: Bool) -> [AppEvent] {
+        var events: [AppEvent] = []
+        if message.hello != nil { events.append(.hello) }
+        if message.isReady { events.append(.ready(.channel)) }
+        if let nonce = message.pong {
+            showSignOfLife()
+            kernel.followMainLoop(to: message.thread)
+            events.append(.ponged(nonce: nonce))
+        }
+        if message.isStopping { events.append(.stopping) }
+        account.malformed += message.malformed
+        guard !isLimited else {
+            account.dropped += 1
+            return events
+        }
+        if let hello = message.hello { account.library = hello.library ?? account.library }
+        if let status = message.status { account.status = status }
+        if let summary = message.summary { account.summary = summary }
+        if let extra = message.timeoutExtension {
+            events.append(.extensionRequested(by: extra, progress: message.progress ?? message.status))
+        }
+        return events
+    }
+
+    private func events(of message: NotifyMessage, isLimited: Bool) -> [AppEvent] {
+        var events: [AppEvent] = [.notified]
+        if let pid = message.mainProcess, kernel.adoptMainProcess(pid) { account.mainProcess = pid }
+        if message.isReady { events.append(.ready(.notify)) }
+        if let interval = message.watchdogTimeout { events.append(.watchdogIntervalChanged(interval)) }
+        switch message.watchdog {
+        case .alive:
+            showSignOfLife()
+            events.append(.watchdogPinged)
+        case .trigger: events.append(.watchdogTriggered)
+        case nil: break
+        }
+        if message.isStopping { events.append(.stopping) }
+        account.malformed += message.malformed
+        guard !isLimited else {
+            account.dropped += 1
+            return events
+        }
+        if let status = message.status { account.status = status }
+        if let errno = message.errno { account.errno = errno }
+        if let extra = message.timeoutExtension {
+            events.append(.extensionRequested(by: extra, progress: message.progress ?? message.status))
+        }
+        return events
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Builds a datagram of `KEY=VALUE` lines.
+struct FieldWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func flag(_ key: String, _ isSet: Bool) {
+        guard isSet else { return }
+        line(key, "1")
+    }
+
+    mutating func number(_ key: String, _ value: (some BinaryInteger)?) {
+        guard let value else { return }
+        line(key, String(value))
+    }
+
+    mutating func microseconds(_ key: String, _ value: Duration?) {
+        guard let value else { return }
+        line(key, String(value.wholeMicroseconds))
+    }
+
+    /// Line breaks and NUL would end the value or spoil the datagram; they become spaces.
+    mutating func text(_ key: String, _ value: String?, limit: Int) {
+        guard let value else { return }
+        let clean = value.utf8.lazy.map { byte in
+            byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || byte == 0 ? UInt8(ascii: " ") : byte
+        }
+        line(key, String(decoding: clean, as: UTF8.self).cut(toBytes: limit))
+    }
+
+    private mutating func line(_ key: String, _ value: String) {
+        bytes.append(contentsOf: key.utf8)
+        bytes.append(UInt8(ascii: "="))
+        bytes.append(contentsOf: value.utf8)
+        bytes.append(UInt8(ascii: "\n"))
+    }
+}
+
+extension Duration {
+    /// Microseconds rounded up, so that a positive duration never becomes zero; within 1...`Int64.max`.
+    var wholeMicroseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, carry) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        let part = (attoseconds + (attoseconds > 0 ? 999_999_999_999 : 0)) / 1_000_000_000_000
+        let (sum, overflow) = scaled.addingReportingOverflow(part)
+        guard !carry, !overflow else { return seconds < 0 ? 1 : .max }
+        return max(1, sum)
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A message of the sd_notify protocol, which unmodified programs send to `NOTIFY_SOCKET`.
+///
+/// Decoding takes any bytes and follows systemd: values of known keys are taken from their first assignment, flags from any,
+/// unusable values are dropped and counted, unknown keys are counted and ignored. A datagram that is longer than
+/// ``Wire/Limit/datagram`` or contains a NUL before its end is refused whole and counts as one malformed line.
+///
+/// Source: sd_notify(3); systemd, src/core/service.c, service_notify_message().
+public struct NotifyMessage: Hashable, Sendable {
+    /// What the program says about its watchdog.
+    public enum Watchdog: String, Hashable, Sendable {
+        /// A sign of life; the allowance starts anew.
+        case alive = "1"
+        /// The program has found itself faulty and asks to be treated as if the allowance were exhausted.
+        case trigger
+    }
+
+    /// The program has started, or has finished reloading.
+    public var isReady = false
+    /// The program is reloading its configuration.
+    public var isReloading = false
+    /// The program is shutting down; when it also says ready or reloading, this is what counts.
+    public var isStopping = false
+    /// When the reload began, as time since the origin of `CLOCK_MONOTONIC`.
+    public var reloadBegan: Duration?
+    /// One line about the program's state, for people; empty to take back the one before.
+    public var status: String?
+    /// The errno with which the program failed, 1...4095.
+    public var errno: Int32?
+    /// The D-Bus error name with which the program failed.
+    public var busError: String?
+    /// The exit status that the program wants to be known by, which may be sent ahead of the exit.
+    public var exitStatus: UInt8?
+    /// The process that is the main one from now on.
+    public var mainProcess: Int32?
+    /// A sign of life, or the request to be killed.
+    public var watchdog: Watchdog?
+    /// The watchdog allowance from now on.
+    public var watchdogTimeout: Duration?
+    /// The time, counted from now, that the program asks for before a start, stop or runtime allowance is exhausted.
+    public var timeoutExtension: Duration?
+    /// A token that changes as the work for which an extension is asked goes on.
+    public var progress: String?
+    /// The sender waits until the descriptor that came along is closed, see sd_notify_barrier(3).
+    public var isBarrier = false
+    /// How many lines were dropped because they were no assignment or had an unusable value.
+    public var malformed = 0
+    /// How many different keys were not known.
+    public var unknown = 0
+
+    /// Creates a message that says nothing.
+    public init() {}
+}
+
+// MARK: - Decoding
+
+extension NotifyMessage {
+    /// Decodes a datagram; never fails, what cannot be used is counted.
+    ///
+    /// - Parameter datagram: The bytes as received, from anyone.
+    public init(decoding datagram: some Collection<UInt8>) {
+        let reader = FieldReader(datagram)
+        var first = FirstAssignments()
+        malformed = reader.malformed
+        for field in reader.fields {
+            switch field.key {
+            case "READY": field.raise(&isReady, orCount: &malformed)
+            case "RELOADING": field.raise(&isReloading, orCount: &malformed)
+            case "STOPPING": field.raise(&isStopping, orCount: &malformed)
+            case "BARRIER": field.raise(&isBarrier, orCount: &malformed)
+            case "FDSTORE", "FDSTOREREMOVE", "FDNAME", "FDPOLL": break
+            case "MAINPIDFD", "MAINPIDFDID", "NOTIFYACCESS", "VARLINKERROR": break
+            default:
+                guard first.admit(field.key) else { continue }
+                take(field)
+            }
+        }
+    }
+
+    private mutating func take(_ field: FieldReader.Field) {
+        switch field.key {
+        case "MONOTONIC_USEC": reloadBegan.take(field.microseconds, orCount: &malformed)
+        case "STATUS": status = field.text()
+        case "ERRNO": errno.take(field.number(in: 1...4095), orCount: &malformed)
+        case "BUSERROR": busError = field.text()
+        case "EXIT_STATUS": exitStatus.take(field.number(), orCount: &malformed)
+        case "MAINPID": mainProcess.take(field.number(in: 1...Int32.max), orCount: &malformed)
+        case "WATCHDOG": watchdog.take(Watchdog(rawValue: field.text()), orCount: &malformed)
+        case "WATCHDOG_USEC": watchdogTimeout.take(field.microseconds, orCount: &malformed)
+        case "EXTEND_TIMEOUT_USEC": timeoutExtension.take(field.microseconds, orCount: &malformed)
+        case "PROGRESS": progress = field.text(limit: Wire.Limit.progress)
+        default: unknown += 1
+        }
+    }
+}
+
+// MARK: - Encoding
+
+extension NotifyMessage {
+    /// The datagram to send, at most ``Wire/Limit/datagram`` bytes; empty when the message says nothing.
+    ///
+    /// Texts are cut at their limits and made one line. ``malformed`` and ``unknown`` do not travel.
+    public var datagram: [UInt8] {
+        var writer = FieldWriter()
+        writer.flag("READY", isReady)
+        writer.flag("RELOADING", isReloading)
+        writer.flag("STOPPING", isStopping)
+        writer.microseconds("MONOTONIC_USEC", reloadBegan)
+        writer.text("STATUS", status, limit: Wire.Limit.status)
+        writer.number("ERRNO", errno)
+        writer.text("BUSERROR", busError, limit: Wire.Limit.progress)
+        writer.number("EXIT_STATUS", exitStatus)
+        writer.number("MAINPID", mainProcess)
+        writer.text("WATCHDOG", watchdog?.rawValue, limit: Wire.Limit.name)
+        writer.microseconds("WATCHDOG_USEC", watchdogTimeout)
+        writer.microseconds("EXTEND_TIMEOUT_USEC", timeoutExtension)
+        writer.text("PROGRESS", progress, limit: Wire.Limit.progress)
+        writer.flag("BARRIER", isBarrier)
+        return writer.bytes
+    }
+}

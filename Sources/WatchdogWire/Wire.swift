@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What both ends of the wire agree on: names, limits and the version of the channel protocol.
+public enum Wire {
+    /// Version of the channel protocol, the value of `HELLO`.
+    ///
+    /// Unknown keys are ignored by both ends, so the version changes only when the meaning of a known key does.
+    public static let version = 1
+
+    /// Environment variables through which a supervisor reaches the program it starts.
+    public enum Environment {
+        /// Address of a datagram socket for sd_notify messages: a path, or `@` and an abstract name.
+        ///
+        /// Source: sd_notify(3), "Environment".
+        public static let notifySocket = "NOTIFY_SOCKET"
+
+        /// Allowance in microseconds within which `WATCHDOG=1` has to arrive, in decimal.
+        ///
+        /// Source: sd_watchdog_enabled(3), "Environment".
+        public static let watchdogMicroseconds = "WATCHDOG_USEC"
+
+        /// The process that `WATCHDOG_USEC` is meant for; others ignore it.
+        ///
+        /// Source: sd_watchdog_enabled(3), "Environment".
+        public static let watchdogProcess = "WATCHDOG_PID"
+
+        /// Number of the inherited `SOCK_SEQPACKET` descriptor that leads to watchdogd, in decimal.
+        ///
+        /// Source: watchdogd's channel protocol; nobody else defines it.
+        public static let channel = "WATCHDOG_CHANNEL"
+    }
+
+    /// Bounds of what may travel, in bytes of UTF-8.
+    public enum Limit {
+        /// The longest datagram of either protocol; a longer one is refused whole.
+        ///
+        /// Source: systemd's `NOTIFY_BUFFER_MAX`, which is `PIPE_BUF` (src/core/manager.c).
+        public static let datagram = 4096
+
+        /// The longest `STATUS` that is sent, and that is kept of what arrives on the channel.
+        ///
+        /// Source: watchdogd's own; a status is one line for a person.
+        public static let status = 1024
+
+        /// The longest `PROGRESS` token.
+        ///
+        /// Source: watchdogd's own; the token is only compared with the one before.
+        public static let progress = 256
+
+        /// The longest `SUMMARY`, the app's one line in a report.
+        ///
+        /// Source: watchdogd's own.
+        public static let summary = 128
+
+        /// The longest name: the client library of `LIBRARY`, the kind of `EVENT`.
+        ///
+        /// Source: watchdogd's own.
+        public static let name = 64
+    }
+}

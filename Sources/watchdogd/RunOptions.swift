@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WatchdogPolicy
+import WatchdogSupervisor
+
+/// How the options of `watchdogd run` are read; each error says what to write instead.
+enum RunOptions {
+    static func span(_ text: String) throws -> Duration {
+        let duration: Duration
+        do {
+            duration = try TimeSpan.parse(text)
+        } catch {
+            throw ValidationError(error.description)
+        }
+        guard duration >= .milliseconds(1) else { throw ValidationError("use at least 1ms") }
+        return duration
+    }
+
+    static func readiness(_ text: String) throws -> ReadinessChoice {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        switch (parts[0], parts.count > 1 ? parts[1] : nil) {
+        case ("auto", nil): return .automatic
+        case ("channel", nil): return .channel
+        case ("notify", nil): return .notify
+        case ("none", nil): return .none
+        case ("listen", let address?) where !address.isEmpty: return .listening(address)
+        case ("exec", let command?) where !command.isEmpty: return .command(command)
+        default: throw ValidationError("use auto, channel, notify, listen:ADDR, exec:CMD or none")
+        }
+    }
+
+    static func enforcement(_ text: String) throws -> AppSpec.Enforcement {
+        guard let enforcement = AppSpec.Enforcement(rawValue: text) else {
+            throw ValidationError("use kill or report")
+        }
+        return enforcement
+    }
+
+    static func expectation(_ text: String) throws -> Expectation {
+        do {
+            return try Expectation(parsing: text)
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
+    static func variable(_ text: String) throws -> (name: String, value: String) {
+        guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+            throw ValidationError("write NAME=VALUE")
+        }
+        return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+    }
+}
+
+/// What `--readiness` takes.
+enum ReadinessChoice: CustomStringConvertible {
+    case automatic
+    case channel
+    case notify
+    case listening(String)
+    case command(String)
+    case none
+
+    var description: String {
+        switch self {
+        case .automatic: "auto"
+        case .channel: "channel"
+        case .notify: "notify"
+        case .listening(let address): "listen:\(address)"
+        case .command(let command): "exec:\(command)"
+        case .none: "none"
+        }
+    }
+
+    var readiness: Readiness {
+        switch self {
+        case .automatic: .automatic
+        case .channel: .channel
+        case .notify: .notify
+        case .listening: .listening
+        case .command: .command
+        case .none: .none
+        }
+    }
+
+    var probe: RunConfiguration.Probe? {
+        switch self {
+        case .listening(let address): .listening(address)
+        case .command(let command): .command(command)
+        case .automatic, .channel, .notify, .none: nil
+        }
+    }
+}

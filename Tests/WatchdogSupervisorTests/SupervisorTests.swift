@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogSupervisor
+
+@Suite("The supervisor on virtual time")
+struct SupervisorTests {
+    private let kernel = ScriptedKernel()
+
+    private func launch(_ spec: AppSpec = AppSpec(name: "App")) -> Supervisor {
+        let supervisor = kernel.supervise(spec)
+        supervisor.launch()
+        return supervisor
+    }
+
+    private func launchReady(_ spec: AppSpec = AppSpec(name: "App")) -> Supervisor {
+        let supervisor = launch(spec)
+        kernel.say("HELLO=1\n")
+        kernel.say("READY=1\n")
+        return supervisor
+    }
+
+    @Test("an app that answers its pings lives for as long as it likes")
+    func healthy() {
+        kernel.answerPings()
+        let supervisor = launchReady()
+        kernel.run(for: .seconds(3_600))
+        #expect(kernel.calls == [.spawn])
+        #expect(supervisor.machine.phase == .running)
+        #expect((3_590...3_610).contains(supervisor.machine.pings.count))
+        #expect(supervisor.machine.hangs.count == 0)
+    }
+
+    @Test("an app that stops answering is captured at its deadline, killed, verified, reported, in this order")
+    func hung() {
+        _ = launchReady()
+        kernel.run(for: .seconds(30))
+        #expect(
+            kernel.calls == [
+                .spawn, .capture(.sceneUpdate, at: .seconds(10)), .killTree,
+                .report(.sceneUpdate, isDeathVerified: true),
+            ])
+        guard case .watchdog(let incident) = kernel.outcome?.cause else {
+            Issue.record("ended by \(String(describing: kernel.outcome))")
+            return
+        }
+        #expect(incident.allowance == .seconds(10))
+    }
+
+    @Test("an answer just under the allowance saves the app, and is recorded as a hang")
+    func slowAnswer() {
+        kernel.answerPings(after: .milliseconds(9_999))
+        let supervisor = launchReady()
+        kernel.run(for: .seconds(60))
+        #expect(kernel.calls == [.spawn])
+        #expect(supervisor.machine.hangs.count >= 5)
+        #expect(supervisor.machine.hangs.maximum == .milliseconds(9_999))
+    }
+
+    @Test("an answer that arrives in the instant of the deadline is read first")
+    func signOfLifeWinsTheTie() {
+        kernel.answerPings(after: .seconds(10))
+        _ = launchReady()
+        kernel.run(for: .seconds(60))
+        #expect(kernel.calls == [.spawn])
+    }
+
+    @Test("the main loop is followed to the thread that answers, and back to the first")
+    func mainLoopThread() {
+        var thread = "THREAD=117\n"
+        kernel.onSend = { [kernel] text in
+            guard text.hasPrefix("PING=") else { return }
+            kernel.say("PONG=\(text.dropFirst(5).prefix { $0.isNumber })\n\(thread)")
+        }
+        _ = launchReady()
+        #expect(kernel.mainLoopThread == 117)
+        thread = ""
+        kernel.run(for: .seconds(2))
+        #expect(kernel.mainLoopThread == nil)
+    }
+
+    @Test("an answer just over the allowance comes too late")
+    func lateAnswer() {
+        kernel.answerPings(after: .seconds(10) + .nanoseconds(1))
+        _ = launchReady()
+        kernel.run(for: .seconds(60))
+        #expect(kernel.calls.contains(.capture(.sceneUpdate, at: .seconds(10))))
+    }
+
+    @Test("a launch without READY=1 is killed as scene-create once the app has said hello")
+    func slowLaunch() {
+        _ = launch()
+        kernel.after(.milliseconds(380)) { [kernel] in kernel.say("HELLO=1\n") }
+        kernel.run(for: .seconds(30))
+        #expect(kernel.calls.contains(.capture(.sceneCreate, at: .seconds(20))))
+        guard case .watchdog(let incident) = kernel.outcome?.cause else {
+            Issue.record("ended by \(String(describing: kernel.outcome))")
+            return
+        }
+        #expect(incident.allowance == .milliseconds(19_620))
+    }
+
+    @Test("a program that never speaks is taken as launched")
+    func silent() {
+        let supervisor = launch()
+        kernel.run(for: .seconds(600))
+        #expect(kernel.calls == [.spawn])
+        #expect(kernel.notices.contains(.ready(.assumed, after: .seconds(20))))
+        #expect(supervisor.machine.nextDeadline == nil)
+    }
+
+    @Test("a failed spawn ends the run")
+    func spawnFails() {
+        kernel.canSpawn = false
+        let supervisor = launch()
+        #expect(kernel.outcome?.cause == .spawnFailed)
+        #expect(supervisor.spawnFailure is ScriptedKernel.SpawnFailure)
+    }
+
+    @Test("SIGTERM asks the app on both ways, and continues it if it was stopped")
+    func terminate() {
+        kernel.answerPings()
+        let supervisor = launchReady()
+        kernel.onSignal = { [kernel] signal in
+            if signal == SIGTERM {
+                kernel.after(.milliseconds(4_999)) { kernel.supervisor?.exited(.exited(code: 0)) }
+            }
+        }
+        supervisor.signalReceived(SIGTERM)
+        kernel.run(for: .seconds(30))
+        #expect(
+            kernel.calls == [.spawn, .send("TERMINATE=1\n"), .signal(SIGTERM), .signal(SIGCONT), .killTree])
+        #expect(kernel.outcome?.cause == .terminated)
+        #expect(kernel.outcome?.status == .exited(code: 0))
+    }
+
+    @Test("an app that ignores SIGTERM is killed for process-exit")
+    func ignoresTerm() {
+        kernel.answerPings()
+        let supervisor = launchReady()
+        supervisor.signalReceived(SIGTERM)
+        kernel.run(for: .seconds(30))
+        #expect(kernel.calls.contains(.capture(.processExit, at: .seconds(5))))
+    }
+
+    @Test("a second SIGTERM kills at once and is no watchdog incident")
+    func secondTerm() {
+        let supervisor = launchReady()
+        supervisor.signalReceived(SIGTERM)
+        kernel.run(for: .seconds(1))
+        supervisor.signalReceived(SIGTERM)
+        kernel.run(for: .seconds(1))
+        #expect(kernel.outcome?.cause == .killedOnRequest)
+        #expect(supervisor.machine.incidents.isEmpty)
+    }
+
+    @Test("other signals are forwarded", arguments: [SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH])
+    func forwards(signal: Int32) {
+        let supervisor = launchReady()
+        supervisor.signalReceived(signal)
+        #expect(kernel.calls == [.spawn, .signal(signal)])
+    }
+
+    @Test("a tree that survives SIGKILL is reported as such and not waited for")
+    func unkillable() {
+        kernel.isKillable = false
+        _ = launchReady()
+        kernel.run(for: .seconds(60))
+        #expect(kernel.calls.last == .report(.sceneUpdate, isDeathVerified: false))
+        #expect(kernel.notices.contains(.unkillable))
+        #expect(kernel.outcome?.isDeathVerified == false)
+    }
+
+    @Test("a suspension of the machine starts the allowance anew")
+    func suspension() {
+        _ = launchReady()
+        kernel.run(for: .milliseconds(9_500))
+        kernel.suspendedTime = .seconds(3_600)
+        kernel.run(for: .seconds(9))
+        #expect(kernel.calls == [.spawn])
+        #expect(kernel.notices.contains(.machineResumed(suspension: .seconds(3_600))))
+        kernel.run(for: .seconds(2))
+        #expect(kernel.calls.contains { if case .capture = $0 { true } else { false } })
+    }
+
+    @Test("report-only enforcement lets the app go on, and pings it again when it answers")
+    func reportOnly() {
+        var nonce = ""
+        kernel.onSend = { text in nonce = String(text.dropFirst(5).prefix { $0.isNumber }) }
+        let supervisor = launchReady(AppSpec(name: "App", enforcement: .report))
+        kernel.run(for: .seconds(25))
+        #expect(
+            kernel.calls == [
+                .spawn, .capture(.sceneUpdate, at: .seconds(10)), .report(.sceneUpdate, isDeathVerified: nil),
+            ])
+        kernel.say("PONG=\(nonce)\n")
+        #expect(kernel.notices.contains(.hung(for: .seconds(25))))
+        kernel.answerPings()
+        kernel.run(for: .seconds(60))
+        #expect(supervisor.machine.pings.count > 30)
+        #expect(kernel.calls.count == 3)
+    }
+
+    @Test("a probed readiness is asked again and again, one probe at a time")
+    func probes() {
+        var probes = 0
+        kernel.onProbe = { [kernel] in
+            probes += 1
+            let isReady = probes == 4
+            kernel.after(.milliseconds(5)) { kernel.supervisor?.probeEnded(isReady: isReady) }
+        }
+        _ = launch(AppSpec(name: "App", readiness: .listening))
+        kernel.run(for: .seconds(60))
+        #expect(probes == 4)
+        #expect(kernel.notices.contains(.ready(.probe, after: .milliseconds(4 * 30))))
+    }
+}
