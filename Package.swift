@@ -99,7 +99,10 @@ let package = Package(
 
         // MARK: Tests
         tests("WatchdogWireTests", ["WatchdogWire"]),
-        tests("WatchdogTests", ["Watchdog", "WatchdogWire"]),
+        tests(
+            "WatchdogTests",
+            ["Watchdog", "WatchdogWire"] + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"]
+        ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
         tests("WatchdogReportTests", ["WatchdogReport", "WatchdogPolicy"], exclude: ["Goldens"]),
         tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"]),
@@ -114,7 +117,7 @@ let package = Package(
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",
-            ["WatchdogReport", "WatchdogPolicy", "watchdogd", "watchdogd-symbolicate"]
+            ["WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "watchdogd", "watchdogd-symbolicate"]
                 + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
             exclude: ["Subjects"]
         ),
@@ -122,3 +125,15 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu17
 )
+
+// They measure modules that are not products: a package of their own could not import these. Benchmarks/run asks for them.
+if Context.environment["WATCHDOGD_BENCHMARKS"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogCapture"],
+            path: "Benchmarks/Sources",
+            swiftSettings: swiftSettings
+        )
+    )
+}

@@ -21,24 +21,29 @@ static bool is_own_leader(const struct wd_snapshot_arena *arena, const struct wd
     return slot->thread.tid == arena->pid && arena->parent == getpid();
 }
 
-/* True when the thread's fate is known: stopped or gone. */
+/* True when the thread's fate is known: stopped or gone. Reading registers is what proves a stop. Its notification does
+ * not: the kernel shows stops of a traced child to any thread of this process that waits for it, whatever the options,
+ * and that thread takes the notification away. */
 static bool poll_stop(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+    pid_t tid = slot->thread.tid;
     siginfo_t info = {.si_pid = 0};
-    int options = WSTOPPED | WNOHANG | __WALL | __WNOTHREAD;
-    if (!is_own_leader(arena, slot)) options |= WEXITED;
-    if (waitid(P_PID, (id_t)slot->thread.tid, &info, options) != 0) {
+    int error = wd_read_registers(slot);
+    if (error == ESRCH) {
+        /* Running, or gone: then it is reaped, unless it is our own child, whose status is not ours to take. */
+        if (is_own_leader(arena, slot)) return false;
+        if (waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD) == 0
+            && (info.si_pid == 0 || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED))
+            return false;
         slot->trace = WD_GONE;
         return true;
     }
-    if (info.si_pid == 0) return false;
-    if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED) {
-        slot->trace = WD_GONE;
-        return true;
-    }
+    if (error == ENOTSUP) arena->foreign_registers++;
     slot->trace = WD_STOPPED;
-    /* An event in the upper byte is the stop that was asked for, or a group-stop; otherwise a signal was about to be
-     * delivered and is delivered on release. */
-    slot->pending_signal = (info.si_status >> 8) == 0 ? (info.si_status & 0x7f) : 0;
+    /* An event in the second byte of si_code is the stop that was asked for, or a group-stop. Otherwise a signal was
+     * about to be delivered, and is delivered on release. */
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code >> 8 != PTRACE_EVENT_STOP)
+        slot->pending_signal = info.si_signo;
+    waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
     return true;
 }
 
@@ -120,7 +125,7 @@ static void let_go(struct wd_slot *slot) {
 
 void wd_freeze(struct wd_snapshot_arena *arena) {
     uint32_t timeout = arena->request->stop_timeout_us;
-    if (timeout == 0) timeout = 50000;
+    if (timeout == 0) timeout = 100000;
     if (timeout > 1000000) timeout = 1000000;
     size_t interrupted = 0;
     /* A thread that was still running may have created another one between the last listing and its stop. */

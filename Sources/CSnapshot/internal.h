@@ -91,7 +91,7 @@ struct wd_snapshot_arena {
     uint32_t candidate_epoch;
 
     uint16_t tid_slots[WD_TID_SLOTS]; /* index + 1 */
-    char scratch[16384];
+    char scratch[16384] __attribute__((aligned(16)));
     uint16_t waiting[WD_SNAPSHOT_MAX_THREADS];
     struct wd_pin pins[WD_SNAPSHOT_MAX_MODULES];
     struct wd_async_context contexts[WD_MAX_CONTEXTS];
@@ -139,7 +139,7 @@ void wd_open_modules(struct wd_snapshot_arena *arena);
 void wd_unpin_modules(struct wd_snapshot_arena *arena);
 
 /* registers.c */
-int wd_read_registers(struct wd_snapshot_arena *arena, struct wd_slot *slot);
+int wd_read_registers(struct wd_slot *slot);
 
 /* freeze.c */
 void wd_freeze(struct wd_snapshot_arena *arena);

@@ -10,15 +10,12 @@
 
 #if defined(__x86_64__)
 
-/* A 32-bit thread returns a shorter set, which is how ptrace(2) tells it apart. */
-int wd_read_registers(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+/* Returns 0, ESRCH when the thread is not stopped, or ENOTSUP when it is, but 32-bit: its set is shorter, ptrace(2). */
+int wd_read_registers(struct wd_slot *slot) {
     struct user_regs_struct from;
     struct iovec vector = {&from, sizeof from};
     if (ptrace(PTRACE_GETREGSET, slot->thread.tid, (void *)(uintptr_t)NT_PRSTATUS, &vector) != 0) return errno;
-    if (vector.iov_len != sizeof from) {
-        arena->foreign_registers++;
-        return ENOTSUP;
-    }
+    if (vector.iov_len != sizeof from) return ENOTSUP;
     uint64_t *to = slot->thread.registers;
     to[WD_RAX] = from.rax;
     to[WD_RDX] = from.rdx;

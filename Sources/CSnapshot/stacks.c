@@ -2,6 +2,7 @@
 #include "internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const size_t largest_cap = (size_t)256 << 10;
@@ -84,6 +85,27 @@ static bool read_position(struct wd_snapshot_arena *arena, pid_t tid, char *sche
     return true;
 }
 
+static void forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t mark) {
+    arena->stacks_used = mark;
+    slot->stack_length = 0;
+    memset(slot->thread.registers, 0, sizeof slot->thread.registers);
+    slot->thread.register_source = WD_REGISTERS_NONE;
+}
+
+/* A thread that was interrupted, but has had no CPU since, will stop before it returns to the program: where it was
+ * blocked when its facts were read is where it still is. /proc shows it as running, though. */
+static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
+    struct wd_thread *thread = &slot->thread;
+    char schedstat[128], text[sizeof thread->syscall_text];
+    if (slot->trace != WD_TRACED || !wd_parse_syscall(thread->syscall_text, thread)) return false;
+    size_t mark = arena->stacks_used;
+    copy(arena, slot, cap);
+    read_position(arena, thread->tid, schedstat, text);
+    if (schedstat[0] != '\0' && strtoull(schedstat, NULL, 10) == thread->run_ns) return true;
+    forget_stack(arena, slot, mark);
+    return false;
+}
+
 /* A thread that is not stopped keeps its stack only as long as it stays blocked, so where it is blocked is read before
  * and after; when it moved, the copy is worthless. */
 void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
@@ -92,6 +114,7 @@ void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *sl
     char accounting[2][128];
     char text[2][sizeof thread->syscall_text];
     if (!read_position(arena, thread->tid, accounting[0], text[0])) return;
+    if (strcmp(text[0], "running") == 0 && read_starved_stack(arena, slot, cap)) return;
     for (int attempt = 0; attempt < 3; attempt++) {
         size_t mark = arena->stacks_used;
         if (!wd_parse_syscall(text[0], thread)) return;
@@ -101,10 +124,7 @@ void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *sl
             memcpy(thread->syscall_text, text[0], sizeof thread->syscall_text);
             return;
         }
-        arena->stacks_used = mark;
-        slot->stack_length = 0;
-        memset(thread->registers, 0, sizeof thread->registers);
-        thread->register_source = WD_REGISTERS_NONE;
+        forget_stack(arena, slot, mark);
         memcpy(accounting[0], accounting[1], sizeof accounting[0]);
         memcpy(text[0], text[1], sizeof text[0]);
     }

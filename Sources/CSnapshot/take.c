@@ -19,8 +19,10 @@ static const uint64_t full_facts_budget = 10000000;
 static const uint64_t facts_budget = 30000000;
 static const uint64_t reap_budget = 50000000;
 
+/* A file of /proc that is not there any more means a process that is not. */
 static int fail(struct wd_snapshot_arena *arena, int error, const char *operation) {
     struct wd_snapshot_result *result = arena->result;
+    if (error == ENOENT) error = ESRCH;
     if (result->error == 0) {
         result->error = error;
         snprintf(result->operation, sizeof result->operation, "%s", operation);
@@ -60,24 +62,24 @@ static void reset(struct wd_snapshot_arena *arena, const struct wd_snapshot_requ
 static int check_request(struct wd_snapshot_arena *arena) {
     const struct wd_snapshot_request *request = arena->request;
     arena->mistaken = arena->pid <= 0 || arena->pid == getpid() || (arena->pid == 1 && request->end == WD_END_KILL);
-    return arena->mistaken ? fail(arena, EINVAL, "take a snapshot of this process") : 0;
+    return arena->mistaken ? fail(arena, EINVAL, "take a snapshot") : 0;
 }
 
 /* A pidfd that is open while /proc/PID is opened, and alive afterwards, ties the directory to the same process. */
 static int open_process(struct wd_snapshot_arena *arena) {
     if (arena->pidfd < 0) {
         arena->pidfd = (int)syscall(SYS_pidfd_open, arena->pid, 0);
-        if (arena->pidfd < 0) return fail(arena, errno, "open the process");
+        if (arena->pidfd < 0) return fail(arena, errno, "open the pidfd");
         arena->owns_pidfd = true;
     }
     char path[32];
     snprintf(path, sizeof path, "/proc/%d", arena->pid);
     arena->process_directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (arena->process_directory < 0) return fail(arena, errno == ENOENT ? ESRCH : errno, "open /proc/PID");
+    if (arena->process_directory < 0) return fail(arena, errno, "open the /proc directory");
     arena->task_directory = openat(arena->process_directory, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (arena->task_directory < 0) return fail(arena, errno == ENOENT ? ESRCH : errno, "open /proc/PID/task");
+    if (arena->task_directory < 0) return fail(arena, errno, "open the list of threads");
     if (syscall(SYS_pidfd_send_signal, arena->pidfd, 0, NULL, 0) != 0 && errno == ESRCH)
-        return fail(arena, ESRCH, "find the process");
+        return fail(arena, ESRCH, "take a snapshot");
     return 0;
 }
 
@@ -99,7 +101,7 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     uint64_t wanted = arena->request->start_time;
     if (wanted != 0 && arena->start_time != wanted) {
         arena->mistaken = true;
-        return fail(arena, ESRCH, "find the process that began at that time");
+        return fail(arena, ESRCH, "confirm the start time");
     }
     error = wd_read_maps(arena);
     if (error == EACCES || error == EPERM) {
@@ -127,7 +129,7 @@ static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     } else if (arena->seize_error != 0) {
         give_reason(arena, "tracing failed: %s", strerrorname_np(arena->seize_error));
     } else if (arena->not_stopped > 0) {
-        give_reason(arena, "no thread stopped in time: uninterruptible sleep");
+        give_reason(arena, "no thread stopped in time: uninterruptible sleep, or no CPU to be had");
     } else {
         give_reason(arena, "no thread was left to stop");
     }
@@ -141,7 +143,7 @@ static void read_memory(struct wd_snapshot_arena *arena) {
         result->times.facts_read = wd_now();
         wd_freeze(arena);
         for (size_t i = 0; i < arena->thread_count; i++)
-            if (arena->slots[i].trace == WD_STOPPED && wd_read_registers(arena, &arena->slots[i]) == 0) stopped = true;
+            if (arena->slots[i].thread.register_source == WD_REGISTERS_PTRACE) stopped = true;
         wd_read_stacks(arena);
         result->times.stacks_read = wd_now();
         if (contexts && stopped) wd_read_contexts(arena);
@@ -152,7 +154,7 @@ static void read_memory(struct wd_snapshot_arena *arena) {
         size_t cap = wd_stack_cap(arena->thread_count);
         for (size_t i = 0; i < arena->thread_count; i++) {
             struct wd_slot *slot = &arena->slots[i];
-            if (slot->trace == WD_STOPPED || slot->trace == WD_GONE) continue;
+            if (slot->thread.register_source == WD_REGISTERS_PTRACE || slot->trace == WD_GONE) continue;
             wd_read_unstopped_stack(arena, slot, cap);
             if (slot->thread.register_source == WD_REGISTERS_SYSCALL_FILE) blocked = true;
         }

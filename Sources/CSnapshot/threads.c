@@ -55,7 +55,7 @@ int wd_list_threads(struct wd_snapshot_arena *arena, bool *added) {
     if (lseek(arena->task_directory, 0, SEEK_SET) < 0) return errno;
     for (;;) {
         long length = syscall(SYS_getdents64, arena->task_directory, arena->scratch, sizeof arena->scratch);
-        if (length < 0) return errno == ENOENT ? ESRCH : errno;
+        if (length < 0) return errno;
         if (length == 0) return 0;
         for (long offset = 0; offset < length;) {
             const struct dirent64 *entry = (const struct dirent64 *)(arena->scratch + offset);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import WatchdogLinux
 
 /// A thread with all signals blocked, as captures need it.
 struct CaptureWorker: Sendable {
@@ -28,7 +29,7 @@ struct CaptureWorker: Sendable {
         pthread_sigmask(SIG_SETMASK, &previous, nil)
         guard error == 0 else {
             box.release()
-            throw SnapshotError(errno: error, operation: "start a thread for a snapshot", process: 0)
+            throw SnapshotError("start a thread for snapshots", of: nil, Errno(rawValue: error))
         }
         return CaptureWorker(thread: thread)
     }

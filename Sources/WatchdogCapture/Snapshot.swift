@@ -2,6 +2,7 @@
 
 internal import CSnapshot
 internal import Glibc
+internal import WatchdogLinux
 internal import WatchdogPolicy
 public import WatchdogReport
 
@@ -65,7 +66,7 @@ public final class Snapshot: Sendable {
         let thread = try CaptureWorker.start { outcome.run() }
         thread.join()
         guard let result = outcome.result else {
-            throw SnapshotError(errno: ECHILD, operation: "take a snapshot", process: process)
+            throw SnapshotError("take a snapshot", of: process, .noChild)
         }
         return try result.get()
     }
@@ -120,7 +121,7 @@ extension SnapshotEnd {
         if request.end != WD_END_KILL.rawValue {
             self = .untouched
         } else if result.kill_error != 0 {
-            self = .killFailed(errno: result.kill_error)
+            self = .killFailed(Errno(rawValue: result.kill_error))
         } else {
             self = result.killed != 0 ? .killed : .untouched
         }

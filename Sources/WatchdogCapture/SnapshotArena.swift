@@ -2,18 +2,20 @@
 
 internal import CSnapshot
 internal import Glibc
+internal import WatchdogLinux
 internal import WatchdogPolicy
 
 /// Working memory for one capture at a time.
 ///
 /// Isolation: may move between threads, but serves one capture at a time, on the thread that holds it.
-final class SnapshotArena {
+// SAFETY: a worker passes it on only as its last act.
+final class SnapshotArena: @unchecked Sendable {
     private let pointer: OpaquePointer
 
     /// Maps the memory and makes `resident` bytes of it resident.
     init(resident: Int) throws(SnapshotError) {
         guard let pointer = wd_snapshot_arena_create(resident) else {
-            throw SnapshotError(errno: errno, operation: "map memory for a snapshot", process: 0)
+            throw SnapshotError("map memory for snapshots", of: nil, Errno(rawValue: errno))
         }
         self.pointer = pointer
     }
@@ -52,9 +54,9 @@ final class SnapshotArena {
                 close(module)
             }
             let error = SnapshotError(
-                errno: result.error,
-                operation: string(ofFixedArray: result.operation),
-                process: process,
+                string(ofFixedArray: result.operation),
+                of: process,
+                Errno(rawValue: result.error),
                 end: SnapshotEnd(result, request)
             )
             return (.failure(error), mustExit)

@@ -29,6 +29,8 @@ public struct SnapshotOptions: Sendable, Equatable {
     /// What happens to the process afterwards.
     public var ending: Ending
     /// How long to wait for the threads to stop; one second at most.
+    ///
+    /// A thread that sleeps uninterruptibly is not waited for; one that gets no CPU is.
     public var stopTimeout: Duration
 
     /// Creates options; as they stand, the process is stopped for a moment and released.
@@ -37,7 +39,7 @@ public struct SnapshotOptions: Sendable, Equatable {
         startTime: UInt64? = nil,
         method: CapturedProcess.Method = .ptrace,
         ending: Ending = .release,
-        stopTimeout: Duration = .milliseconds(50)
+        stopTimeout: Duration = .milliseconds(100)
     ) {
         self.pidfd = pidfd
         self.startTime = startTime

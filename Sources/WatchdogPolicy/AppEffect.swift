@@ -16,7 +16,7 @@ public enum AppEffect: Hashable, Sendable {
     case inspect
     /// Take the stacks, and kill the tree if the incident is enforced; answer with ``AppEvent/captured``.
     case capture(Incident)
-    /// Kill every process of the app; answer with ``AppEvent/treeEmptied`` when none is left.
+    /// Kill every process of the app; answer with ``AppEvent/treeEmptied`` when none is left, even if none was before.
     case killTree
     /// Write the report that closes the incident.
     case report(Incident)
@@ -76,7 +76,7 @@ public enum Notice: Hashable, Sendable {
     case terminating(isRequested: Bool)
     /// An allowance is exhausted.
     case transgressed(Incident)
-    /// The stacks could not be taken in time; the app is killed without them.
+    /// The stacks could not be taken in time; what follows, a kill or only a report, goes on without them.
     case captureTimedOut
     /// The main process ended.
     case exited(ExitStatus)

@@ -2,22 +2,26 @@
 
 extension AppMachine {
     mutating func deadlineReached(at now: Instant, _ effects: inout [AppEffect]) {
-        switch phase {
+        if let capture {
+            guard now >= capture.budgetEnd else { return }
+            effects.append(.announce(.captureTimedOut))
+            captureEnded(capture, at: now, &effects)
+            return
+        }
+        switch life {
         case .idle, .ended:
             break
         case .launching, .running, .terminating:
-            if let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
-            if phase == .running, let due = nextPing, now >= due { sendPing(at: now, &effects) }
-            if phase == .launching, let due = nextProbe, now >= due {
+            triggerDue(at: now, &effects)
+            if capture == nil, let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
+            guard capture == nil else { return }
+            if life == .running, let due = nextPing, now >= due { sendPing(at: now, &effects) }
+            if life == .launching, let due = nextProbe, now >= due {
                 nextProbe = nil
                 effects.append(.probe)
             }
-        case .capturing(let incident):
-            guard let end = budgetEnd, now >= end else { return }
-            effects.append(.announce(.captureTimedOut))
-            captureEnded(incident, at: now, &effects)
         case .dying:
-            guard let end = budgetEnd, now >= end else { return }
+            guard let end = deathBudgetEnd, now >= end else { return }
             effects.append(.announce(.unkillable))
             concludeDeath(verified: false, &effects)
         }
@@ -30,19 +34,19 @@ extension AppMachine {
             let lateness = now - running.deadline
             if lateness > spec.fairness.oversleep {
                 effects.append(.announce(.overslept(by: lateness, event: running.event)))
-                rebase(by: lateness, at: now, &effects)
-            } else if phase == .launching, spec.readiness == .automatic, !hasSpoken {
+                overslept(by: lateness, at: now, &effects)
+            } else if life == .launching, spec.readiness == .automatic, !hasSpoken {
                 becomeReady(.assumed, at: now, &effects)
             } else {
                 examine(at: now, &effects)
             }
         case .examining:
             decide(on: nil, at: now, &effects)
-        case .paused(let pause, let since, let remaining, _):
-            let next = now + spec.fairness.pauseInterval
-            countdown?.condition = .paused(pause, since: since, remaining: remaining, nextLook: next)
+        case .paused(var standstill):
+            standstill.nextLook = now + spec.fairness.pauseInterval
+            countdown?.condition = .paused(standstill)
             effects.append(.inspect)
-        case .reported:
+        case .decided:
             break
         }
     }
@@ -53,46 +57,48 @@ extension AppMachine {
     }
 
     mutating func inspected(_ evidence: Evidence, at now: Instant, _ effects: inout [AppEffect]) {
-        guard let running = countdown else { return }
+        guard capture == nil else { return }
+        triggerInspected(evidence, at: now, &effects)
+        guard capture == nil, let running = countdown else { return }
         switch running.condition {
         case .examining:
             if let pause = pause(in: evidence) {
-                self.pause(pause, remaining: nil, at: now, &effects)
+                self.pause(pause, remaining: running.budget, isFound: true, at: now, &effects)
             } else if !grantCredit(for: evidence.runDelay, at: now, &effects) {
                 decide(on: evidence, at: now, &effects)
             }
-        case .paused(let pause, let since, let remaining, let nextLook):
-            if let current = self.pause(in: evidence) {
-                guard current != pause else { return }
-                countdown?.condition = .paused(current, since: since, remaining: remaining, nextLook: nextLook)
+        case .paused(var standstill):
+            if let current = pause(in: evidence) {
+                guard current != standstill.pause else { return }
+                standstill.pause = current
+                countdown?.condition = .paused(standstill)
                 effects.append(.announce(.paused(current)))
             } else {
                 resume(at: now, &effects)
             }
-        case .counting, .reported:
+        case .counting, .decided:
             break
         }
     }
 
     /// An app that is asked to end gets SIGCONT with the request: that it is stopped is then no excuse.
     private func pause(in evidence: Evidence) -> Pause? {
-        guard let pause = evidence.pause else { return nil }
-        if case .terminating = phase, pause == .stopped { return nil }
-        return pause
+        if life == .terminating(isRequested: true), evidence.pause == .stopped { return nil }
+        return evidence.pause
     }
 
     /// Once per countdown; true when the deadline moved.
     private mutating func grantCredit(
         for runDelay: Duration, at now: Instant, _ effects: inout [AppEffect]
     ) -> Bool {
-        guard var running = countdown, running.credit == nil, running.cause == .exhausted else { return false }
-        let floor = running.allowance * Double(spec.fairness.creditFloorPercent) / 100
-        let cap = running.allowance * Double(spec.fairness.creditCapPercent) / 100
+        guard var running = countdown, running.credit == nil else { return false }
+        let floor = running.budget * spec.fairness.creditFloorPercent / 100
+        let cap = running.budget * spec.fairness.creditCapPercent / 100
         let credit = min(runDelay, cap)
         guard credit > .zero, runDelay >= floor, running.deadline + credit > now else { return false }
         running.credit = credit
         running.condition = .counting
-        running.postpone(by: credit)
+        running.deadline = running.deadline + credit
         countdown = running
         effects.append(.announce(.starvationCredit(credit, event: running.event)))
         return true
@@ -100,69 +106,81 @@ extension AppMachine {
 
     private mutating func decide(on evidence: Evidence?, at now: Instant, _ effects: inout [AppEffect]) {
         guard let running = countdown else { return }
+        countdown?.condition = .decided
+        decide(.exhausted, running, on: evidence, at: now, &effects)
+    }
+
+    mutating func decide(
+        _ cause: Incident.Cause, _ basis: Countdown, on evidence: Evidence?, at now: Instant,
+        _ effects: inout [AppEffect]
+    ) {
+        dropTrigger(at: now, &effects)
         incidentCount += 1
         let incident = Incident(
             id: incidentCount,
-            event: running.event,
-            cause: running.cause,
-            allowance: running.allowance,
-            startedAt: running.startedAt,
-            deadline: running.deadline,
+            event: basis.event,
+            cause: cause,
+            allowance: basis.allowance,
+            startedAt: basis.startedAt,
+            windowStart: basis.windowStart,
+            deadline: basis.deadline,
             decidedAt: now,
-            credit: running.credit ?? .zero,
-            extended: running.extended,
-            paused: running.paused,
-            rebases: running.rebases,
+            credit: basis.credit ?? .zero,
+            extended: basis.extended,
+            paused: basis.paused,
+            rebases: basis.rebases,
             evidence: evidence,
             isEnforced: spec.enforcement == .kill,
             isDeathVerified: nil
         )
-        if case .terminating(let isRequested) = phase { wasTerminating = isRequested }
-        phaseBeforeCapture = phase
-        phase = .capturing(incident)
-        budgetEnd = now + spec.captureBudget
-        nextPing = nil
-        nextProbe = nil
+        capture = Capture(incident: incident, budgetEnd: now + spec.captureBudget)
         effects += [.announce(.transgressed(incident)), .capture(incident)]
     }
 
     // MARK: - Clocks that do not count
 
+    /// A stop that is noticed after the deadline may have begun long before it.
     mutating func stopped(at now: Instant, _ effects: inout [AppEffect]) {
-        guard let running = countdown, !isTerminating else { return }
+        guard let running = countdown, life != .terminating(isRequested: true) else { return }
         switch running.condition {
-        case .counting:
-            pause(.stopped, remaining: max(.zero, running.deadline - now), at: now, &effects)
-        case .examining:
-            pause(.stopped, remaining: nil, at: now, &effects)
-        case .paused, .reported:
+        case .counting where running.deadline > now:
+            pause(.stopped, remaining: running.deadline - now, isFound: false, at: now, &effects)
+        case .counting, .examining:
+            pause(.stopped, remaining: running.budget, isFound: true, at: now, &effects)
+        case .paused, .decided:
             break
         }
     }
 
     mutating func continued(at now: Instant, _ effects: inout [AppEffect]) {
-        guard case .paused(.stopped, _, _, _) = countdown?.condition else { return }
+        guard countdown?.standstill?.pause == .stopped else { return }
         resume(at: now, &effects)
     }
 
     private mutating func pause(
-        _ pause: Pause, remaining: Duration?, at now: Instant, _ effects: inout [AppEffect]
+        _ pause: Pause, remaining: Duration, isFound: Bool, at now: Instant, _ effects: inout [AppEffect]
     ) {
         let nextLook = now + spec.fairness.pauseInterval
-        countdown?.condition = .paused(pause, since: now, remaining: remaining, nextLook: nextLook)
+        countdown?.condition = .paused(
+            .init(pause: pause, since: now, remaining: remaining, isFound: isFound, nextLook: nextLook))
         effects.append(.announce(.paused(pause)))
     }
 
     /// A pause that was seen to begin leaves what remained of the allowance; one that was found at the deadline may have
     /// lasted all the time, and leaves the whole allowance and demands that a fresh ping is missed.
     private mutating func resume(at now: Instant, _ effects: inout [AppEffect]) {
-        guard var running = countdown, case .paused(_, let since, let remaining, _) = running.condition else { return }
-        effects.append(.announce(.resumed(after: now - since)))
-        running.paused += now - since
+        guard var running = countdown, let standstill = running.standstill else { return }
+        announceResumed(at: now, &effects)
+        running.paused += now - standstill.since
         running.condition = .counting
-        running.deadline = now + (remaining ?? running.allowance)
+        running.deadline = now + standstill.remaining
         countdown = running
-        if remaining == nil { refresh(at: now, &effects) }
+        if standstill.isFound { beginAnew(at: now, &effects) }
+    }
+
+    func announceResumed(at now: Instant, _ effects: inout [AppEffect]) {
+        guard let standstill = countdown?.standstill else { return }
+        effects.append(.announce(.resumed(after: now - standstill.since)))
     }
 
     mutating func machineResumed(_ suspension: Duration, at now: Instant, _ effects: inout [AppEffect]) {
@@ -170,32 +188,42 @@ extension AppMachine {
         switch running.condition {
         case .counting, .examining:
             effects.append(.announce(.machineResumed(suspension: suspension)))
-            rebase(by: running.allowance, at: now, &effects)
-        case .paused, .reported:
+            rebase(to: now + running.budget)
+            beginAnew(at: now, &effects)
+        case .paused, .decided:
             break
         }
     }
 
-    /// The supervisor cannot vouch for the time that passed: what it missed is granted again, and an app that answers
-    /// pings has to miss a fresh one.
-    private mutating func rebase(by duration: Duration, at now: Instant, _ effects: inout [AppEffect]) {
+    /// What the supervisor slept through is granted again.
+    ///
+    /// A window that spans the launch or the end goes on: where the supervisor starves, the app does too.
+    private mutating func overslept(by lateness: Duration, at now: Instant, _ effects: inout [AppEffect]) {
+        guard let running = countdown else { return }
+        if running.event == .sceneUpdate {
+            rebase(to: now + running.budget)
+            beginAnew(at: now, &effects)
+        } else {
+            rebase(to: now + min(lateness, running.budget))
+        }
+    }
+
+    private mutating func rebase(to deadline: Instant) {
         guard var running = countdown else { return }
         running.rebases += 1
         running.condition = .counting
-        running.deadline = now + (running.event == .sceneUpdate ? running.allowance : min(duration, running.allowance))
+        running.deadline = max(running.deadline, deadline)
         countdown = running
-        refresh(at: now, &effects)
     }
 
-    private mutating func refresh(at now: Instant, _ effects: inout [AppEffect]) {
-        guard var running = countdown, running.event == .sceneUpdate, answersPings, phase == .running else {
-            effects.append(.beginWindow)
-            return
-        }
-        sendPing(at: now, &effects)
-        running.startedAt = now
-        running.paused = .zero
-        running.deadline = now + running.allowance
-        countdown = running
+    /// Evidence counts from here, and an app that answers pings has to miss a fresh one.
+    private mutating func beginAnew(at now: Instant, _ effects: inout [AppEffect]) {
+        countdown?.windowStart = now
+        effects.append(.beginWindow)
+        guard countdown?.event == .sceneUpdate, answersPings, life == .running else { return }
+        countdown?.startedAt = now
+        countdown?.paused = .zero
+        applyGrace(at: now)
+        issuePing(at: now, &effects)
     }
 }

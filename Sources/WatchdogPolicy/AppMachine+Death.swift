@@ -2,32 +2,42 @@
 
 extension AppMachine {
     var isTerminating: Bool {
-        if case .terminating = phase { return true }
+        if case .terminating = life { return true }
         return false
     }
 
     mutating func terminate(isRequested: Bool, at now: Instant, _ effects: inout [AppEffect]) {
-        switch phase {
+        switch life {
         case .idle:
             guard isRequested else { return }
+            guard !isSpawning else {
+                requestsWhileSpawning = min(2, requestsWhileSpawning + 1)
+                return
+            }
             finish(.terminated, verified: true, &effects)
         case .launching, .running:
             beginTermination(isRequested: isRequested, at: now, &effects)
         case .terminating(isRequested: false):
             guard isRequested else { return }
-            phase = .terminating(isRequested: true)
-            effects.append(.terminate)
+            life = .terminating(isRequested: true)
+            effects += [.announce(.terminating(isRequested: true)), .terminate]
         case .terminating(isRequested: true):
             guard isRequested else { return }
+            guard capture == nil else {
+                capture?.isKillRequested = true
+                return
+            }
             isKilledOnRequest = true
             beginDying(at: now, &effects)
-        case .capturing, .dying, .ended:
+        case .dying, .ended:
             break
         }
     }
 
     private mutating func beginTermination(isRequested: Bool, at now: Instant, _ effects: inout [AppEffect]) {
-        phase = .terminating(isRequested: isRequested)
+        announceResumed(at: now, &effects)
+        dropTrigger(at: now, &effects)
+        life = .terminating(isRequested: isRequested)
         countdown = Countdown(.processExit, from: now, allowance: spec.allowances.terminate)
         nextPing = nil
         nextProbe = nil
@@ -36,70 +46,61 @@ extension AppMachine {
     }
 
     mutating func captured(at now: Instant, _ effects: inout [AppEffect]) {
-        guard case .capturing(let incident) = phase else { return }
-        captureEnded(incident, at: now, &effects)
+        guard let capture else { return }
+        captureEnded(capture, at: now, &effects)
     }
 
-    /// Ends the capturing phase: towards death when the incident is enforced, else back to where the app was.
-    mutating func captureEnded(_ incident: Incident, at now: Instant, _ effects: inout [AppEffect]) {
-        budgetEnd = nil
-        guard !incident.isEnforced else {
-            killed = incident
-            beginDying(at: now, &effects)
-            return
+    /// Goes on towards death when the incident is enforced, when the app died meanwhile, or when somebody insisted.
+    mutating func captureEnded(_ ended: Capture, at now: Instant, _ effects: inout [AppEffect]) {
+        capture = nil
+        if ended.incident.isEnforced {
+            killed = ended.incident
+        } else {
+            keep(ended.incident)
+            effects.append(.report(ended.incident))
+            guard exitStatus != nil || ended.isKillRequested else {
+                // An answer that came meanwhile was not heard.
+                if case .examining = countdown?.condition { examine(at: now, &effects) }
+                return
+            }
+            isKilledOnRequest = exitStatus == nil
         }
-        keep(incident)
-        effects.append(.report(incident))
-        phase = phaseBeforeCapture
-        countdown?.condition = .reported
-        guard exitStatus == nil else {
-            beginDying(at: now, &effects)
-            return
-        }
-        if phase == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
-        let events = deferred
-        deferred = []
-        for event in events { perform(event, at: now, &effects) }
+        beginDying(at: now, &effects)
     }
 
     mutating func beginDying(at now: Instant, _ effects: inout [AppEffect]) {
-        if case .terminating(let isRequested) = phase { wasTerminating = isRequested }
-        phase = .dying
+        if case .terminating(let isRequested) = life { wasTerminating = isRequested }
+        life = .dying
         countdown = nil
+        trigger = nil
         nextPing = nil
         nextProbe = nil
-        budgetEnd = now + spec.deathBudget
+        deathBudgetEnd = now + spec.deathBudget
         effects.append(.killTree)
         concludeIfDead(&effects)
     }
 
     mutating func exited(_ status: ExitStatus, at now: Instant, _ effects: inout [AppEffect]) {
-        guard exitStatus == nil else { return }
-        switch phase {
-        case .idle, .ended:
-            return
-        case .launching, .running, .terminating:
-            exitStatus = status
-            effects.append(.announce(.exited(status)))
-            beginDying(at: now, &effects)
-        case .capturing:
-            exitStatus = status
-            effects.append(.announce(.exited(status)))
-        case .dying:
-            exitStatus = status
-            effects.append(.announce(.exited(status)))
+        guard exitStatus == nil, life != .idle else { return }
+        exitStatus = status
+        effects.append(.announce(.exited(status)))
+        if life == .dying {
             concludeIfDead(&effects)
+        } else if capture == nil {
+            beginDying(at: now, &effects)
         }
     }
 
+    /// Counts only after the main process ended or was killed: a tree that is empty before that is about to be asked for
+    /// again by ``AppEffect/killTree``.
     mutating func treeEmptied(at now: Instant, _ effects: inout [AppEffect]) {
-        guard phase == .dying else { return }
+        guard life == .dying || exitStatus != nil || capture?.incident.isEnforced == true else { return }
         isTreeEmpty = true
         concludeIfDead(&effects)
     }
 
     private mutating func concludeIfDead(_ effects: inout [AppEffect]) {
-        guard phase == .dying, isTreeEmpty, exitStatus != nil else { return }
+        guard life == .dying, isTreeEmpty, exitStatus != nil else { return }
         concludeDeath(verified: true, &effects)
     }
 
@@ -124,8 +125,8 @@ extension AppMachine {
 
     mutating func finish(_ cause: Outcome.Cause, verified: Bool, _ effects: inout [AppEffect]) {
         let outcome = Outcome(cause: cause, status: exitStatus, isDeathVerified: verified)
-        phase = .ended(outcome)
-        budgetEnd = nil
+        life = .ended(outcome)
+        deathBudgetEnd = nil
         effects.append(.finish(outcome))
     }
 }

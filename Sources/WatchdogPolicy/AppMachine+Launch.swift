@@ -2,13 +2,14 @@
 
 extension AppMachine {
     mutating func launch(_ effects: inout [AppEffect]) {
-        guard phase == .idle, launchedAt == nil else { return }
+        guard life == .idle, !isSpawning else { return }
+        isSpawning = true
         effects.append(.spawn)
     }
 
     mutating func spawned(_ pid: Int32, at now: Instant, _ effects: inout [AppEffect]) {
-        guard phase == .idle else { return }
-        phase = .launching
+        guard life == .idle else { return }
+        life = .launching
         launchedAt = now
         countdown = Countdown(.processLaunch, from: now, allowance: spec.allowances.launch)
         effects += [.announce(.launched(pid: pid)), .beginWindow]
@@ -17,10 +18,11 @@ extension AppMachine {
         } else if spec.readiness.isProbed {
             nextProbe = now + spec.probeInterval
         }
+        for _ in 0..<requestsWhileSpawning { terminate(isRequested: true, at: now, &effects) }
     }
 
     mutating func spawnFailed(_ effects: inout [AppEffect]) {
-        guard phase == .idle else { return }
+        guard life == .idle else { return }
         finish(.spawnFailed, verified: true, &effects)
     }
 
@@ -29,21 +31,17 @@ extension AppMachine {
         hasSpoken = true
         guard !answersPings else { return }
         answersPings = true
-        switch phase {
+        switch life {
         case .launching:
             guard let running = countdown, running.event == .processLaunch, running.condition == .counting else {
                 return
             }
-            var next = Countdown(.sceneCreate, from: now, allowance: max(.zero, running.deadline - now))
-            next.credit = running.credit
-            next.extended = running.extended
-            countdown = next
-            effects.append(.beginWindow)
+            countdown = running.handedOver(to: .sceneCreate, at: now)
         case .running:
             pushes = false
-            countdown = nil
+            endPushes(at: now, &effects)
             sendPing(at: now, &effects)
-        case .idle, .terminating, .capturing, .dying, .ended:
+        case .idle, .terminating, .dying, .ended:
             break
         }
     }
@@ -56,12 +54,12 @@ extension AppMachine {
             case (.listening, .probe), (.command, .probe), (.none, .exec): true
             case (.channel, _), (.notify, _), (.listening, _), (.command, _), (.none, _): false
             }
-        guard counts, phase == .launching else { return }
+        guard counts, life == .launching else { return }
         becomeReady(source, at: now, &effects)
     }
 
     mutating func probed(_ isReady: Bool, at now: Instant, _ effects: inout [AppEffect]) {
-        guard phase == .launching else { return }
+        guard life == .launching, spec.readiness.isProbed else { return }
         if isReady {
             becomeReady(.probe, at: now, &effects)
         } else {
@@ -71,7 +69,8 @@ extension AppMachine {
 
     mutating func becomeReady(_ source: ReadinessSource, at now: Instant, _ effects: inout [AppEffect]) {
         let duration = now - (launchedAt ?? now)
-        phase = .running
+        announceResumed(at: now, &effects)
+        life = .running
         countdown = nil
         nextProbe = nil
         graceEnd = nil

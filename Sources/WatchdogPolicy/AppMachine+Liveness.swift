@@ -5,14 +5,19 @@ extension AppMachine {
     private static let unansweredLimit = 8
 
     mutating func sendPing(at now: Instant, _ effects: inout [AppEffect]) {
+        nextPing = nil
+        countdown = Countdown(.sceneUpdate, from: now, allowance: spec.allowances.update)
+        applyGrace(at: now)
+        effects.append(.beginWindow)
+        issuePing(at: now, &effects)
+    }
+
+    mutating func issuePing(at now: Instant, _ effects: inout [AppEffect]) {
         let nonce = makeNonce()
         if unanswered.count == Self.unansweredLimit { unanswered.removeFirst() }
         unanswered.append(nonce)
-        nextPing = nil
         lastPingSent = now
-        countdown = Countdown(.sceneUpdate, from: now, allowance: spec.allowances.update)
-        applyGrace()
-        effects += [.beginWindow, .sendPing(nonce: nonce)]
+        effects.append(.sendPing(nonce: nonce))
     }
 
     /// SplitMix64: no thread of the app can answer a ping that it has not read.
@@ -24,41 +29,45 @@ extension AppMachine {
         return mixed ^ (mixed >> 31)
     }
 
+    /// An answer to an earlier ping than the last counts too: the last may have been dropped on its way.
     mutating func ponged(_ nonce: UInt64, at now: Instant, _ effects: inout [AppEffect]) {
         guard let index = unanswered.firstIndex(of: nonce) else {
             strayAnswers += 1
             return
         }
         unanswered.removeSubrange(...index)
-        guard phase == .running, let running = countdown, running.event == .sceneUpdate else { return }
-        let latency = now - running.startedAt - running.paused
-        pings.record(latency)
-        recordHang(latency, &effects)
-        unanswered.removeAll()
+        guard life == .running, let running = countdown, running.event == .sceneUpdate else { return }
+        // How long the answer took is not known where nobody knows since when the clock stands still.
+        if running.standstill?.isFound != true {
+            let latency = running.elapsed(at: now)
+            pings.record(latency)
+            recordHang(latency, &effects)
+        }
+        announceResumed(at: now, &effects)
         countdown = nil
         nextPing = max(now, (lastPingSent ?? now) + spec.pingInterval)
     }
 
     mutating func watchdogPinged(at now: Instant, _ effects: inout [AppEffect]) {
         hasSpoken = true
-        guard !answersPings else { return }
+        guard !answersPings, pushAllowance != .zero else { return }
         pushes = true
-        switch phase {
-        case .running:
-            expectPush(at: now, &effects)
-        case .idle, .launching, .terminating, .capturing, .dying, .ended:
-            break
-        }
+        if life == .running { expectPush(at: now, &effects) }
     }
 
     mutating func expectPush(at now: Instant, _ effects: inout [AppEffect]) {
-        if let running = countdown, running.event == .sceneUpdate {
-            let interval = now - running.startedAt - running.paused
-            if running.condition == .reported { recordHang(interval, &effects) }
-        }
+        endPushes(at: now, &effects)
         countdown = Countdown(.sceneUpdate, from: now, allowance: pushAllowance ?? spec.allowances.update)
-        applyGrace()
+        applyGrace(at: now)
         effects.append(.beginWindow)
+    }
+
+    /// Intervals between pushes are the app's own choice: only one that was an incident is a hang.
+    mutating func endPushes(at now: Instant, _ effects: inout [AppEffect]) {
+        guard let running = countdown, running.event == .sceneUpdate else { return }
+        if running.condition == .decided { recordHang(running.elapsed(at: now), &effects) }
+        announceResumed(at: now, &effects)
+        countdown = nil
     }
 
     private mutating func recordHang(_ duration: Duration, _ effects: inout [AppEffect]) {
@@ -67,39 +76,21 @@ extension AppMachine {
         effects.append(.announce(.hung(for: duration)))
     }
 
+    /// Zero holds until another interval is given: a push that comes after it arms nothing.
     mutating func watchdogIntervalChanged(_ interval: Duration, at now: Instant, _ effects: inout [AppEffect]) {
         hasSpoken = true
         guard !answersPings else { return }
-        guard interval > .zero else {
-            pushes = false
-            if phase == .running { countdown = nil }
-            return
-        }
-        pushAllowance = interval
-        pushes = true
-        if phase == .running { expectPush(at: now, &effects) }
-    }
-
-    mutating func watchdogTriggered(at now: Instant, _ effects: inout [AppEffect]) {
-        hasSpoken = true
-        switch phase {
-        case .launching, .running:
-            if var running = countdown {
-                guard running.condition == .counting else { return }
-                running.deadline = now
-                countdown = running
-            } else {
-                countdown = Countdown(.sceneUpdate, from: now, allowance: .zero)
-                effects.append(.beginWindow)
-            }
-            countdown?.cause = .triggered
-            examine(at: now, &effects)
-        case .idle, .terminating, .capturing, .dying, .ended:
-            break
+        pushAllowance = max(.zero, interval)
+        pushes = interval > .zero
+        guard life == .running else { return }
+        if pushes {
+            expectPush(at: now, &effects)
+        } else {
+            endPushes(at: now, &effects)
         }
     }
 
-    /// An extension moves the deadline to at least `now + duration`, never beyond allowance plus cap.
+    /// An extension leaves the app at least `duration` from now, but no allowance grows by more than the cap.
     mutating func extend(
         by duration: Duration, _ progress: String?, at now: Instant, _ effects: inout [AppEffect]
     ) {
@@ -110,36 +101,39 @@ extension AppMachine {
             return
         }
         if hasProgressed { lastProgress = progress }
-        let wanted = now + min(duration, spec.fairness.extensionCap)
-        switch phase {
-        case .launching, .terminating:
-            break
-        case .running:
-            graceEnd = max(graceEnd ?? wanted, wanted)
-        case .idle, .capturing, .dying, .ended:
+        guard isExtensible else {
             effects.append(.announce(.extensionRefused(.nothingToExtend)))
             return
         }
-        guard var running = countdown else { return }
-        let longest = running.deadline + max(.zero, spec.fairness.extensionCap - running.extended)
-        let extended = min(wanted, longest)
-        guard extended > running.deadline else {
-            if wanted > running.deadline { effects.append(.announce(.extensionRefused(.capReached))) }
-            return
+        let cap = spec.fairness.extensionCap
+        if life == .running {
+            let wanted = now + min(duration, cap)
+            graceEnd = max(graceEnd ?? wanted, wanted)
         }
-        let gained = extended - running.deadline
-        running.extended += gained
-        running.deadline = extended
-        if case .examining = running.condition { running.condition = .counting }
-        countdown = running
-        effects.append(.announce(.extended(by: gained, event: running.event)))
+        switch countdown?.extend(by: duration, cap: cap, at: now) {
+        case .gained(let gained):
+            if let event = countdown?.event { effects.append(.announce(.extended(by: gained, event: event))) }
+        case .capped:
+            effects.append(.announce(.extensionRefused(.capReached)))
+        case .needless, nil:
+            break
+        }
+    }
+
+    /// Between two pings no allowance runs, but the next one will.
+    private var isExtensible: Bool {
+        switch life {
+        case .launching, .running, .terminating:
+            guard let running = countdown else { return answersPings }
+            return running.condition != .decided
+        case .idle, .dying, .ended:
+            return false
+        }
     }
 
     /// A ping that is sent while an extension lasts has until its end.
-    private mutating func applyGrace() {
-        guard let grace = graceEnd, var running = countdown, grace > running.deadline else { return }
-        running.extended += grace - running.deadline
-        running.deadline = grace
-        countdown = running
+    mutating func applyGrace(at now: Instant) {
+        guard let grace = graceEnd, grace > now else { return }
+        _ = countdown?.extend(by: grace - now, cap: spec.fairness.extensionCap, at: now)
     }
 }

@@ -33,8 +33,6 @@ public struct AppMachine: Sendable {
 
     /// What the machine was made for.
     public let spec: AppSpec
-    /// Where the app is in its life.
-    public internal(set) var phase = Phase.idle
     /// When the process started to run.
     public internal(set) var launchedAt: Instant?
     /// From `execve` to ready; nil before that.
@@ -48,10 +46,36 @@ public struct AppMachine: Sendable {
     /// The incidents so far, the latest last; at most 64 are kept.
     public internal(set) var incidents: [Incident] = []
 
+    /// The app's life without regard to a capture that is under way.
+    ///
+    /// Below a capture that kills, nothing counts but death. Below one that only reports, life goes on: signs of life
+    /// count at the instant at which they come.
+    enum Life: Hashable, Sendable {
+        case idle
+        case launching
+        case running
+        case terminating(isRequested: Bool)
+        case dying
+        case ended(Outcome)
+    }
+
+    struct Capture: Hashable, Sendable {
+        let incident: Incident
+        let budgetEnd: Instant
+        /// The second request to terminate came; the kill waits until the stacks for the report are taken.
+        var isKillRequested = false
+    }
+
+    var life = Life.idle
+    var isSpawning = false
+    /// Requests to terminate a process that is being started; they are carried out once it is there to be ended.
+    var requestsWhileSpawning = 0
+    var capture: Capture?
     var countdown: Countdown?
+    var trigger: Trigger?
     var nextPing: Instant?
     var nextProbe: Instant?
-    var budgetEnd: Instant?
+    var deathBudgetEnd: Instant?
     var unanswered: [UInt64] = []
     var lastPingSent: Instant?
     var nonceState: UInt64
@@ -68,29 +92,44 @@ public struct AppMachine: Sendable {
     var isTreeEmpty = false
     /// Whether the app was asked to end; nil when it was neither asked nor said that it ends.
     var wasTerminating: Bool?
-    var phaseBeforeCapture = Phase.idle
-    /// What the app showed while its stacks were taken for a report only; handled when they are.
-    var deferred: [AppEvent] = []
 
-    /// Creates a machine for an app that does not run yet.
+    /// Creates a machine for an app that does not run yet; its intervals must be positive.
     public init(spec: AppSpec) {
+        precondition(
+            spec.pingInterval > .zero && spec.probeInterval > .zero && spec.fairness.pauseInterval > .zero,
+            "an interval must be positive: the deadlines would never move on"
+        )
         self.spec = spec
         self.nonceState = spec.nonceSeed
     }
 
+    /// Where the app is in its life.
+    public var phase: Phase {
+        if let capture { return .capturing(capture.incident) }
+        return switch life {
+        case .idle: .idle
+        case .launching: .launching
+        case .running: .running
+        case .terminating(let isRequested): .terminating(isRequested: isRequested)
+        case .dying: .dying
+        case .ended(let outcome): .ended(outcome)
+        }
+    }
+
     /// When ``AppEvent/deadlineReached`` has to be delivered next; nil when nothing is due until something happens.
     public var nextDeadline: Instant? {
-        switch phase {
+        if let capture { return capture.budgetEnd }
+        return switch life {
         case .idle, .ended: nil
-        case .launching, .running, .terminating: [countdown?.due, nextPing, nextProbe].compactMap(\.self).min()
-        case .capturing, .dying: budgetEnd
+        case .launching, .running, .terminating:
+            [countdown?.due, trigger?.due, nextPing, nextProbe].compactMap(\.self).min()
+        case .dying: deathBudgetEnd
         }
     }
 
     /// The incident that is open, if the app is in one: decided, and not over yet.
     public var isInIncident: Bool {
-        if case .capturing = phase { return true }
-        return countdown?.condition == .reported
+        capture != nil || killed != nil || countdown?.condition == .decided
     }
 
     /// Tells the machine what happened.
@@ -100,30 +139,30 @@ public struct AppMachine: Sendable {
     ///   - now: when; never earlier than in the call before.
     /// - Returns: what to do, in order.
     public mutating func handle(_ event: AppEvent, at now: Instant) -> [AppEffect] {
-        if case .ended = phase { return [] }
-        guard !mustDefer(event) else {
-            if deferred.count < Self.deferredLimit { deferred.append(event) }
-            return []
-        }
+        guard counts(event) else { return [] }
         var effects: [AppEffect] = []
         perform(event, at: now, &effects)
         return effects
     }
 
-    private static let deferredLimit = 64
-
-    private func mustDefer(_ event: AppEvent) -> Bool {
-        guard case .capturing(let incident) = phase, !incident.isEnforced else { return false }
+    /// Of a process that is gone or condemned only the death matters; what it left in the sockets is no sign of life.
+    private func counts(_ event: AppEvent) -> Bool {
+        switch life {
+        case .ended: return false
+        case .dying: break
+        case .idle, .launching, .running, .terminating:
+            guard exitStatus != nil || capture?.incident.isEnforced == true else { return true }
+        }
         return switch event {
-        case .captured, .deadlineReached, .exited, .treeEmptied, .inspected: false
+        case .deadlineReached, .captured, .exited, .treeEmptied: true
         case .launchRequested, .spawned, .spawnFailed, .hello, .notified, .ready, .probed, .ponged, .watchdogPinged,
             .watchdogTriggered, .watchdogIntervalChanged, .extensionRequested, .stopping, .terminateRequested, .stopped,
-            .continued, .machineResumed:
-            true
+            .continued, .machineResumed, .inspected:
+            false
         }
     }
 
-    mutating func perform(_ event: AppEvent, at now: Instant, _ effects: inout [AppEffect]) {
+    private mutating func perform(_ event: AppEvent, at now: Instant, _ effects: inout [AppEffect]) {
         switch event {
         case .launchRequested: launch(&effects)
         case .spawned(let pid): spawned(pid, at: now, &effects)

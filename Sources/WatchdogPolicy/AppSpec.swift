@@ -61,7 +61,7 @@ public struct AppSpec: Hashable, Sendable {
     public func scaled(by factor: Double) -> AppSpec {
         precondition(factor > 0 && factor.isFinite, "the time scale must be positive")
         func scale(_ duration: Duration) -> Duration {
-            let scaled = Double(duration.nanoseconds) * factor
+            let scaled = Double(duration.nanoseconds) * factor + 0.5
             return max(.milliseconds(1), .nanoseconds(scaled < 9e18 ? Int64(scaled) : .max))
         }
         var copy = self

@@ -6,30 +6,51 @@ struct Countdown: Hashable, Sendable {
         case counting
         /// The deadline has passed; a look at the process is under way, and counts as fruitless at `backstop`.
         case examining(backstop: Instant)
-        /// The process does not run by someone else's will. `remaining` is nil when nobody knows since when.
-        case paused(Pause, since: Instant, remaining: Duration?, nextLook: Instant)
-        /// The incident was reported and not enforced: nothing more happens until the app shows a sign of life.
-        case reported
+        /// The process does not run by someone else's will.
+        case paused(Standstill)
+        /// The incident is decided: nothing more happens until the app dies or shows a sign of life.
+        case decided
+    }
+
+    struct Standstill: Hashable, Sendable {
+        var pause: Pause
+        let since: Instant
+        /// What the app has when it runs again.
+        var remaining: Duration
+        /// Whether it was found at the deadline, so that nobody knows since when it lasts.
+        let isFound: Bool
+        var nextLook: Instant
+    }
+
+    enum Extension: Hashable, Sendable {
+        case gained(Duration)
+        case needless
+        case capped
     }
 
     /// How long a look at the process may take before the decision falls without it.
     static let examinationBudget: Duration = .milliseconds(250)
 
     let event: WatchdogEvent
-    var startedAt: Instant
     let allowance: Duration
+    /// The whole of which `allowance` is what was left: run delay is measured by it.
+    let budget: Duration
+    var startedAt: Instant
+    /// Evidence counts from here.
+    var windowStart: Instant
     var deadline: Instant
     var condition = Condition.counting
-    var cause = Incident.Cause.exhausted
     var credit: Duration?
     var extended = Duration.zero
     var paused = Duration.zero
     var rebases = 0
 
-    init(_ event: WatchdogEvent, from start: Instant, allowance: Duration) {
+    init(_ event: WatchdogEvent, from start: Instant, allowance: Duration, budget: Duration? = nil) {
         self.event = event
-        self.startedAt = start
         self.allowance = allowance
+        self.budget = budget ?? allowance
+        self.startedAt = start
+        self.windowStart = start
         self.deadline = start + allowance
     }
 
@@ -38,12 +59,48 @@ struct Countdown: Hashable, Sendable {
         switch condition {
         case .counting: deadline
         case .examining(let backstop): backstop
-        case .paused(_, _, _, let nextLook): nextLook
-        case .reported: nil
+        case .paused(let standstill): standstill.nextLook
+        case .decided: nil
         }
     }
 
-    mutating func postpone(by duration: Duration) {
-        deadline = deadline + duration
+    var standstill: Standstill? {
+        guard case .paused(let standstill) = condition else { return nil }
+        return standstill
+    }
+
+    /// The time since it started, without that for which the clock is known to have stood still.
+    func elapsed(at now: Instant) -> Duration {
+        now - startedAt - paused - (standstill.map { now - $0.since } ?? .zero)
+    }
+
+    /// The next stage of the same budget: deadline, credit, extensions and evidence go on.
+    func handedOver(to event: WatchdogEvent, at now: Instant) -> Countdown {
+        let granted = deadline - (credit ?? .zero) - extended
+        var next = Countdown(event, from: now, allowance: max(.zero, granted - now), budget: budget)
+        next.windowStart = windowStart
+        next.deadline = deadline
+        next.credit = credit
+        next.extended = extended
+        next.rebases = rebases
+        return next
+    }
+
+    /// Leaves the app `duration` from now if that is more than it has and the cap on all its extensions allows it.
+    mutating func extend(by duration: Duration, cap: Duration, at now: Instant) -> Extension {
+        let left = standstill?.remaining ?? deadline - now
+        let wanted = min(duration, cap) - left
+        guard wanted > .zero else { return .needless }
+        let gained = min(wanted, cap - extended)
+        guard gained > .zero, left + gained > .zero else { return .capped }
+        extended += gained
+        if case .paused(var standstill) = condition {
+            standstill.remaining += gained
+            condition = .paused(standstill)
+        } else {
+            deadline = deadline + gained
+            if case .examining = condition { condition = .counting }
+        }
+        return .gained(gained)
     }
 }

@@ -8,9 +8,9 @@ public struct Evidence: Hashable, Sendable {
     public var tracer: Int32?
     /// Whether its cgroup is frozen.
     public var isFrozen: Bool
-    /// CPU time of the main thread since the allowance started.
+    /// CPU time of the main thread since the last ``AppEffect/beginWindow``.
     public var runTime: Duration
-    /// Time for which the main thread was runnable without a CPU since the allowance started.
+    /// Time for which the main thread was runnable without a CPU since the last ``AppEffect/beginWindow``.
     public var runDelay: Duration
 
     /// Creates evidence.

@@ -20,6 +20,9 @@ public struct Incident: Hashable, Sendable {
     public let allowance: Duration
     /// When the allowance started.
     public let startedAt: Instant
+    /// When the window began over which ``evidence`` counts: earlier than the start for `scene-create`, which has what
+    /// `process-launch` left, and later where the supervisor's sleep or a pause made the app start anew.
+    public let windowStart: Instant
     /// When it was exhausted.
     public let deadline: Instant
     /// When the decision fell, after the look at the process.

@@ -28,7 +28,7 @@ public struct Instant: Hashable, Comparable, Sendable, Codable {
 
     /// The time from `right` to `left`; negative when `left` is the earlier.
     public static func - (left: Instant, right: Instant) -> Duration {
-        .nanoseconds(left.nanoseconds.subtractingReportingOverflow(right.nanoseconds).partialValue)
+        .nanoseconds(left.nanoseconds) - .nanoseconds(right.nanoseconds)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts durations in buckets whose width grows with the value: quantiles within 1/16 in constant space.
+/// Counts durations in buckets whose width grows with the value: quantiles within 1/16, or a microsecond, in constant
+/// space.
 public struct LatencyHistogram: Hashable, Sendable {
     private static let subBuckets = 16
     private var buckets: [UInt32] = []
@@ -23,12 +24,13 @@ public struct LatencyHistogram: Hashable, Sendable {
         maximum = max(maximum, duration)
     }
 
-    /// The duration that `fraction` (0...1) of the recorded ones do not exceed, rounded up to its bucket's end; nil when
-    /// nothing was recorded.
+    /// The duration that `fraction` of the recorded ones do not exceed, rounded up to its bucket's end.
+    ///
+    /// A fraction outside 0...1 counts as the nearer end. Nil when nothing was recorded.
     public func quantile(_ fraction: Double) -> Duration? {
         guard count > 0 else { return nil }
         // Rounded up by hand: `rounded` would drag libm into whoever links the policy.
-        let share = Double(count) * fraction
+        let share = fraction > 0 ? Double(count) * min(fraction, 1) : 0
         let whole = Int(share)
         let rank = min(count, max(1, Double(whole) < share ? whole + 1 : whole))
         var seen = 0

@@ -15,7 +15,7 @@ public enum TimeSpan {
 
     private static let units: [(names: [String], nanoseconds: Int64)] = [
         (["ns", "nsec"], 1),
-        (["us", "µs", "usec"], 1_000),
+        (["us", "\u{b5}s", "\u{3bc}s", "usec"], 1_000),
         (["ms", "msec"], 1_000_000),
         (["s", "sec", "second", "seconds"], 1_000_000_000),
         (["min", "m", "minute", "minutes"], 60_000_000_000),
@@ -80,7 +80,8 @@ public enum TimeSpan {
         var whole: Int64 = 0
         var digits = 0
         while index < bytes.count, (0x30...0x39).contains(bytes[index]) {
-            guard digits < 18 else {
+            // No unit is shorter than a nanosecond.
+            guard whole <= longest / 10 else {
                 throw SyntaxError(description: "\"\(text)\" is longer than a hundred years", offset: start)
             }
             whole = whole * 10 + Int64(bytes[index] - 0x30)

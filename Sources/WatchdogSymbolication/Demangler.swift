@@ -13,6 +13,8 @@ enum Demangler {
         guard isMangled(name), let readable = wd_demangle(name) else { return name }
         defer { free(readable) }
         let result = String(cString: readable)
+        // The top level of a program has no name of its own: "closure #1 in ".
+        if result.hasSuffix(" in ") { return result + "top-level code" }
         return result.isEmpty ? name : withoutRustHash(result)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogLinux
 import WatchdogPolicy
 import WatchdogSupervisor
 
@@ -104,14 +105,26 @@ struct RunCommand: ParsableCommand {
         guard let first = command.first, !first.isEmpty else {
             throw ValidationError("the command is empty; write watchdogd run [options] -- COMMAND [ARGS...]")
         }
-        for (option, value) in [("name", name), ("reports", reports), ("json", json), ("user", user), ("chdir", chdir)] {
+        for (option, value) in [("name", name), ("reports", reports), ("json", json), ("user", user), ("chdir", chdir)]
+        {
             guard value != "" else { throw ValidationError("--\(option) is empty; give it a value or leave it out") }
         }
     }
 
     func run() throws {
-        let status = try Run(configuration).execute()
-        throw ExitCode(status)
+        do {
+            throw ExitCode(try Run(configuration).execute())
+        } catch let error as RunError {
+            StandardError.say(error.description)
+            throw ExitCode(error.exitCode)
+        }
+    }
+
+    /// The command byte for byte: as a `String` an argument that is not UTF-8 would not be the same.
+    private var commandBytes: [ByteString] {
+        let arguments = ByteString.commandLine
+        guard let terminator = arguments.firstIndex(of: "--") else { return command.map { ByteString($0) } }
+        return Array(arguments[(terminator + 1)...])
     }
 
     private var configuration: RunConfiguration {
@@ -124,7 +137,7 @@ struct RunCommand: ParsableCommand {
             enforcement: enforce
         )
         if readiness.readiness == .command { spec.probeInterval = .milliseconds(250) }
-        var configuration = RunConfiguration(spec: spec.scaled(by: timeScale), command: command)
+        var configuration = RunConfiguration(spec: spec.scaled(by: timeScale), command: commandBytes)
         configuration.probe = readiness.probe
         configuration.reportsDirectory = reports
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }

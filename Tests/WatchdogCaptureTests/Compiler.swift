@@ -9,18 +9,19 @@ final class Compiler: Sendable {
 
     private let executables = Mutex<[String: String]>([:])
 
-    /// The path of the program built from `source`.
-    func executable(_ source: String) throws -> String {
-        try executables.withLock { executables in
-            if let path = executables[source] { return path }
-            let path = "\(try temporaryDirectory())/subject"
-            try build(source, path)
-            executables[source] = path
+    /// The path of the program, or with `-shared` the library, built from `source`.
+    func executable(_ source: String, name: String = "subject", flags: [String] = []) throws -> String {
+        let key = ([name, source] + flags).joined(separator: "\n")
+        return try executables.withLock { executables in
+            if let path = executables[key] { return path }
+            let path = "\(try temporaryDirectory())/\(name)"
+            try build(source, path, flags)
+            executables[key] = path
             return path
         }
     }
 
-    private func build(_ source: String, _ path: String) throws {
+    private func build(_ source: String, _ path: String, _ flags: [String]) throws {
         let file = open("\(path).c", O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0o600)
         let bytes = Array(source.utf8)
         guard file >= 0, write(file, bytes, bytes.count) == bytes.count else {
@@ -28,7 +29,7 @@ final class Compiler: Sendable {
         }
         close(file)
         let compiler = try Subject(
-            "/usr/bin/cc", ["-O1", "-pthread", "-o", path, "\(path).c"], environment: ["PATH=/usr/bin:/bin"])
+            "/usr/bin/cc", ["-O1", "-pthread", "-o", path, "\(path).c"] + flags, environment: ["PATH=/usr/bin:/bin"])
         let status = try compiler.reap()
         guard status == 0 else { throw Subject.Failure(description: "cc failed with status \(status)") }
     }
@@ -61,9 +62,13 @@ private final class TemporaryDirectories: Sendable {
     func remove() {
         paths.withLock { paths in
             for path in paths {
-                for file in ["subject", "subject.c"] {
-                    unlink("\(path)/\(file)")
+                guard let directory = opendir(path) else { continue }
+                while let entry = readdir(directory) {
+                    withUnsafeBytes(of: entry.pointee.d_name) { name in
+                        _ = unlinkat(dirfd(directory), String(decoding: name.prefix { $0 != 0 }, as: UTF8.self), 0)
+                    }
                 }
+                closedir(directory)
                 rmdir(path)
             }
         }

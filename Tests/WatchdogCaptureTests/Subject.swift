@@ -24,7 +24,7 @@ final class Subject {
     private(set) var markers: [Marker] = []
 
     /// Starts a program.
-    init(_ path: String, _ arguments: [String], environment: [String] = []) throws {
+    init(_ path: String, _ arguments: [String], environment: [String] = [], inNewGroup: Bool = false) throws {
         var toChild: [Int32] = [-1, -1]
         var fromChild: [Int32] = [-1, -1]
         guard pipe(&toChild) == 0, pipe(&fromChild) == 0 else { throw Failure(description: "pipe: \(errno)") }
@@ -36,9 +36,17 @@ final class Subject {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
         posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // Tests run on threads of Dispatch, which block signals; a child would inherit that.
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | (inNewGroup ? POSIX_SPAWN_SETPGROUP : 0)))
         var pid: pid_t = 0
         let error = withCStrings([path] + arguments) { argv in
-            withCStrings(environment) { envp in posix_spawn(&pid, path, &actions, nil, argv, envp) }
+            withCStrings(environment) { envp in posix_spawn(&pid, path, &actions, &attributes, argv, envp) }
         }
         close(toChild[0])
         close(fromChild[1])
@@ -57,6 +65,11 @@ final class Subject {
         try waitUntilReady()
     }
 
+    /// Leaves reaping to the caller.
+    func leaveReaping() {
+        isReaped = true
+    }
+
     deinit {
         if !isReaped {
             kill(process, SIGKILL)
@@ -66,7 +79,7 @@ final class Subject {
         close(output)
     }
 
-    private func waitUntilReady() throws {
+    func waitUntilReady() throws {
         while true {
             let words = try line().split(separator: " ")
             if words == ["ready"] { return }
@@ -110,7 +123,7 @@ final class Subject {
 
     /// The letter of `/proc/PID/task/TID/stat` field 3.
     func state(of thread: Int32? = nil) -> Character? {
-        guard let text = contents(of: "/proc/\(process)/task/\(thread ?? process)/stat"),
+        guard let text = textOfFile("/proc/\(process)/task/\(thread ?? process)/stat"),
             let parenthesis = text.lastIndex(of: ")")
         else { return nil }
         return text[text.index(after: parenthesis)...].dropFirst().first
@@ -141,7 +154,7 @@ func eventually(_ what: String, _ condition: () -> Bool) throws {
 }
 
 /// The text of a small file, or nil.
-func contents(of path: String) -> String? {
+func textOfFile(_ path: String) -> String? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
     defer { close(file) }

@@ -6,6 +6,7 @@
 /// "ready". Where its main thread blocks in read(2), it answers every byte with the same byte.
 let subjectSource = #"""
     #define _GNU_SOURCE
+    #include <dlfcn.h>
     #include <errno.h>
     #include <pthread.h>
     #include <signal.h>
@@ -91,6 +92,46 @@ let subjectSource = #"""
         return argument;
     }
 
+    #ifdef SWIFT_SECTION
+    static int section __attribute__((used, section("swift5_protocols"))) = 1;
+    #endif
+
+    struct context {
+        struct context *parent;
+        void (*resume)(void);
+    };
+
+    /* Two contexts, as Swift's tasks have them, and one that is none, since it resumes in data. */
+    static void run_task(void) {
+        struct context *volatile context = malloc(sizeof *context);
+        struct context *volatile decoy = malloc(sizeof *decoy);
+        struct context *parent = malloc(sizeof *parent);
+        *parent = (struct context){NULL, ready};
+        *context = (struct context){parent, echo};
+        *decoy = (struct context){parent, (void (*)(void))&barrier};
+        printf("thread 0 %llu %llu\n", (unsigned long long)(uintptr_t)context, (unsigned long long)(uintptr_t)parent);
+        printf("thread 0 %llu %llu\n", (unsigned long long)(uintptr_t)parent, 0ULL);
+        printf("thread 1 %llu %llu\n", (unsigned long long)(uintptr_t)decoy, 0ULL);
+        echo();
+        free(context);
+        free(decoy);
+    }
+
+    static void *execute(void *argument) {
+        char *const *arguments = argument;
+        execv("/proc/self/exe", arguments);
+        return NULL;
+    }
+
+    /* The second image is silent. */
+    static void execute_for_ever(char *const *arguments) {
+        static char *silent[] = {"subject", "executes", "1", NULL};
+        if (arguments[2] == NULL) ready();
+        pthread_t thread;
+        pthread_create(&thread, NULL, execute, silent);
+        pause();
+    }
+
     int main(int count, char **arguments) {
         const char *mode = count > 1 ? arguments[1] : "";
         long number = count > 2 ? atol(arguments[2]) : 0;
@@ -137,6 +178,11 @@ let subjectSource = #"""
                 printf("%d\n", (int)counted);
                 fflush(stdout);
             }
+        } else if (strcmp(mode, "task") == 0) {
+            if (count > 2 && dlopen(arguments[2], RTLD_NOW) == NULL) return 4;
+            run_task();
+        } else if (strcmp(mode, "executes") == 0) {
+            execute_for_ever(arguments);
         } else if (strcmp(mode, "makes-threads") == 0) {
             pthread_t thread;
             pthread_create(&thread, NULL, make_threads, NULL);

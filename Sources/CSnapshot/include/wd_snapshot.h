@@ -36,7 +36,7 @@ struct wd_snapshot_request {
     uint32_t end;             /* enum wd_snapshot_end */
     int32_t cgroup_kill;      /* WD_END_KILL: "1" is written to this descriptor of a cgroup.kill file; -1: none */
     int32_t process_group;    /* WD_END_KILL: this process group is killed too; 0: none */
-    uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 50 ms; at most 1 s */
+    uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 100 ms; at most 1 s */
     uint32_t module_capacity; /* elements of module_fds; at most WD_SNAPSHOT_MAX_MODULES */
     int32_t *module_fds;      /* receives descriptors (O_RDONLY, O_CLOEXEC) of the mapped executables, by record's index */
 };
@@ -83,6 +83,10 @@ struct wd_snapshot_result {
  * When the target is a child of the calling process, the exit status of the thread-group leader is never consumed: it
  * stays for waitid(2) in any thread. When it is not, the leader is waited for too, since the kernel tells the real
  * parent only after its tracer. Only WSTOPPED and exits of traced threads are waited for, by thread id.
+ *
+ * While a child of this process is stopped, waitid(2) in any thread of this process may show it with CLD_TRAPPED, even
+ * with WEXITED alone: the kernel shows a tracer's process the stops of its children whatever the options. Such an answer
+ * means nothing; consuming it does no harm.
  *
  * Call from one thread per arena. Block signals in the calling thread. */
 int wd_snapshot_take(const struct wd_snapshot_request *request, struct wd_snapshot_result *result);

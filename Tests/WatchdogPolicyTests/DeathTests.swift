@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WatchdogPolicy
+
+@Suite("From the decision to the end")
+struct DeathTests {
+    private let killed = ExitStatus.signaled(signal: 9, coreDumped: false)
+
+    /// The first ping is missed at 10 s.
+    private func hung(_ change: (inout Timeline) -> Void) -> Timeline {
+        var life = Timeline.pinging()
+        change(&life)
+        life.run(to: .seconds(10))
+        return life
+    }
+
+    @Test("stacks, kill, death, report, in this order, and nothing after")
+    func order() throws {
+        var life = hung { _ in }
+        life.run(to: .minutes(1))
+        let incident = try #require(life.reports.first)
+        #expect(
+            life.effects.suffix(6)
+                == [
+                    .announce(.transgressed(life.incidents[0])), .capture(life.incidents[0]), .killTree,
+                    .announce(.exited(killed)), .report(incident),
+                    .finish(Outcome(cause: .watchdog(incident), status: killed, isDeathVerified: true)),
+                ])
+        #expect(life.machine.incidents == [incident])
+        #expect(!life.machine.isInIncident)
+    }
+
+    @Test(
+        "stacks that are taken within the budget are waited for",
+        arguments: [Duration.zero, .seconds(2) - .nanosecond, .seconds(2)])
+    func captureInTime(_ time: Duration) {
+        var life = hung { $0.captureTime = time }
+        life.run(to: .seconds(10) + time)
+        #expect(life.effects.contains(.killTree))
+        #expect(!life.notices.contains(.captureTimedOut))
+    }
+
+    @Test("stacks that are not are given up to the nanosecond", arguments: [nil, Duration.seconds(2) + .nanosecond])
+    func captureTooLate(_ time: Duration?) {
+        var life = hung { $0.captureTime = time }
+        life.run(to: .seconds(12) - .nanosecond)
+        #expect(!life.effects.contains(.killTree))
+        life.run(to: .seconds(12))
+        #expect(life.notices.last == .captureTimedOut)
+        #expect(life.effects.last == .killTree)
+        life.run(to: .minutes(1))
+        #expect(life.reports.map(\.isDeathVerified) == [true])
+    }
+
+    @Test("a tree that dies within the budget is verified", arguments: [Duration.zero, .seconds(2)])
+    func deathInTime(_ time: Duration) {
+        var life = hung {
+            $0.captureTime = .zero
+            $0.deathTime = time
+        }
+        life.run(to: .seconds(10) + time)
+        #expect(life.outcome?.isDeathVerified == true)
+    }
+
+    @Test(
+        "one that does not is called unkillable to the nanosecond", arguments: [nil, Duration.seconds(2) + .nanosecond])
+    func deathTooLate(_ time: Duration?) {
+        var life = hung {
+            $0.captureTime = .zero
+            $0.deathTime = time
+        }
+        life.run(to: .seconds(12) - .nanosecond)
+        #expect(life.outcome == nil)
+        life.run(to: .seconds(12))
+        #expect(life.notices.last == .unkillable)
+        #expect(life.outcome?.isDeathVerified == false)
+        #expect(life.outcome?.status == nil)
+        #expect(life.reports.map(\.isDeathVerified) == [false])
+        let count = life.log.count
+        life.tell(.exited(killed), .treeEmptied, .terminateRequested, .launchRequested)
+        life.run(to: .minutes(1))
+        #expect(life.log.count == count)
+    }
+
+    @Test("children that outlive the app are killed with it and waited for")
+    func orphans() {
+        var life = Timeline.pinging()
+        life.at(.seconds(1), .exited(.exited(code: 3)))
+        #expect(life.machine.phase == .dying)
+        #expect(life.effects.last == .killTree)
+        life.run(to: .minutes(1))
+        #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true))
+    }
+
+    @Test("children that cannot be killed make the death unverified")
+    func survivors() {
+        var life = Timeline.pinging()
+        life.deathTime = nil
+        life.at(.seconds(1), .exited(.exited(code: 3)))
+        life.run(to: .minutes(1))
+        #expect(life.notices.last == .unkillable)
+        #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: false))
+    }
+
+    @Test("an empty tree counts only together with the end of the main process")
+    func emptyBeforeExit() {
+        var life = Timeline.pinging()
+        life.deathTime = nil
+        life.at(.seconds(1), .treeEmptied)
+        life.at(.seconds(2), .exited(.exited(code: 0)))
+        #expect(life.outcome == nil)
+        life.tell(.treeEmptied)
+        #expect(life.outcome?.isDeathVerified == true)
+    }
+
+    @Test("an exit while the stacks are taken does not undo the incident, and the first status counts")
+    func exitDuringCapture() {
+        var life = hung { $0.deathTime = nil }
+        life.tell(.exited(.exited(code: 1)), .exited(killed), .treeEmptied)
+        life.run(to: .seconds(11))
+        #expect(life.notices.filter { $0 == .exited(.exited(code: 1)) }.count == 1)
+        #expect(life.outcome?.status == .exited(code: 1))
+        #expect(life.outcome?.isDeathVerified == true)
+        #expect(life.reports.count == 1)
+    }
+
+    @Test("an exit while the look is under way ends without an incident")
+    func exitDuringExamination() {
+        var life = hung { $0.inspectionTime = .milliseconds(100) }
+        life.tell(.exited(.exited(code: 0)))
+        life.run(to: .minutes(1))
+        #expect(life.incidents == [])
+        #expect(life.outcome?.cause == .exited)
+    }
+
+    @Test("what a condemned app still says is not heard")
+    func condemned() throws {
+        var life = hung { _ in }
+        let count = life.log.count
+        life.tell(
+            .ponged(nonce: life.nonces[0]), .hello, .ready(.channel), .watchdogPinged, .watchdogTriggered, .stopped,
+            .continued, .machineResumed(suspension: .seconds(1)), .terminateRequested, .stopping,
+            .extensionRequested(by: .seconds(60), progress: "1"), .inspected(Evidence(state: "R")))
+        #expect(life.log.count == count)
+        #expect(life.machine.phase == .capturing(life.incidents[0]))
+    }
+
+    @Test("the incident is open from the decision to the report")
+    func openIncident() {
+        var life = Timeline.pinging()
+        life.run(to: .seconds(10) - .nanosecond)
+        #expect(!life.machine.isInIncident)
+        life.run(to: .seconds(10))
+        #expect(life.machine.isInIncident)
+        life.run(to: .milliseconds(10_003))
+        #expect(life.machine.phase == .dying)
+        #expect(life.machine.isInIncident)
+        life.run(to: .milliseconds(10_004))
+        #expect(!life.machine.isInIncident)
+    }
+}

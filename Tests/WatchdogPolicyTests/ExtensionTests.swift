@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+@Suite("Extensions")
+struct ExtensionTests {
+    private let launch = Timeline(.app { $0.readiness = .notify })
+
+    @Test("move the deadline to so much from now, to the nanosecond")
+    func moves() throws {
+        var life = launch
+        life.at(.seconds(19), .extensionRequested(by: .seconds(30), progress: "1 %"))
+        #expect(life.notices.last == .extended(by: .seconds(29), event: .processLaunch))
+        life.run(to: .seconds(49) - .nanosecond)
+        #expect(life.incidents == [])
+        life.run(to: .seconds(49))
+        let incident = try #require(life.incidents.first)
+        #expect(incident.extended == .seconds(29))
+        #expect(incident.allowance == .seconds(20))
+    }
+
+    @Test(
+        "never bring it forward",
+        arguments: [Duration.seconds(19), .seconds(19) - .nanosecond, .zero, .seconds(-5)])
+    func neverBack(_ duration: Duration) {
+        var life = launch
+        life.at(.seconds(1), .extensionRequested(by: duration, progress: "1 %"))
+        #expect(life.notices == [.launched(pid: 100)])
+        life.run(to: .minutes(1))
+        #expect(life.decisionTimes == [.seconds(20)])
+    }
+
+    @Test("count only with progress that differs from the last")
+    func progress() {
+        var life = launch
+        life.at(.seconds(1), .extensionRequested(by: .seconds(60), progress: nil))
+        #expect(life.notices.last == .extensionRefused(.noProgress))
+        life.at(.seconds(2), .extensionRequested(by: .seconds(30), progress: "1 %"))
+        #expect(life.notices.last == .extended(by: .seconds(12), event: .processLaunch))
+        life.at(.seconds(3), .extensionRequested(by: .seconds(60), progress: "1 %"))
+        #expect(life.notices.last == .extensionRefused(.noProgress))
+        life.at(.seconds(4), .extensionRequested(by: .seconds(60), progress: "2 %"))
+        life.run(to: .minutes(5))
+        #expect(life.decisionTimes == [.seconds(64)])
+    }
+
+    @Test("count blindly where that is allowed, up to the cap all the same")
+    func blind() {
+        var life = Timeline(
+            .app {
+                $0.readiness = .notify
+                $0.fairness.allowsBlindExtension = true
+            })
+        for second in 0..<1_000 {
+            life.at(.seconds(second), .extensionRequested(by: .seconds(15), progress: nil))
+        }
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.seconds(620)])
+    }
+
+    @Test(
+        "reach to the cap and not beyond",
+        arguments: [
+            (Duration.seconds(600) - .nanosecond, Duration.seconds(600) - .nanosecond), (.seconds(600), .seconds(600)),
+            (.seconds(600) + .nanosecond, .seconds(600)), (.seconds(Int64.max / 1_000_000_000), .seconds(600)),
+        ])
+    func cap(duration: Duration, end: Duration) {
+        var life = launch
+        life.tell(.extensionRequested(by: duration, progress: "1 %"))
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [end])
+    }
+
+    @Test("add up to the cap, and what is beyond it is refused")
+    func accumulation() {
+        var life = launch
+        for minute in 0..<30 {
+            life.at(.seconds(19 + 20 * minute), .extensionRequested(by: .seconds(300), progress: "\(minute)"))
+        }
+        #expect(life.notices.last == .extensionRefused(.capReached))
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.seconds(620)])
+        #expect(life.incidents.map(\.extended) == [.seconds(600)])
+    }
+
+    @Test("do not begin anew at hello")
+    func acrossHello() {
+        var life = launch
+        life.tell(.extensionRequested(by: .seconds(500), progress: "1"), .hello)
+        life.at(.seconds(499), .extensionRequested(by: .seconds(500), progress: "2"))
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.seconds(620)])
+        #expect(life.incidents.map(\.allowance) == [.seconds(20)])
+        #expect(life.incidents.map(\.extended) == [.seconds(600)])
+    }
+
+    @Test("hold for every ping that is sent while they last")
+    func grace() {
+        var life = Timeline.pinging()
+        life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
+        life.at(.milliseconds(2), .extensionRequested(by: .seconds(100), progress: "compacting"))
+        life.run(to: .seconds(100))
+        #expect(life.incidents == [])
+        life.run(to: .milliseconds(100_002))
+        #expect(life.decisionTimes == [.milliseconds(100_002)])
+    }
+
+    @Test("are over when they are over")
+    func graceEnds() {
+        var life = Timeline.pinging()
+        life.tell(.extensionRequested(by: .seconds(100), progress: "compacting"))
+        life.at(.seconds(99), .ponged(nonce: life.nonces[0]))
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.seconds(109)])
+    }
+
+    @Test("of the launch end with it")
+    func launchGrace() {
+        var life = Timeline()
+        life.tell(.hello, .extensionRequested(by: .seconds(300), progress: "1"), .ready(.channel))
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.seconds(10)])
+    }
+
+    @Test("spare an app whose deadline has passed, while the look at it is under way")
+    func duringExamination() {
+        var life = launch
+        life.evidence = nil
+        life.at(.milliseconds(20_200), .extensionRequested(by: .seconds(10), progress: "1 %"))
+        life.tell(.inspected(Evidence(state: "S")))
+        #expect(life.incidents == [])
+        life.evidence = Evidence(state: "S")
+        life.run(to: .minutes(1))
+        #expect(life.decisionTimes == [.milliseconds(30_200)])
+    }
+
+    @Test("that do not reach beyond now change nothing")
+    func uselessDuringExamination() {
+        var life = Timeline(
+            .app {
+                $0.readiness = .notify
+                $0.fairness.extensionCap = .milliseconds(200)
+            })
+        life.evidence = nil
+        life.at(.milliseconds(20_200), .extensionRequested(by: .seconds(10), progress: "1 %"))
+        #expect(life.notices.last == .extensionRefused(.capReached))
+        life.run(to: .minutes(1))
+        #expect(life.decisionTimes == [.milliseconds(20_250)])
+        #expect(life.incidents.map(\.rebases) == [0])
+    }
+
+    @Test("that come while the clock stands still count from when it runs again")
+    func whilePaused() {
+        var life = Timeline(.app { $0.readiness = .notify })
+        life.evidence = Evidence(state: "T")
+        life.at(.seconds(15), .stopped, .extensionRequested(by: .seconds(60), progress: "1 %"))
+        #expect(life.notices.last == .extended(by: .seconds(55), event: .processLaunch))
+        life.at(.minutes(10), .continued)
+        life.evidence = Evidence(state: "S")
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.minutes(10) + .seconds(60)])
+    }
+
+    @Test("survive a pause that was found at the deadline")
+    func foundPause() {
+        var life = launch
+        life.evidence = Evidence(state: "S", tracer: 42)
+        life.at(.seconds(30), .extensionRequested(by: .seconds(60), progress: "1 %"))
+        #expect(life.notices.last == .extended(by: .seconds(40), event: .processLaunch))
+        life.evidence = Evidence(state: "S")
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.seconds(90)])
+    }
+
+    @Test("give an app more time to end", arguments: [AppEvent.stopping, .terminateRequested])
+    func ending(_ event: AppEvent) {
+        var life = Timeline.pinging()
+        life.at(.seconds(1), event)
+        life.at(.seconds(5), .extensionRequested(by: .seconds(60), progress: "flushing"))
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.seconds(65)])
+    }
+
+    @Test("find nothing to extend where nothing is watched or the incident is decided")
+    func nothing() {
+        var ready = Timeline()
+        ready.tell(.ready(.notify), .extensionRequested(by: .seconds(60), progress: "1 %"))
+        #expect(ready.notices.last == .extensionRefused(.nothingToExtend))
+
+        var hung = Timeline.pinging(.reporting)
+        hung.at(.seconds(12), .extensionRequested(by: .seconds(60), progress: "1 %"))
+        #expect(hung.notices.last == .extensionRefused(.nothingToExtend))
+        #expect(hung.nextDeadline == nil)
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WatchdogPolicy
+
+@Suite("Launch")
+struct LaunchTests {
+    @Test("one process is started, however often it is asked for")
+    func oneSpawn() {
+        var machine = AppMachine(spec: AppSpec(name: "App"))
+        let now = Instant(nanoseconds: 0)
+        #expect(machine.handle(.launchRequested, at: now) == [.spawn])
+        #expect(machine.handle(.launchRequested, at: now) == [])
+        #expect(machine.handle(.spawned(pid: 7), at: now) == [.announce(.launched(pid: 7)), .beginWindow])
+        #expect(machine.handle(.launchRequested, at: now) == [])
+        #expect(machine.handle(.spawned(pid: 8), at: now) == [])
+        #expect(machine.launchedAt == now)
+    }
+
+    @Test("a process that cannot be started is an end of its own")
+    func spawnFailure() {
+        var machine = AppMachine(spec: AppSpec(name: "App"))
+        let now = Instant(nanoseconds: 0)
+        _ = machine.handle(.launchRequested, at: now)
+        let outcome = Outcome(cause: .spawnFailed, status: nil, isDeathVerified: true)
+        #expect(machine.handle(.spawnFailed, at: now) == [.finish(outcome)])
+        #expect(machine.handle(.launchRequested, at: now) == [])
+    }
+
+    @Test("what is not launched can be ended")
+    func endOfNothing() {
+        var life = Timeline(isLaunched: false)
+        life.tell(.terminateRequested)
+        #expect(life.effects == [.finish(Outcome(cause: .terminated, status: nil, isDeathVerified: true))])
+    }
+
+    @Test("a request to end that comes before the process does is carried out when it is there", arguments: [1, 2, 3])
+    func unwanted(requests: Int) {
+        var machine = AppMachine(spec: AppSpec(name: "App"))
+        let now = Instant(nanoseconds: 0)
+        _ = machine.handle(.launchRequested, at: now)
+        for _ in 0..<requests { #expect(machine.handle(.terminateRequested, at: now) == []) }
+        let effects = machine.handle(.spawned(pid: 7), at: now)
+        #expect(effects.contains(.terminate))
+        #expect(effects.contains(.killTree) == (requests > 1))
+        #expect(machine.phase == (requests > 1 ? .dying : .terminating(isRequested: true)))
+    }
+
+    @Test("hello splits the budget without a nanosecond lost or gained")
+    func budget() throws {
+        var life = Timeline()
+        life.at(.nanoseconds(1_234_567_891), .hello)
+        life.run(to: .minutes(1))
+        let incident = try #require(life.incidents.first)
+        #expect(life.decisionTimes == [.seconds(20)])
+        #expect(incident.event == .sceneCreate)
+        #expect(incident.allowance == .seconds(20) - .nanoseconds(1_234_567_891))
+    }
+
+    @Test("hello in the last instant leaves nothing")
+    func lateHello() {
+        var life = Timeline()
+        life.at(.seconds(20), .hello)
+        life.run(to: .minutes(1))
+        #expect(life.incidents.map(\.event) == [.sceneCreate])
+        #expect(life.incidents.map(\.allowance) == [.zero])
+        #expect(life.decisionTimes == [.seconds(20)])
+    }
+
+    @Test("a second hello changes nothing")
+    func secondHello() {
+        var life = Timeline()
+        life.at(.seconds(5), .hello)
+        let count = life.log.count
+        life.at(.seconds(15), .hello)
+        #expect(life.log.count == count)
+        life.run(to: .minutes(1))
+        #expect(life.incidents.map(\.allowance) == [.seconds(15)])
+    }
+
+    @Test("the launch lasts until ready, and is not ready twice")
+    func duration() {
+        var life = Timeline()
+        life.at(.milliseconds(400), .ready(.notify))
+        life.at(.seconds(2), .ready(.notify), .ready(.channel))
+        #expect(life.machine.launchDuration == .milliseconds(400))
+        #expect(life.notices == [.launched(pid: 100), .ready(.notify, after: .milliseconds(400))])
+    }
+
+    @Test("ready before hello is ready, and hello then starts the pings")
+    func readyBeforeHello() {
+        var life = Timeline()
+        life.at(.seconds(1), .ready(.channel))
+        #expect(life.nextDeadline == nil)
+        life.at(.seconds(3), .hello)
+        #expect(life.pingTimes == [.seconds(3)])
+        life.run(to: .minutes(1))
+        #expect(life.decisionTimes == [.seconds(13)])
+    }
+
+    @Test("an app that never says more than ready is not watched further")
+    func readyOnly() {
+        var life = Timeline()
+        life.at(.seconds(1), .ready(.notify))
+        life.run(to: .minutes(600))
+        #expect(life.nextDeadline == nil)
+        #expect(life.incidents == [])
+    }
+}
+
+@Suite("Readiness")
+struct ReadinessTests {
+    private static let sources: [ReadinessSource] = [.channel, .notify, .probe, .exec]
+
+    private static let accepted: [Readiness: [ReadinessSource]] = [
+        .automatic: [.channel, .notify, .probe, .exec],
+        .channel: [.channel],
+        .notify: [.notify],
+        .listening: [.probe],
+        .command: [.probe],
+    ]
+
+    @Test("counts from where it is configured to come, and from nowhere else", arguments: accepted)
+    func sources(_ row: (readiness: Readiness, accepted: [ReadinessSource])) {
+        for source in Self.sources {
+            var life = Timeline(.app { $0.readiness = row.readiness })
+            life.at(.seconds(1), .ready(source))
+            let isReady = life.machine.phase == .running
+            #expect(isReady == row.accepted.contains(source), "\(source)")
+        }
+    }
+
+    @Test("none is ready with execve")
+    func exec() {
+        let life = Timeline(.app { $0.readiness = .none })
+        #expect(life.notices == [.launched(pid: 100), .ready(.exec, after: .zero)])
+        #expect(life.nextDeadline == nil)
+    }
+
+    @Test("automatic takes an app that has said nothing as launched, to the nanosecond")
+    func assumed() {
+        var life = Timeline()
+        life.run(to: .seconds(20) - .nanosecond)
+        #expect(life.machine.phase == .launching)
+        life.run(to: .seconds(20))
+        #expect(life.notices.last == .ready(.assumed, after: .seconds(20)))
+        #expect(life.nextDeadline == nil)
+        #expect(life.incidents == [])
+    }
+
+    @Test(
+        "automatic demands READY=1 of an app that has spoken",
+        arguments: [
+            AppEvent.hello, .notified, .watchdogPinged, .watchdogIntervalChanged(.seconds(1)),
+            .watchdogIntervalChanged(.zero), .extensionRequested(by: .seconds(1), progress: nil),
+        ])
+    func spoken(_ word: AppEvent) {
+        var life = Timeline()
+        life.at(.seconds(20) - .nanosecond, word)
+        life.run(to: .seconds(20))
+        #expect(life.decisionTimes == [.seconds(20)])
+    }
+
+    @Test("nothing else ever takes an app as launched", arguments: [Readiness.channel, .notify, .listening, .command])
+    func silent(_ readiness: Readiness) {
+        var life = Timeline(.app { $0.readiness = readiness })
+        life.run(to: .seconds(20))
+        #expect(life.decisionTimes == [.seconds(20)])
+    }
+
+    @Test("an app that was taken as launched is pinged from its hello on")
+    func helloAfterAssumed() {
+        var life = Timeline()
+        life.at(.seconds(30), .hello, .ready(.channel))
+        #expect(life.pingTimes == [.seconds(30)])
+        #expect(life.machine.launchDuration == .seconds(20))
+    }
+
+    @Test("probes follow one another at their interval until one succeeds")
+    func probes() {
+        var life = Timeline(.app { $0.readiness = .command })
+        life.probeResult = false
+        life.run(to: .milliseconds(100))
+        #expect(life.log.filter { $0.effect == .probe }.map(\.at) == [25, 50, 75, 100].map { .milliseconds($0) })
+        life.probeResult = true
+        life.run(to: .seconds(60))
+        #expect(life.machine.launchDuration == .milliseconds(125))
+        #expect(life.log.filter { $0.effect == .probe }.count == 5)
+    }
+
+    @Test("a probe that takes its time is alone")
+    func slowProbe() {
+        var life = Timeline(.app { ($0.readiness, $0.enforcement) = (.command, .report) })
+        life.run(to: .minutes(1))
+        #expect(life.log.filter { $0.effect == .probe }.map(\.at) == [.milliseconds(25)])
+        #expect(life.incidents.count == 1)
+        life.at(.minutes(2), .probed(isReady: false))
+        #expect(life.nextDeadline == .minutes(2) + .milliseconds(25))
+        life.run(to: .minutes(3))
+        #expect(life.log.filter { $0.effect == .probe }.count == 2)
+    }
+
+    @Test("a probe's result means nothing for an app that is not probed", arguments: [true, false])
+    func unprobed(isReady: Bool) {
+        var life = Timeline(.app { $0.readiness = .channel })
+        life.at(.seconds(1), .probed(isReady: isReady))
+        #expect(life.machine.phase == .launching)
+        #expect(life.nextDeadline == .seconds(20))
+    }
+}

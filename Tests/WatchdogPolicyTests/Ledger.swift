@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+/// A second account of one app's life, kept from the events and checked against what the machine says and does.
+///
+/// It shares no code with the machine. It knows what the app was granted, so it knows when the machine may act and when
+/// it must.
+struct Ledger {
+    enum Stage: Equatable {
+        case idle
+        case launching
+        case running
+        case ending(isRequested: Bool)
+        case dying
+        case over
+    }
+
+    enum Clock: Equatable {
+        case none
+        case counting
+        case looking(until: Instant)
+        case standing(left: Duration, isFound: Bool, nextLook: Instant)
+        case over
+    }
+
+    private let spec: AppSpec
+    private(set) var stage = Stage.idle
+
+    // The allowance that runs.
+    private(set) var clock = Clock.none
+    private var event = WatchdogEvent.processLaunch
+    private var whole = Duration.zero
+    private var until = Instant(nanoseconds: 0)
+    private var extended = Duration.zero
+    private var hasCredit = false
+    private var grace: Instant?
+
+    // What the app said.
+    private var hasSpoken = false
+    private var answersPings = false
+    private var pushes = false
+    private var pushAllowance: Duration?
+    private var lastProgress: String?
+    private(set) var outstanding: [UInt64] = []
+    private var strays = 0
+
+    // What was asked for, and is due.
+    private(set) var isSpawning = false
+    private var spawns = 0
+    private var requests = 0
+    private var terminations = 0
+    private var kills = 0
+    private var launchedAt = Instant(nanoseconds: 0)
+    private var lastPing: Instant?
+    private var nextPing: Instant?
+    private var nextProbe: Instant?
+    private var trigger: (due: Instant, isHeld: Bool)?
+    private(set) var capture: (incident: Incident, end: Instant)?
+    private var isKillRequested = false
+    private var condemned: Incident?
+    private var deathEnd: Instant?
+    private var isExited = false
+    private var decided = 0
+    private var reported = 0
+
+    init(_ spec: AppSpec) {
+        self.spec = spec
+    }
+
+    /// Incidents that are decided and not yet reported.
+    var owedReports: Int { decided - reported }
+
+    /// Whether somebody was asked to look at the process.
+    var isLooking: Bool {
+        if case .looking = clock { return true }
+        if case .standing = clock { return true }
+        return trigger != nil
+    }
+
+    private var isHeard: Bool {
+        !isExited && capture?.incident.isEnforced != true && stage != .dying && stage != .over
+    }
+
+    /// Books one step.
+    ///
+    /// - Returns: what is wrong with it, or nil.
+    mutating func book(_ happened: AppEvent, _ effects: [AppEffect], at now: Instant) -> String? {
+        let wasHeard = isHeard
+        let wasCapturing = capture != nil
+        let gain = wasHeard ? bookExtension(happened, at: now) : nil
+        if wasHeard, case .terminateRequested = happened { requests += 1 }
+        var isFirstPause = true
+        for (index, effect) in effects.enumerated() {
+            if stage == .over { return "\(effect) after the end" }
+            let complaint: String? =
+                switch effect {
+                case .announce(let notice):
+                    book(notice, happened, gain, &isFirstPause, at: now)
+                case .sendPing(let nonce): bookPing(nonce, at: now)
+                case .inspect: bookLook(happened, at: now)
+                case .capture(let incident): bookCapture(incident, at: now)
+                case .report(let incident): bookReport(incident)
+                case .killTree: bookKill(at: now)
+                case .spawn: bookSpawn()
+                case .probe: bookProbe(at: now)
+                case .terminate: bookTermination()
+                case .finish(let outcome): bookEnd(outcome, isLast: index == effects.count - 1)
+                case .beginWindow: nil
+                }
+            if let complaint { return complaint }
+        }
+        if case .gain? = gain, !effects.contains(where: { if case .announce(.extended) = $0 { true } else { false } }) {
+            return "an extension was not granted"
+        }
+        if wasHeard { bookWords(happened, at: now) }
+        return wasCapturing ? nil : omission(in: happened, at: now)
+    }
+
+    /// Compares the machine's face with the books.
+    func complaint(about machine: AppMachine) -> String? {
+        let due = dues.min()
+        if machine.nextDeadline != due {
+            return "next deadline \(String(describing: machine.nextDeadline)), not \(String(describing: due))"
+        }
+        if machine.strayAnswers != strays { return "\(machine.strayAnswers) stray answers, not \(strays)" }
+        if machine.isInIncident != (capture != nil || condemned != nil || clock == .over) {
+            return "isInIncident is \(machine.isInIncident)"
+        }
+        let isRight =
+            switch machine.phase {
+            case .idle: stage == .idle
+            case .launching: stage == .launching && capture == nil
+            case .running: stage == .running && capture == nil
+            case .terminating(let isRequested): stage == .ending(isRequested: isRequested) && capture == nil
+            case .capturing: capture != nil
+            case .dying: stage == .dying
+            case .ended: stage == .over
+            }
+        return isRight ? nil : "phase \(machine.phase) at \(stage)"
+    }
+
+    private var dues: [Instant] {
+        if let capture { return [capture.end] }
+        switch stage {
+        case .idle, .over: return []
+        case .dying: return [deathEnd].compactMap(\.self)
+        case .launching, .running, .ending: break
+        }
+        var dues = [nextPing, nextProbe, trigger?.due].compactMap(\.self)
+        switch clock {
+        case .none, .over: break
+        case .counting: dues.append(until)
+        case .looking(let end): dues.append(end)
+        case .standing(_, _, let look): dues.append(look)
+        }
+        return dues
+    }
+
+    // MARK: - The allowance
+
+    private mutating func begin(_ event: WatchdogEvent, _ allowance: Duration, at now: Instant) {
+        self.event = event
+        whole = allowance
+        until = now + allowance
+        extended = .zero
+        hasCredit = false
+        clock = .counting
+        if event == .sceneUpdate { honourGrace(at: now) }
+    }
+
+    private mutating func honourGrace(at now: Instant) {
+        guard let grace, grace > until else { return }
+        let gain = min(grace - until, spec.fairness.extensionCap - extended)
+        guard gain > .zero else { return }
+        until = until + gain
+        extended += gain
+    }
+
+    enum Gain {
+        case refused(ExtensionRefusal)
+        case gain(Duration)
+        case needless
+    }
+
+    private mutating func bookExtension(_ happened: AppEvent, at now: Instant) -> Gain? {
+        guard case .extensionRequested(let duration, let progress) = happened else { return nil }
+        let isNew = progress != nil && progress != lastProgress
+        guard isNew || spec.fairness.allowsBlindExtension else { return .refused(.noProgress) }
+        if isNew { lastProgress = progress }
+        let cap = spec.fairness.extensionCap
+        switch (stage, clock) {
+        case (.idle, _), (_, .over): return .refused(.nothingToExtend)
+        case (.running, .none) where !answersPings: return .refused(.nothingToExtend)
+        default: break
+        }
+        let asked = min(duration, cap)
+        if stage == .running { grace = max(grace ?? now + asked, now + asked) }
+        let left: Duration
+        switch clock {
+        case .none, .over: return .needless
+        case .counting, .looking: left = until - now
+        case .standing(let rest, _, _): left = rest
+        }
+        guard asked > left else { return .needless }
+        let gain = min(asked - left, cap - extended)
+        guard gain > .zero, left + gain > .zero else { return .refused(.capReached) }
+        extended += gain
+        if case .standing(_, let isFound, let look) = clock {
+            clock = .standing(left: left + gain, isFound: isFound, nextLook: look)
+        } else {
+            until = until + gain
+            clock = .counting
+        }
+        return .gain(gain)
+    }
+
+    private mutating func stand(left: Duration, isFound: Bool, at now: Instant) {
+        clock = .standing(left: left, isFound: isFound, nextLook: now + spec.fairness.pauseInterval)
+    }
+
+    // MARK: - What the machine announces
+
+    private mutating func book(
+        _ notice: Notice, _ happened: AppEvent, _ gain: Gain?, _ isFirstPause: inout Bool, at now: Instant
+    ) -> String? {
+        switch notice {
+        case .launched: return bookLaunch(at: now)
+        case .ready(let source, let duration): return bookReady(source, after: duration, at: now)
+        case .hung(let duration): return duration >= spec.hangThreshold ? nil : "no hang"
+        case .starvationCredit(let credit, let event): return bookCredit(credit, event, happened, at: now)
+        case .overslept(let lateness, let event): return bookOversleep(lateness, event, at: now)
+        case .machineResumed: return bookSuspension(at: now)
+        case .paused: return bookPause(happened, &isFirstPause, at: now)
+        case .resumed: return bookResumption(happened, at: now)
+        case .extended(let duration, _):
+            if case .gain(duration)? = gain { return nil }
+            return "extended by \(duration) instead of \(String(describing: gain))"
+        case .extensionRefused(let reason):
+            if case .refused(reason)? = gain { return nil }
+            return "refused for \(reason) instead of \(String(describing: gain))"
+        case .terminating(let isRequested): return bookEnding(isRequested: isRequested, at: now)
+        case .transgressed(let incident): return bookIncident(incident, happened, at: now)
+        case .captureTimedOut:
+            return capture.map { now >= $0.end } ?? false ? nil : "no capture timed out"
+        case .exited:
+            defer { isExited = true }
+            return isExited ? "exited twice" : nil
+        case .unkillable:
+            return deathEnd.map { now >= $0 } ?? false ? nil : "called unkillable early"
+        }
+    }
+
+    private mutating func bookLaunch(at now: Instant) -> String? {
+        guard stage == .idle else { return "launched at \(stage)" }
+        stage = .launching
+        isSpawning = false
+        launchedAt = now
+        begin(.processLaunch, spec.allowances.launch, at: now)
+        if spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
+        return nil
+    }
+
+    private mutating func bookReady(_ source: ReadinessSource, after duration: Duration, at now: Instant) -> String? {
+        guard stage == .launching, duration == now - launchedAt else { return "ready at \(stage)" }
+        if source == .assumed {
+            guard spec.readiness == .automatic, !hasSpoken, now >= until else { return "taken as launched" }
+        }
+        stage = .running
+        clock = .none
+        nextProbe = nil
+        grace = nil
+        if pushes, !answersPings { begin(.sceneUpdate, pushAllowance ?? spec.allowances.update, at: now) }
+        return nil
+    }
+
+    private mutating func bookCredit(
+        _ credit: Duration, _ event: WatchdogEvent, _ happened: AppEvent, at now: Instant
+    ) -> String? {
+        guard case .looking = clock, case .inspected(let evidence) = happened, event == self.event else {
+            return "credit without a look"
+        }
+        let cap = whole * spec.fairness.creditCapPercent / 100
+        let floor = whole * spec.fairness.creditFloorPercent / 100
+        guard !hasCredit, credit == min(evidence.runDelay, cap), evidence.runDelay >= floor else {
+            return "credit of \(credit)"
+        }
+        until = until + credit
+        hasCredit = true
+        clock = .counting
+        return until > now ? nil : "credit that ends in the past"
+    }
+
+    private mutating func bookOversleep(_ lateness: Duration, _ event: WatchdogEvent, at now: Instant) -> String? {
+        guard clock == .counting, lateness == now - until, lateness > spec.fairness.oversleep, event == self.event
+        else { return "overslept by \(lateness)" }
+        until = now + (event == .sceneUpdate ? whole : min(lateness, whole))
+        return nil
+    }
+
+    private mutating func bookSuspension(at now: Instant) -> String? {
+        switch clock {
+        case .counting, .looking:
+            until = max(until, now + whole)
+            clock = .counting
+            return nil
+        case .none, .standing, .over:
+            return "a suspension without an allowance"
+        }
+    }
+
+    private mutating func bookPause(_ happened: AppEvent, _ isFirst: inout Bool, at now: Instant) -> String? {
+        defer { isFirst = false }
+        if isFirst, case .inspected = happened, let asked = trigger, !asked.isHeld {
+            trigger = (now + spec.fairness.pauseInterval, true)
+            return nil
+        }
+        if stage == .ending(isRequested: true), case .stopped = happened { return "stopped in spite of SIGCONT" }
+        switch (clock, happened) {
+        case (.counting, .stopped):
+            stand(left: until > now ? until - now : whole, isFound: until <= now, at: now)
+        case (.looking, .stopped):
+            stand(left: whole, isFound: true, at: now)
+        case (.looking, .inspected(let evidence)) where evidence.pause != nil:
+            stand(left: whole, isFound: true, at: now)
+        case (.standing, .inspected(let evidence)) where evidence.pause != nil:
+            break
+        default:
+            return "paused by \(happened) at \(clock)"
+        }
+        return nil
+    }
+
+    private mutating func bookResumption(_ happened: AppEvent, at now: Instant) -> String? {
+        if case .inspected(let evidence) = happened, evidence.pause == nil, trigger?.isHeld == true {
+            trigger?.isHeld = false
+            return nil
+        }
+        if case .standing(let left, _, _) = clock {
+            until = now + left
+            clock = .counting
+            return nil
+        }
+        guard trigger?.isHeld == true else { return "resumed from nothing" }
+        trigger?.isHeld = false
+        return nil
+    }
+
+    private mutating func bookEnding(isRequested: Bool, at now: Instant) -> String? {
+        switch stage {
+        case .launching, .running:
+            stage = .ending(isRequested: isRequested)
+            begin(.processExit, spec.allowances.terminate, at: now)
+            nextPing = nil
+            nextProbe = nil
+            trigger = nil
+            return nil
+        case .ending(isRequested: false) where isRequested:
+            stage = .ending(isRequested: true)
+            return nil
+        case .idle, .ending, .dying, .over:
+            return "asked to end at \(stage)"
+        }
+    }
+
+    // MARK: - Incidents
+
+    private mutating func bookIncident(_ incident: Incident, _ happened: AppEvent, at now: Instant) -> String? {
+        decided += 1
+        guard capture == nil, condemned == nil, incident.id == decided, incident.decidedAt == now else {
+            return "incident \(incident.id) within another"
+        }
+        guard incident.isEnforced == (spec.enforcement == .kill), incident.isDeathVerified == nil else {
+            return "incident \(incident)"
+        }
+        let isLate: Bool
+        switch happened {
+        case .inspected: isLate = false
+        case .deadlineReached: isLate = true
+        default: return "incident by \(happened)"
+        }
+        if incident.cause == .triggered {
+            guard let asked = trigger, !asked.isHeld, !isLate || now >= asked.due else { return "nobody triggered" }
+            if case .inspected(let evidence) = happened, let pause = evidence.pause { return "killed while \(pause)" }
+            trigger = nil
+            return nil
+        }
+        trigger = nil
+        guard case .looking(let end) = clock, !isLate || now >= end else { return "decided without a look" }
+        guard now >= until, incident.deadline == until, incident.event == event, incident.extended == extended,
+            (incident.credit > .zero) == hasCredit
+        else {
+            return "decided at \(now) for \(incident), granted until \(until)"
+        }
+        if case .inspected(let evidence) = happened, let pause = evidence.pause {
+            guard stage == .ending(isRequested: true), pause == .stopped else { return "killed while \(pause)" }
+        }
+        clock = .over
+        return nil
+    }
+
+    private mutating func bookLook(_ happened: AppEvent, at now: Instant) -> String? {
+        switch happened {
+        case .watchdogTriggered:
+            guard trigger == nil else { return "triggered twice" }
+            trigger = (now + .milliseconds(250), false)
+        case .captured:
+            guard case .looking = clock else { return "looked after the capture" }
+            clock = .looking(until: now + .milliseconds(250))
+        case .deadlineReached:
+            if let asked = trigger, asked.isHeld, now >= asked.due {
+                trigger?.due = now + spec.fairness.pauseInterval
+                return nil
+            }
+            switch clock {
+            case .counting where now >= until && now - until <= spec.fairness.oversleep:
+                clock = .looking(until: now + .milliseconds(250))
+            case .looking where capture == nil:
+                // The stacks were not taken in time, so that the look is repeated.
+                clock = .looking(until: now + .milliseconds(250))
+            case .standing(let left, let isFound, let look) where now >= look:
+                clock = .standing(left: left, isFound: isFound, nextLook: now + spec.fairness.pauseInterval)
+            case .none, .counting, .looking, .standing, .over:
+                return "looked at \(clock), granted until \(until)"
+            }
+        default:
+            return "looked because of \(happened)"
+        }
+        return nil
+    }
+
+    private mutating func bookCapture(_ incident: Incident, at now: Instant) -> String? {
+        guard capture == nil, incident.id == decided else { return "captured without an incident" }
+        capture = (incident, now + spec.captureBudget)
+        return nil
+    }
+
+    private mutating func bookReport(_ incident: Incident) -> String? {
+        reported += 1
+        guard reported == incident.id, reported == decided else { return "report \(incident.id) of \(decided)" }
+        if let open = condemned {
+            guard open.id == incident.id, incident.isDeathVerified != nil else { return "wrong report" }
+            condemned = nil
+        } else {
+            guard capture?.incident == incident, !incident.isEnforced else { return "report without an incident" }
+            capture = nil
+        }
+        return nil
+    }
+
+    // MARK: - Requests
+
+    private mutating func bookPing(_ nonce: UInt64, at now: Instant) -> String? {
+        guard stage == .running else { return "ping at \(stage)" }
+        if outstanding.contains(nonce) { return "the same nonce again" }
+        if outstanding.count == 8 { outstanding.removeFirst() }
+        outstanding.append(nonce)
+        lastPing = now
+        if answersPings, clock == .counting, event == .sceneUpdate {
+            honourGrace(at: now)
+        } else {
+            begin(.sceneUpdate, spec.allowances.update, at: now)
+        }
+        nextPing = nil
+        return nil
+    }
+
+    private mutating func bookSpawn() -> String? {
+        spawns += 1
+        isSpawning = true
+        return spawns == 1 && stage == .idle ? nil : "\(spawns) processes"
+    }
+
+    private mutating func bookProbe(at now: Instant) -> String? {
+        guard stage == .launching, let due = nextProbe, now >= due else { return "probe at \(stage)" }
+        nextProbe = nil
+        return nil
+    }
+
+    private mutating func bookTermination() -> String? {
+        terminations += 1
+        return terminations == 1 && stage == .ending(isRequested: true) ? nil : "asked to end \(terminations) times"
+    }
+
+    private mutating func bookKill(at now: Instant) -> String? {
+        kills += 1
+        if let open = capture {
+            guard open.incident.isEnforced else { return "killed before the report" }
+            condemned = open.incident
+            capture = nil
+        } else {
+            guard isExited || requests > 1 else { return "killed without a reason" }
+        }
+        stage = .dying
+        clock = .none
+        trigger = nil
+        nextPing = nil
+        nextProbe = nil
+        deathEnd = now + spec.deathBudget
+        return kills == 1 ? nil : "killed twice"
+    }
+
+    private mutating func bookEnd(_ outcome: Outcome, isLast: Bool) -> String? {
+        stage = .over
+        guard isLast else { return "the end is not the last effect" }
+        guard decided == reported else { return "\(decided) incidents, \(reported) reports" }
+        return spawns == 0 || outcome.cause == .spawnFailed || kills == 1 ? nil : "ended without a kill"
+    }
+
+    // MARK: - What the app said, after the effects
+
+    private mutating func bookWords(_ happened: AppEvent, at now: Instant) {
+        switch happened {
+        case .notified, .ready, .watchdogTriggered, .extensionRequested:
+            hasSpoken = true
+        case .hello:
+            hasSpoken = true
+            guard !answersPings else { return }
+            answersPings = true
+            if stage == .launching, clock == .counting { event = .sceneCreate }
+            if stage == .running { pushes = false }
+        case .watchdogPinged:
+            hasSpoken = true
+            guard !answersPings, pushAllowance != .zero else { return }
+            pushes = true
+            if stage == .running { begin(.sceneUpdate, pushAllowance ?? spec.allowances.update, at: now) }
+        case .watchdogIntervalChanged(let interval):
+            hasSpoken = true
+            guard !answersPings else { return }
+            pushAllowance = max(.zero, interval)
+            pushes = interval > .zero
+            guard stage == .running else { return }
+            clock = .none
+            if pushes { begin(.sceneUpdate, interval, at: now) }
+        case .ponged(let nonce):
+            guard let index = outstanding.firstIndex(of: nonce) else {
+                strays += 1
+                return
+            }
+            outstanding.removeSubrange(...index)
+            guard stage == .running, clock != .none, event == .sceneUpdate else { return }
+            clock = .none
+            nextPing = max(now, (lastPing ?? now) + spec.pingInterval)
+        case .probed(isReady: false):
+            if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
+        case .launchRequested, .spawned, .spawnFailed, .probed, .stopping, .terminateRequested, .stopped, .continued,
+            .machineResumed,
+            .deadlineReached, .inspected, .captured, .exited, .treeEmptied:
+            break
+        }
+    }
+
+    /// What must have happened and did not.
+    private func omission(in happened: AppEvent, at now: Instant) -> String? {
+        if case .deadlineReached = happened, capture == nil, clock == .counting, now >= until,
+            stage != .dying, stage != .over, stage != .idle
+        {
+            return "nothing was done at \(now) although \(event) was granted until \(until)"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+/// Every phase with every event: what is not in a table does nothing at all.
+@Suite("Every phase and every event")
+struct PhaseEventTests {
+    private static let events: [(name: String, event: AppEvent)] = [
+        ("launchRequested", .launchRequested), ("spawned", .spawned(pid: 7)), ("spawnFailed", .spawnFailed),
+        ("hello", .hello), ("notified", .notified), ("ready", .ready(.channel)), ("probed", .probed(isReady: true)),
+        ("ponged", .ponged(nonce: Timeline.pinging().nonces[0])), ("stray", .ponged(nonce: 0)),
+        ("pushed", .watchdogPinged), ("triggered", .watchdogTriggered),
+        ("interval", .watchdogIntervalChanged(.seconds(3))), ("intervalOff", .watchdogIntervalChanged(.zero)),
+        ("extension", .extensionRequested(by: .seconds(60), progress: "1")), ("stopping", .stopping),
+        ("terminate", .terminateRequested), ("stopped", .stopped), ("continued", .continued),
+        ("resumed", .machineResumed(suspension: .seconds(1))), ("deadline", .deadlineReached),
+        ("inspected", .inspected(Evidence(state: "S"))),
+        ("inspectedTraced", .inspected(Evidence(state: "t", tracer: 7))),
+        ("captured", .captured), ("exited", .exited(.exited(code: 0))), ("treeEmptied", .treeEmptied),
+    ]
+
+    struct Table: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let life: Timeline
+        let rows: [String: String]
+
+        init(_ description: String, _ rows: [String: String], _ begin: () -> Timeline) {
+            self.testDescription = description
+            self.life = begin()
+            self.rows = rows
+        }
+    }
+
+    @Test("are decided", arguments: tables)
+    func decided(_ table: Table) {
+        #expect(Set(table.rows.keys).subtracting(Self.events.map(\.name)) == [])
+        for (name, event) in Self.events {
+            var machine = table.life.machine
+            let effects = machine.handle(event, at: table.life.now)
+            let summary = (effects.map(\.summary) + ["→ \(machine.phase.summary)"]).joined(separator: " ")
+            let nothing = "→ \(table.life.machine.phase.summary)"
+            #expect(summary == table.rows[name] ?? nothing, "\(name)")
+        }
+    }
+
+    private static func silent(_ life: Timeline) -> Timeline {
+        var life = life
+        life.isSpawnable = false
+        life.evidence = nil
+        life.captureTime = nil
+        life.deathTime = nil
+        return life
+    }
+
+    private static func at(_ time: Duration, _ life: Timeline, _ events: AppEvent...) -> Timeline {
+        var life = silent(life)
+        life.run(to: time)
+        for event in events { life.tell(event) }
+        return life
+    }
+
+    private static let tables: [Table] = [
+        Table(
+            "idle",
+            [
+                "launchRequested": "spawn → idle",
+                "spawned": "(launched) window → launching",
+                "spawnFailed": "finish-spawnFailed → ended",
+                "extension": "(nothingToExtend) → idle",
+                "terminate": "finish-terminated → ended",
+            ]
+        ) { at(.zero, Timeline(isLaunched: false)) },
+        Table(
+            "being started",
+            [
+                "spawned": "(launched) window → launching",
+                "spawnFailed": "finish-spawnFailed → ended",
+                "extension": "(nothingToExtend) → idle",
+            ]
+        ) { at(.zero, Timeline(isLaunched: false), .launchRequested) },
+        Table(
+            "launching, not a word yet, at the deadline",
+            [
+                "ready": "(ready channel) → running",
+                "triggered": "inspect → launching",
+                "extension": "(extended) → launching",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "stopped": "(paused) → launching",
+                "resumed": "(suspended) window → launching",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(20) - .nanosecond, Timeline()) },
+        Table(
+            "launching, paused",
+            [
+                "ready": "(resumed) (ready channel) → running",
+                "triggered": "inspect → launching",
+                "extension": "(extended) → launching",
+                "stopping": "(resumed) (ending) window → stopping",
+                "terminate": "(resumed) (ending) window terminate → terminating",
+                "continued": "(resumed) → launching",
+                "inspected": "(resumed) → launching",
+                "inspectedTraced": "(paused) → launching",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(1), Timeline(), .stopped) },
+        Table(
+            "launching after hello, examined",
+            [
+                "ready": "(ready channel) window ping → running",
+                "triggered": "inspect → launching",
+                "extension": "(extended) → launching",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "stopped": "(paused) → launching",
+                "resumed": "(suspended) window → launching",
+                "inspected": "(incident) capture → capturing",
+                "inspectedTraced": "(paused) → launching",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(20), at(.seconds(1), Timeline(), .hello)) },
+        Table(
+            "running, ping out",
+            [
+                "ponged": "(hung) → running",
+                "triggered": "inspect → running",
+                "extension": "(extended) → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "stopped": "(paused) → running",
+                "resumed": "(suspended) window ping → running",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(1), .pinging()) },
+        Table(
+            "running, between two pings",
+            [
+                "triggered": "window inspect → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.milliseconds(500), .pinging(), .ponged(nonce: Timeline.pinging().nonces[0])) },
+        Table(
+            "running, ping missed, examined",
+            [
+                "ponged": "(hung) → running",
+                "triggered": "inspect → running",
+                "extension": "(extended) → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "stopped": "(paused) → running",
+                "resumed": "(suspended) window ping → running",
+                "inspected": "(incident) capture → capturing",
+                "inspectedTraced": "(paused) → running",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(10), .pinging()) },
+        Table(
+            "running, ping missed, traced",
+            [
+                "ponged": "(resumed) → running",
+                "triggered": "inspect → running",
+                "extension": "(extended) → running",
+                "stopping": "(resumed) (ending) window → stopping",
+                "terminate": "(resumed) (ending) window terminate → terminating",
+                "inspected": "(resumed) window ping → running",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(10), .pinging(), .inspected(Evidence(state: "t", tracer: 7))) },
+        Table(
+            "running, pushing",
+            [
+                "hello": "window ping → running",
+                "pushed": "window → running",
+                "triggered": "inspect → running",
+                "interval": "window → running",
+                "extension": "(extended) → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "stopped": "(paused) → running",
+                "resumed": "(suspended) window → running",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(1), .pushing()) },
+        Table(
+            "running, neither pinged nor pushing",
+            [
+                "hello": "window ping → running",
+                "pushed": "window → running",
+                "triggered": "window inspect → running",
+                "interval": "window → running",
+                "extension": "(nothingToExtend) → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(1), Timeline(.app { $0.readiness = .none })) },
+        Table(
+            "running, triggered",
+            [
+                "ponged": "(hung) → running",
+                "extension": "(extended) → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "stopped": "(paused) → running",
+                "resumed": "(suspended) window ping → running",
+                "inspected": "(incident) capture → capturing",
+                "inspectedTraced": "(paused) → running",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(1), .pinging(), .watchdogTriggered) },
+        Table(
+            "stopping by its own will",
+            [
+                "extension": "(extended) → stopping",
+                "terminate": "(ending) terminate → terminating",
+                "stopped": "(paused) → stopping",
+                "resumed": "(suspended) window → stopping",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(1), .pinging(), .stopping) },
+        Table(
+            "asked to end",
+            [
+                "extension": "(extended) → terminating",
+                "terminate": "kill → dying",
+                "resumed": "(suspended) window → terminating",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(1), .pinging(), .terminateRequested) },
+        Table(
+            "asked to end, examined",
+            [
+                "extension": "(extended) → terminating",
+                "terminate": "kill → dying",
+                "resumed": "(suspended) window → terminating",
+                "inspected": "(incident) capture → capturing",
+                "inspectedTraced": "(paused) → terminating",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(5), at(.zero, .pinging(), .terminateRequested)) },
+        Table(
+            "capturing to kill",
+            [
+                "captured": "kill → dying",
+                "exited": "(exited) → capturing",
+            ]
+        ) { at(.seconds(10), .pinging(), .inspected(Evidence(state: "S"))) },
+        Table(
+            "capturing to report",
+            [
+                "ponged": "(hung) → capturing",
+                "extension": "(nothingToExtend) → capturing",
+                "stopping": "(ending) window → capturing",
+                "terminate": "(ending) window terminate → capturing",
+                "captured": "report → running",
+                "exited": "(exited) → capturing",
+            ]
+        ) { at(.seconds(10), .pinging(.reporting), .inspected(Evidence(state: "S"))) },
+        Table(
+            "capturing to report, dead",
+            [
+                "captured": "report kill → dying"
+            ]
+        ) { at(.seconds(10), .pinging(.reporting), .inspected(Evidence(state: "S")), .exited(.unknown)) },
+        Table(
+            "reported and still hung",
+            [
+                "ponged": "(hung) → running",
+                "extension": "(nothingToExtend) → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(10), .pinging(.reporting), .inspected(Evidence(state: "S")), .captured) },
+        Table(
+            "dying after its exit",
+            [
+                "treeEmptied": "finish-exited → ended"
+            ]
+        ) { at(.seconds(1), .pinging(), .exited(.exited(code: 1))) },
+        Table(
+            "dying for an incident",
+            [
+                "exited": "(exited) → dying"
+            ]
+        ) { at(.seconds(10), .pinging(), .inspected(Evidence(state: "S")), .captured) },
+        Table("ended", [:]) { at(.zero, Timeline(isLaunched: false), .terminateRequested) },
+    ]
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+@Suite("Pings")
+struct PingTests {
+    @Test("go out at their interval and measure the main loop")
+    func interval() {
+        var life = Timeline.pinging()
+        life.run(to: .zero)
+        life.pongTime = .milliseconds(2)
+        life.tell(.ponged(nonce: life.nonces[0]))
+        life.run(to: .seconds(60))
+        #expect(life.pingTimes == (0...60).map { .seconds($0) })
+        #expect(life.machine.pings.count == 60)
+        #expect(life.machine.pings.maximum == .milliseconds(2))
+        #expect(life.machine.strayAnswers == 0)
+        #expect(Set(life.nonces).count == 61)
+    }
+
+    @Test("wait for the answer, and follow it at once when it was slow")
+    func slow() {
+        var life = Timeline.pinging()
+        life.at(.milliseconds(3_500), .ponged(nonce: life.nonces[0]))
+        life.run(to: .milliseconds(3_500))
+        #expect(life.pingTimes == [.zero, .milliseconds(3_500)])
+    }
+
+    @Test("a nonce counts once")
+    func habit() {
+        var life = Timeline.pinging()
+        life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]), .ponged(nonce: life.nonces[0]), .ponged(nonce: 42))
+        #expect(life.machine.strayAnswers == 2)
+        life.at(.seconds(2), .ponged(nonce: life.nonces[0]))
+        #expect(life.machine.strayAnswers == 3)
+        life.run(to: .minutes(1))
+        #expect(life.decisionTimes == [.seconds(11)])
+    }
+
+    @Test("an answer to nothing is no sign of life")
+    func stray() {
+        var life = Timeline.pinging()
+        life.at(.seconds(9), .ponged(nonce: 0))
+        life.run(to: .seconds(10))
+        #expect(life.decisionTimes == [.seconds(10)])
+    }
+
+    @Test("an app that answers the missed ping and the fresh one is not accused of answering by habit")
+    func bothAnswers() {
+        var life = Timeline.pinging()
+        life.at(.seconds(5), .machineResumed(suspension: .seconds(60)))
+        #expect(life.nonces.count == 2)
+        life.at(.seconds(6), .ponged(nonce: life.nonces[0]), .ponged(nonce: life.nonces[1]))
+        #expect(life.machine.strayAnswers == 0)
+        #expect(life.machine.pings.count == 1)
+        life.tell(.ponged(nonce: life.nonces[0]))
+        #expect(life.machine.strayAnswers == 1)
+    }
+
+    @Test("the answer to the fresh ping closes the missed one")
+    func freshAnswer() {
+        var life = Timeline.pinging()
+        life.at(.seconds(5), .machineResumed(suspension: .seconds(60)))
+        life.at(.seconds(6), .ponged(nonce: life.nonces[1]), .ponged(nonce: life.nonces[0]))
+        #expect(life.machine.strayAnswers == 1)
+    }
+
+    @Test(
+        "a hang begins at its threshold",
+        arguments: [(Duration.milliseconds(250) - .nanosecond, 0), (.milliseconds(250), 1)])
+    func hang(latency: Duration, count: Int) {
+        var life = Timeline.pinging()
+        life.at(latency, .ponged(nonce: life.nonces[0]))
+        #expect(life.machine.hangs.count == count)
+        #expect(life.notices.contains(.hung(for: latency)) == (count == 1))
+        #expect(life.machine.pings.count == 1)
+    }
+
+    @Test("the same seed gives the same nonces, another seed others")
+    func seeds() {
+        func nonce(_ seed: UInt64) -> UInt64? { Timeline.pinging(.app { $0.nonceSeed = seed }).nonces.first }
+        #expect(nonce(7) == nonce(7))
+        #expect(nonce(7) != nonce(8))
+    }
+}
+
+@Suite("Pushes")
+struct PushTests {
+    @Test("each buys one allowance")
+    func pushes() {
+        var life = Timeline.pushing()
+        for second in stride(from: 9, through: 90, by: 9) { life.at(.seconds(second), .watchdogPinged) }
+        life.run(to: .seconds(100) - .nanosecond)
+        #expect(life.incidents == [])
+        life.run(to: .seconds(100))
+        #expect(life.decisionTimes == [.seconds(100)])
+    }
+
+    @Test("an interval that was given before ready counts from ready on")
+    func early() {
+        var life = Timeline()
+        life.at(.seconds(1), .watchdogIntervalChanged(.seconds(3)))
+        life.at(.seconds(2), .ready(.notify))
+        life.run(to: .minutes(1))
+        #expect(life.decisionTimes == [.seconds(5)])
+    }
+
+    @Test("an app that says it will push no longer is watched no longer, whatever was still under way")
+    func off() {
+        var life = Timeline.pushing(every: .seconds(2))
+        life.at(.seconds(1), .watchdogIntervalChanged(.zero), .watchdogPinged)
+        #expect(life.nextDeadline == nil)
+        life.at(.minutes(1), .watchdogIntervalChanged(.seconds(4)))
+        life.run(to: .minutes(2))
+        #expect(life.decisionTimes == [.seconds(64)])
+    }
+
+    @Test("an app that answers pings is not held to pushes", arguments: [true, false])
+    func mixed(helloIsFirst: Bool) {
+        var life = Timeline(.app { $0.allowances.update = .seconds(10) })
+        life.pongTime = .milliseconds(1)
+        if helloIsFirst {
+            life.tell(.hello, .ready(.channel), .watchdogIntervalChanged(.seconds(2)), .watchdogPinged)
+        } else {
+            life.tell(.ready(.notify), .watchdogIntervalChanged(.seconds(2)), .watchdogPinged, .hello)
+        }
+        life.run(to: .minutes(1))
+        #expect(life.incidents == [])
+        #expect(life.machine.pings.count == 60)
+        life.pongTime = nil
+        life.at(.minutes(2), .watchdogPinged, .watchdogIntervalChanged(.zero))
+        life.run(to: .minutes(3))
+        #expect(life.incidents.count == 1)
+    }
+
+    @Test("a push is no answer to a ping")
+    func pushIsNoPong() {
+        var life = Timeline.pinging()
+        life.at(.seconds(9), .watchdogPinged)
+        life.run(to: .seconds(10))
+        #expect(life.decisionTimes == [.seconds(10)])
+    }
+
+    @Test("an interval of centuries is never exhausted and breaks nothing")
+    func centuries() {
+        var life = Timeline.pushing(every: .seconds(Int64.max / 1_000_000_000))
+        #expect(life.machine.nextDeadline == Instant(nanoseconds: .max))
+        life.at(.minutes(1_000_000), .watchdogPinged)
+        #expect(life.incidents == [])
+    }
+}

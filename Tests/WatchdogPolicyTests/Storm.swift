@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+/// One app's life under events of every kind, sensible or not, with steps of time around the deadlines.
+///
+/// A seed determines everything, so that a life that fails can be replayed.
+struct Storm {
+    static let longestLife = 400
+
+    private var generator: SeededGenerator
+    private let spec: AppSpec
+    private var machine: AppMachine
+    private var ledger: Ledger
+    private var now = Instant(nanoseconds: 1_000_000_000_000)
+    private var usedNonces: [UInt64] = []
+    private var immediateDeadlines = 0
+
+    /// How many events were handled.
+    private(set) var count = 0
+    /// Every event with its effects, if they are asked for.
+    private(set) var trace: [(event: AppEvent, effects: [AppEffect], at: Instant)] = []
+
+    init(seed: UInt64) {
+        generator = SeededGenerator(seed: seed)
+        spec = Self.spec(using: &generator)
+        machine = AppMachine(spec: spec)
+        ledger = Ledger(spec)
+    }
+
+    private static func spec(using generator: inout SeededGenerator) -> AppSpec {
+        let allowances: [Duration] = [.nanoseconds(1), .milliseconds(50), .seconds(1), .seconds(5), .seconds(20)]
+        var spec = AppSpec(
+            name: "App",
+            allowances: Allowances(
+                launch: generator.pick(allowances), update: generator.pick(allowances),
+                terminate: generator.pick(allowances)),
+            pingInterval: generator.pick([.nanoseconds(1), .milliseconds(100), .seconds(1), .seconds(15)]),
+            readiness: generator.pick([.automatic, .automatic, .channel, .notify, .listening, .command, .none]),
+            probeInterval: generator.pick([.nanoseconds(1), .milliseconds(25), .seconds(1)]),
+            enforcement: generator.oneIn(2) ? .kill : .report,
+            nonceSeed: generator.next()
+        )
+        spec.fairness.creditFloorPercent = generator.pick([0, 1, 50])
+        spec.fairness.creditCapPercent = generator.pick([0, 100, 100])
+        spec.fairness.pauseInterval = generator.pick([.nanoseconds(1), .milliseconds(250), .seconds(3)])
+        spec.fairness.extensionCap = generator.pick([.zero, .milliseconds(300), .seconds(600)])
+        spec.fairness.allowsBlindExtension = generator.oneIn(4)
+        spec.captureBudget = generator.pick([.zero, .milliseconds(50), .seconds(2)])
+        spec.deathBudget = generator.pick([.zero, .seconds(2)])
+        return spec
+    }
+
+    /// Lives until some events after the end.
+    ///
+    /// - Returns: what went wrong, or nil.
+    mutating func play(tracing isTracing: Bool = false) -> String? {
+        var afterwards = 0
+        while count < Self.longestLife, afterwards < 4 {
+            pass()
+            let event = event()
+            let effects = machine.handle(event, at: now)
+            count += 1
+            if isTracing { trace.append((event, effects, now)) }
+            for case .sendPing(let nonce) in effects { usedNonces.append(nonce) }
+            if let complaint = check(event, effects) { return complaint }
+            if case .ended = machine.phase { afterwards += 1 }
+            if generator.oneIn(64), let complaint = ends() { return complaint }
+        }
+        return nil
+    }
+
+    private mutating func check(_ event: AppEvent, _ effects: [AppEffect]) -> String? {
+        if let complaint = ledger.book(event, effects, at: now) { return complaint }
+        if let complaint = ledger.complaint(about: machine) { return complaint }
+        guard case .deadlineReached = event, let next = machine.nextDeadline, next <= now else {
+            immediateDeadlines = 0
+            return nil
+        }
+        // Several things may be due in one instant, but never without end.
+        immediateDeadlines += 1
+        return immediateDeadlines > 4 ? "due again and again at \(now)" : nil
+    }
+
+    // MARK: - Time and events
+
+    private mutating func pass() {
+        let fate = generator.below(32)
+        switch fate {
+        case 0..<10: break
+        case 10: now = now + .nanoseconds(1)
+        case 11: now = now + .milliseconds(250)
+        case 12...13: now = now + .nanoseconds(Int64(generator.below(300_000_000)))
+        case 14: now = now + .nanoseconds(Int64(generator.below(12_000_000_000)))
+        case 15: now = now + .nanoseconds(Int64(generator.below(700_000_000_000)))
+        default:
+            guard let due = machine.nextDeadline, due < Instant(nanoseconds: .max) - .seconds(100) else { return }
+            let late: Duration =
+                switch fate {
+                case 16...18: .nanoseconds(-1)
+                case 19...28: .zero
+                case 29: .nanoseconds(1)
+                case 30: .milliseconds(100)
+                default: .milliseconds(100) + .nanoseconds(1)
+                }
+            now = max(now, due + late)
+        }
+    }
+
+    private mutating func event() -> AppEvent {
+        if let due = machine.nextDeadline, now >= due, !generator.oneIn(4) { return .deadlineReached }
+        if !generator.oneIn(3), let answer = answer() { return answer }
+        switch generator.below(48) {
+        case 0...1: return .launchRequested
+        case 2: return generator.oneIn(8) ? .spawned(pid: 8) : .notified
+        case 3: return generator.oneIn(16) ? .spawnFailed : .notified
+        case 4...6: return .hello
+        case 7: return .notified
+        case 8...10: return .ready(generator.pick([.channel, .notify, .probe, .exec]))
+        case 11...12: return .probed(isReady: generator.oneIn(4))
+        case 13...15: return .ponged(nonce: usedNonces.isEmpty ? 0 : generator.pick(usedNonces))
+        case 16: return .ponged(nonce: generator.next())
+        case 17...19: return .watchdogPinged
+        case 20: return .watchdogTriggered
+        case 21: return .watchdogIntervalChanged(interval())
+        case 22...25: return .extensionRequested(by: interval(), progress: generator.pick([nil, "1 %", "2 %", "3 %"]))
+        case 26: return generator.oneIn(4) ? .stopping : .stopped
+        case 27: return generator.oneIn(4) ? .terminateRequested : .stopped
+        case 28...30: return .stopped
+        case 31...33: return .continued
+        case 34: return .machineResumed(suspension: interval())
+        case 35...38: return .deadlineReached
+        case 39...41: return .inspected(evidence())
+        case 42...43: return .captured
+        case 44: return generator.oneIn(4) ? .exited(.exited(code: 1)) : .hello
+        case 45: return .treeEmptied
+        default: return .ponged(nonce: usedNonces.last ?? 0)
+        }
+    }
+
+    /// What the world would say to what the machine asked last.
+    private mutating func answer() -> AppEvent? {
+        switch machine.phase {
+        case .idle:
+            guard ledger.isSpawning else { return .launchRequested }
+            return generator.oneIn(16) ? .spawnFailed : .spawned(pid: 7)
+        case .capturing: return generator.oneIn(2) ? .captured : nil
+        case .dying: return generator.oneIn(2) ? .exited(.unknown) : .treeEmptied
+        case .launching: return generator.oneIn(8) ? .ready(.channel) : ledger.isLooking ? .inspected(evidence()) : nil
+        case .running, .terminating:
+            if ledger.isLooking, generator.oneIn(2) { return .inspected(evidence()) }
+            return ledger.outstanding.last.map { .ponged(nonce: $0) }
+        case .ended: return nil
+        }
+    }
+
+    private mutating func interval() -> Duration {
+        switch generator.below(6) {
+        case 0: .zero
+        case 1: .nanoseconds(-1)
+        case 2: .milliseconds(Int64(generator.below(400)))
+        case 3: .nanoseconds(Int64(generator.below(30_000_000_000)))
+        case 4: .seconds(Int64(generator.below(2_000)))
+        default: .nanoseconds(Int64.max)
+        }
+    }
+
+    private mutating func evidence() -> Evidence {
+        Evidence(
+            state: generator.pick(["S", "R", "D", "T", "t", nil]),
+            tracer: generator.oneIn(8) ? 42 : nil,
+            isFrozen: generator.oneIn(8),
+            runDelay: generator.oneIn(2)
+                ? .zero : .nanoseconds(Int64(generator.next() >> 1) >> Int64(generator.below(50)))
+        )
+    }
+
+    // MARK: - The end
+
+    /// Whether there is a way out of here: with and without a world that answers, and without a request if it kills.
+    private func ends() -> String? {
+        if case .ended = machine.phase { return nil }
+        if let complaint = ends(isAnswered: true, isRequested: true) { return "with answers: \(complaint)" }
+        if let complaint = ends(isAnswered: false, isRequested: true) { return "without answers: \(complaint)" }
+        if spec.enforcement == .kill, let complaint = ends(isAnswered: true, isRequested: false) {
+            return "without a request: \(complaint)"
+        }
+        return nil
+    }
+
+    private func ends(isAnswered: Bool, isRequested: Bool) -> String? {
+        var drive = Drive(machine: machine, now: now, isAnswered: isAnswered, isSpawning: ledger.isSpawning)
+        if isRequested {
+            drive.tell(.terminateRequested)
+            drive.tell(.terminateRequested)
+        }
+        for _ in 0..<60 {
+            if case .ended(let outcome) = drive.machine.phase {
+                guard outcome.isDeathVerified || !isAnswered else { return "the death is not verified" }
+                // What the ledger has open is reported on the way.
+                let owed = ledger.owedReports + drive.decisions
+                return drive.reports == owed ? nil : "\(drive.reports) reports of \(owed)"
+            }
+            guard let next = drive.machine.nextDeadline else {
+                return isRequested ? "nothing leads out of \(drive.machine.phase)" : nil
+            }
+            drive.now = max(drive.now, next)
+            drive.tell(.deadlineReached)
+        }
+        return "no end after 60 deadlines in \(drive.machine.phase)"
+    }
+}
+
+/// Leads a copy of a machine to its end: nothing happens any more but deadlines, and perhaps answers.
+private struct Drive {
+    var machine: AppMachine
+    var now: Instant
+    let isAnswered: Bool
+    var isSpawning: Bool
+    var decisions = 0
+    var reports = 0
+
+    init(machine: AppMachine, now: Instant, isAnswered: Bool, isSpawning: Bool) {
+        self.machine = machine
+        self.now = now
+        self.isAnswered = isAnswered
+        self.isSpawning = isSpawning
+        if isSpawning { tell(.spawned(pid: 7)) }
+        guard isAnswered else { return }
+        // What was asked for before this drive began is answered first.
+        switch machine.phase {
+        case .capturing: tell(.captured)
+        case .dying: die()
+        case .idle, .launching, .running, .terminating, .ended: break
+        }
+    }
+
+    mutating func tell(_ event: AppEvent) {
+        for effect in machine.handle(event, at: now) {
+            switch effect {
+            case .spawn: tell(.spawned(pid: 7))
+            case .announce(.transgressed): decisions += 1
+            case .report: reports += 1
+            case .inspect: if isAnswered { tell(.inspected(Evidence(state: "S"))) }
+            case .capture: if isAnswered { tell(.captured) }
+            case .killTree: if isAnswered { die() }
+            case .beginWindow, .sendPing, .probe, .terminate, .announce, .finish: break
+            }
+        }
+    }
+
+    private mutating func die() {
+        tell(.exited(.signaled(signal: 9, coreDumped: false)))
+        tell(.treeEmptied)
+    }
+}

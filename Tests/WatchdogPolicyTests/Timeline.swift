@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+/// Drives one machine on virtual time that starts with its launch.
+///
+/// Deadlines are delivered as the machine asks for them, after everything else of the same instant, and what it asks of
+/// the world is answered as the properties say; nil means never.
+struct Timeline {
+    struct Entry: Equatable {
+        let at: Duration
+        let effect: AppEffect
+    }
+
+    private static let origin = Instant(nanoseconds: 1_000_000_000_000)
+
+    private(set) var machine: AppMachine
+    private(set) var elapsed = Duration.zero
+    private(set) var log: [Entry] = []
+    private var agenda: [(at: Duration, event: AppEvent)] = []
+    private var isExited = false
+
+    /// Whether the process can be started.
+    var isSpawnable = true
+    /// What a look at the process shows.
+    var evidence: Evidence? = Evidence(state: "S")
+    /// From the request for a look to the answer.
+    var inspectionTime: Duration = .zero
+    /// From a ping to its answer.
+    var pongTime: Duration?
+    /// From the request for the stacks to the answer.
+    var captureTime: Duration? = .milliseconds(3)
+    /// From SIGKILL to the death of the whole tree.
+    var deathTime: Duration? = .milliseconds(1)
+    /// What a readiness probe finds.
+    var probeResult: Bool?
+    /// What is added to the time at which a deadline is delivered: the supervisor's own sleep.
+    var lateness: Duration = .zero
+
+    init(_ spec: AppSpec = AppSpec(name: "App"), isLaunched: Bool = true) {
+        machine = AppMachine(spec: spec)
+        if isLaunched { tell(.launchRequested) }
+    }
+
+    /// A machine whose app said hello and was ready at once, so that the first ping is out at zero.
+    static func pinging(_ spec: AppSpec = AppSpec(name: "App")) -> Timeline {
+        var life = Timeline(spec)
+        life.tell(.hello, .ready(.channel))
+        return life
+    }
+
+    /// A machine whose app was ready at once and pushed for the first time at zero.
+    static func pushing(_ spec: AppSpec = AppSpec(name: "App"), every interval: Duration? = nil) -> Timeline {
+        var life = Timeline(spec)
+        life.tell(.ready(.notify))
+        life.tell(interval.map { .watchdogIntervalChanged($0) } ?? .watchdogPinged)
+        return life
+    }
+
+    // MARK: - Time
+
+    var now: Instant { Self.origin + elapsed }
+
+    var nextDeadline: Duration? { machine.nextDeadline.map { $0 - Self.origin } }
+
+    /// Tells the machine something now.
+    mutating func tell(_ events: AppEvent...) {
+        for event in events { deliver(event) }
+    }
+
+    /// Lets time pass until `time` and then tells the machine something, before the deadlines of that instant.
+    mutating func at(_ time: Duration, _ events: AppEvent...) {
+        advance(to: time, deliversLast: false)
+        for event in events { deliver(event) }
+    }
+
+    /// Lets time pass, the deadlines of `time` included.
+    mutating func run(to time: Duration) {
+        advance(to: time, deliversLast: true)
+    }
+
+    /// Tells the machine something at `time` as the first thing since the last event: the supervisor slept until then.
+    mutating func oversleep(to time: Duration, _ events: AppEvent...) {
+        elapsed = time
+        for event in events { deliver(event) }
+    }
+
+    private mutating func advance(to end: Duration, deliversLast: Bool) {
+        while true {
+            let due = nextDeadline.map { $0 + lateness }
+            if let next = agenda.map(\.at).min(), next <= end, due.map({ next <= $0 }) ?? true,
+                let index = agenda.firstIndex(where: { $0.at == next })
+            {
+                elapsed = max(elapsed, next)
+                deliver(agenda.remove(at: index).event)
+            } else if let due, due < end || (deliversLast && due == end) {
+                elapsed = max(elapsed, due)
+                deliver(.deadlineReached)
+            } else {
+                break
+            }
+        }
+        elapsed = max(elapsed, end)
+    }
+
+    // MARK: - The world
+
+    private mutating func deliver(_ event: AppEvent) {
+        if case .exited = event { isExited = true }
+        let effects = machine.handle(event, at: now)
+        log += effects.map { Entry(at: elapsed, effect: $0) }
+        for effect in effects { answer(effect) }
+    }
+
+    private mutating func answer(_ effect: AppEffect) {
+        switch effect {
+        case .spawn:
+            if isSpawnable { deliver(.spawned(pid: 100)) }
+        case .sendPing(let nonce):
+            if let pongTime { agenda.append((elapsed + pongTime, .ponged(nonce: nonce))) }
+        case .probe:
+            if let probeResult { deliver(.probed(isReady: probeResult)) }
+        case .inspect:
+            guard let evidence else { return }
+            if inspectionTime == .zero {
+                deliver(.inspected(evidence))
+            } else {
+                agenda.append((elapsed + inspectionTime, .inspected(evidence)))
+            }
+        case .capture:
+            if let captureTime { agenda.append((elapsed + captureTime, .captured)) }
+        case .killTree:
+            guard let deathTime else { return }
+            if !isExited { agenda.append((elapsed + deathTime, .exited(.signaled(signal: 9, coreDumped: false)))) }
+            agenda.append((elapsed + deathTime, .treeEmptied))
+        case .beginWindow, .terminate, .report, .announce, .finish:
+            break
+        }
+    }
+
+    // MARK: - What came of it
+
+    /// The incidents in the order of their decisions, with the time from the launch to the decision.
+    var transgressions: [Entry] {
+        log.filter { if case .announce(.transgressed) = $0.effect { true } else { false } }
+    }
+
+    var incidents: [Incident] {
+        log.compactMap { if case .announce(.transgressed(let incident)) = $0.effect { incident } else { nil } }
+    }
+
+    var reports: [Incident] {
+        log.compactMap { if case .report(let incident) = $0.effect { incident } else { nil } }
+    }
+
+    var notices: [Notice] {
+        log.compactMap { if case .announce(let notice) = $0.effect { notice } else { nil } }
+    }
+
+    var effects: [AppEffect] { log.map(\.effect) }
+
+    var nonces: [UInt64] {
+        log.compactMap { if case .sendPing(let nonce) = $0.effect { nonce } else { nil } }
+    }
+
+    var outcome: Outcome? {
+        if case .ended(let outcome) = machine.phase { outcome } else { nil }
+    }
+
+    /// When the decisions for an incident fell.
+    var decisionTimes: [Duration] { transgressions.map(\.at) }
+
+    /// When a notice was given for the first time.
+    func time(of notice: Notice) -> Duration? {
+        log.first { $0.effect == .announce(notice) }?.at
+    }
+
+    /// When pings were sent.
+    var pingTimes: [Duration] {
+        log.filter { if case .sendPing = $0.effect { true } else { false } }.map(\.at)
+    }
+}
+
+extension Duration {
+    static let nanosecond = Duration.nanoseconds(1)
+
+    static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
+}
+
+extension AppSpec {
+    /// A spec of which only what matters for a test is said.
+    static func app(_ change: (inout AppSpec) -> Void) -> AppSpec {
+        var spec = AppSpec(name: "App")
+        change(&spec)
+        return spec
+    }
+
+    /// Everything but the kill.
+    static let reporting = AppSpec(name: "App", enforcement: .report)
+}
