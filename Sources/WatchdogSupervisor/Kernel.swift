@@ -30,6 +30,9 @@ protocol Kernel: AnyObject {
     /// - Returns: false when it is not a process of the app.
     func adoptMainProcess(_ pid: Int32) -> Bool
 
+    /// Takes this thread for the one that runs the main loop from now on; nil for the process's first.
+    func followMainLoop(to thread: Int32?)
+
     /// Remembers the main thread's CPU time and run delay.
     func beginWindow()
 

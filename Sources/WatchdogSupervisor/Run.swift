@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
 /// One run of one program in the foreground.
 public struct Run {
+    /// What goes on to the program, besides the request to terminate.
+    private static let signals = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH]
+
     private let configuration: RunConfiguration
 
     /// Creates a run; nothing happens before ``execute()``.
@@ -9,8 +18,53 @@ public struct Run {
         self.configuration = configuration
     }
 
-    /// Runs the program to its end.
+    /// Launches the program, supervises it to its end, and writes what was asked for.
+    ///
+    /// Has to be called on the main thread, before any other thread exists, and at most once in a process: it takes the
+    /// process's signals and becomes the subreaper.
+    ///
+    /// - Returns: the exit code that watchdogd is to end with.
+    /// - Throws: ``RunError`` when the program was not launched because something about the run is wrong.
     public func execute() throws -> Int32 {
-        0
+        openStandardStreams()
+        // Before the first thread: the kernel hands a signal to any thread that does not block it.
+        SignalSource.block(Self.signals + [SIGCHLD])
+        signal(SIGPIPE, SIG_IGN)
+        let launch = try LaunchConfiguration(configuration)
+        do {
+            try Subreaper.become()
+            return try supervise(launch)
+        } catch let error as LinuxError {
+            throw RunError.internalFailure("\(error)")
+        } catch let error as SnapshotError {
+            throw RunError.internalFailure("\(error)")
+        }
+    }
+
+    private func supervise(_ launch: LaunchConfiguration) throws -> Int32 {
+        let loop = try EventLoop()
+        let host = try Host(loop: loop, store: launch.store)
+        defer { host.stop() }
+        let kernel = try LinuxKernel(host, launch, terminal: ForegroundTerminal())
+        defer { kernel.stop() }
+        let supervisor = Supervisor(spec: launch.spec, kernel: kernel)
+        let session = RunSession(configuration, kernel, supervisor, loop)
+        let signals = try loop.onSignal(Self.signals) { supervisor.signalReceived($0.signal) }
+        try host.start()
+        try kernel.start(supervisor)
+        session.describe()
+        supervisor.launch()
+        return try withExtendedLifetime((session, signals)) { try loop.run() }
+    }
+
+    /// A closed standard stream would be given to the next file that is opened, and the program's output would go there.
+    private func openStandardStreams() {
+        while true {
+            let descriptor = open("/dev/null", O_RDWR)
+            guard descriptor >= 0, descriptor <= STDERR_FILENO else {
+                if descriptor > STDERR_FILENO { close(descriptor) }
+                return
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogLinux
 public import WatchdogPolicy
 
 /// One run of one program in the foreground, as the command line describes it.
@@ -32,8 +33,8 @@ public struct RunConfiguration: Sendable {
 
     /// The allowances and all that the policy needs.
     public var spec: AppSpec
-    /// The command and its arguments, as given.
-    public var command: [String]
+    /// The command and its arguments, byte for byte as given.
+    public var command: [ByteString]
     /// What a probed readiness looks at.
     public var probe: Probe?
     /// Where reports go; nil stands for the default of the user.
@@ -52,7 +53,7 @@ public struct RunConfiguration: Sendable {
     public var verbosity: Verbosity
 
     /// Creates a configuration with everything optional left out.
-    public init(spec: AppSpec, command: [String]) {
+    public init(spec: AppSpec, command: [ByteString]) {
         precondition(!command.isEmpty, "a run needs a command")
         self.spec = spec
         self.command = command

@@ -35,12 +35,17 @@ final class Supervisor {
     // MARK: - What the kernel reports
 
     func launch() { receive(.launchRequested) }
-    func exited(_ status: ExitStatus) { receive(.exited(status)) }
     func stopped() { receive(.stopped) }
     func continued() { receive(.continued) }
     func probeEnded(isReady: Bool) { receive(.probed(isReady: isReady)) }
     func captureEnded() { receive(.captured) }
     func treeEmptied() { receive(.treeEmptied) }
+    func requestTermination() { receive(.terminateRequested) }
+
+    func exited(_ status: ExitStatus) {
+        if account.exitStatus == nil { account.exitStatus = status }
+        receive(.exited(status))
+    }
 
     func deadlineReached() {
         noticeSuspension()
@@ -54,7 +59,7 @@ final class Supervisor {
     /// A signal that watchdogd itself was sent: SIGTERM is the request to terminate, the others go on to the app.
     func signalReceived(_ signal: Int32) {
         if signal == SIGTERM {
-            receive(.terminateRequested)
+            requestTermination()
         } else {
             kernel.signal(signal)
         }
@@ -97,6 +102,7 @@ final class Supervisor {
         case .beginWindow:
             kernel.beginWindow()
         case .sendPing(let nonce):
+            account.pingsSent += 1
             kernel.send(SupervisorMessage(ping: nonce).datagram)
         case .probe:
             kernel.probe()
@@ -133,12 +139,21 @@ final class Supervisor {
 
     // MARK: - Bytes to events
 
+    private func showSignOfLife() {
+        account.signsOfLife += 1
+        account.lastSignOfLife = kernel.now
+    }
+
     /// A flood keeps its signs of life and loses everything else.
     private func events(of message: ClientMessage, isLimited: Bool) -> [AppEvent] {
         var events: [AppEvent] = []
         if message.hello != nil { events.append(.hello) }
         if message.isReady { events.append(.ready(.channel)) }
-        if let nonce = message.pong { events.append(.ponged(nonce: nonce)) }
+        if let nonce = message.pong {
+            showSignOfLife()
+            kernel.followMainLoop(to: message.thread)
+            events.append(.ponged(nonce: nonce))
+        }
         if message.isStopping { events.append(.stopping) }
         account.malformed += message.malformed
         guard !isLimited else {
@@ -160,7 +175,9 @@ final class Supervisor {
         if message.isReady { events.append(.ready(.notify)) }
         if let interval = message.watchdogTimeout { events.append(.watchdogIntervalChanged(interval)) }
         switch message.watchdog {
-        case .alive: events.append(.watchdogPinged)
+        case .alive:
+            showSignOfLife()
+            events.append(.watchdogPinged)
         case .trigger: events.append(.watchdogTriggered)
         case nil: break
         }

@@ -28,6 +28,11 @@ public struct ClientMessage: Hashable, Sendable {
     public var isReady = false
     /// `PONG`: the main loop's answer to the ping with this nonce.
     public var pong: UInt64?
+    /// `THREAD`: the thread that answered, when it is not the process's first one; it numbers threads as the app sees them.
+    ///
+    /// Swift's main queue leaves the first thread in `dispatchMain()` and under an `async` main, so that the first thread's
+    /// stack tells nothing about the main loop.
+    public var thread: Int32?
     /// `STATUS`: one line about the app's state, for people; empty to take back the one before.
     public var status: String?
     /// `EXTEND_TIMEOUT_USEC`: the time, counted from now, that the app asks for.
@@ -69,6 +74,7 @@ extension ClientMessage {
             case "LIBRARY": library = field.text(limit: Wire.Limit.name)
             case "READY": field.raise(&isReady, orCount: &malformed)
             case "PONG": pong.take(field.number(), orCount: &malformed)
+            case "THREAD": thread.take(field.number(in: 1...Int32.max), orCount: &malformed)
             case "STATUS": status = field.text(limit: Wire.Limit.status)
             case "EXTEND_TIMEOUT_USEC": timeoutExtension.take(field.microseconds, orCount: &malformed)
             case "PROGRESS": progress = field.text(limit: Wire.Limit.progress)
@@ -95,6 +101,7 @@ extension ClientMessage {
         writer.text("LIBRARY", hello?.library, limit: Wire.Limit.name)
         writer.flag("READY", isReady)
         writer.number("PONG", pong)
+        writer.number("THREAD", thread)
         writer.text("STATUS", status, limit: Wire.Limit.status)
         writer.microseconds("EXTEND_TIMEOUT_USEC", timeoutExtension)
         writer.text("PROGRESS", progress, limit: Wire.Limit.progress)

@@ -1,1 +1,6 @@
-print("not built yet")
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogSymbolication
+
+exit(SymbolicateCommand.run(CommandLine.arguments))

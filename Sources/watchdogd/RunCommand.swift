@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogLinux
 import WatchdogPolicy
 import WatchdogSupervisor
 
@@ -111,8 +112,19 @@ struct RunCommand: ParsableCommand {
     }
 
     func run() throws {
-        let status = try Run(configuration).execute()
-        throw ExitCode(status)
+        do {
+            throw ExitCode(try Run(configuration).execute())
+        } catch let error as RunError {
+            StandardError.say(error.description)
+            throw ExitCode(error.exitCode)
+        }
+    }
+
+    /// The command byte for byte: as a `String` an argument that is not UTF-8 would not be the same.
+    private var commandBytes: [ByteString] {
+        let arguments = ByteString.commandLine
+        guard let terminator = arguments.firstIndex(of: "--") else { return command.map { ByteString($0) } }
+        return Array(arguments[(terminator + 1)...])
     }
 
     private var configuration: RunConfiguration {
@@ -125,7 +137,7 @@ struct RunCommand: ParsableCommand {
             enforcement: enforce
         )
         if readiness.readiness == .command { spec.probeInterval = .milliseconds(250) }
-        var configuration = RunConfiguration(spec: spec.scaled(by: timeScale), command: command)
+        var configuration = RunConfiguration(spec: spec.scaled(by: timeScale), command: commandBytes)
         configuration.probe = readiness.probe
         configuration.reportsDirectory = reports
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }

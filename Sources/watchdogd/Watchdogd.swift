@@ -22,7 +22,8 @@ struct Watchdogd: ParsableCommand {
         } catch {
             let code = exitCode(for: error)
             guard code != .success else {
-                print(fullMessage(for: error))
+                let message = fullMessage(for: error)
+                if !message.isEmpty { print(message) }
                 Glibc.exit(EXIT_SUCCESS)
             }
             let message = message(for: error)

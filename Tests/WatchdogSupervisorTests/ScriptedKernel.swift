@@ -36,6 +36,7 @@ final class ScriptedKernel: Kernel {
     var onProbe: () -> Void = {}
     /// Whether SIGKILL ends the app.
     var isKillable = true
+    private(set) var mainLoopThread: Int32?
 
     let start: Instant
     private(set) var supervisor: Supervisor?
@@ -104,6 +105,8 @@ final class ScriptedKernel: Kernel {
     }
 
     func adoptMainProcess(_ pid: Int32) -> Bool { processes.contains(pid) }
+
+    func followMainLoop(to thread: Int32?) { mainLoopThread = thread }
 
     func beginWindow() {}
 

@@ -68,6 +68,20 @@ struct SupervisorTests {
         #expect(kernel.calls == [.spawn])
     }
 
+    @Test("the main loop is followed to the thread that answers, and back to the first")
+    func mainLoopThread() {
+        var thread = "THREAD=117\n"
+        kernel.onSend = { [kernel] text in
+            guard text.hasPrefix("PING=") else { return }
+            kernel.say("PONG=\(text.dropFirst(5).prefix { $0.isNumber })\n\(thread)")
+        }
+        _ = launchReady()
+        #expect(kernel.mainLoopThread == 117)
+        thread = ""
+        kernel.run(for: .seconds(2))
+        #expect(kernel.mainLoopThread == nil)
+    }
+
     @Test("an answer just over the allowance comes too late")
     func lateAnswer() {
         kernel.answerPings(after: .seconds(10) + .nanoseconds(1))

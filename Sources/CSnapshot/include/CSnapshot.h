@@ -1,3 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
+#include "wd_snapshot.h"
 #include "wd_snapshot_format.h"

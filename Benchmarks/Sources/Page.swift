@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The one page that is printed, row by row as the values come.
+struct Page {
+    /// What the project wants; a median, and sometimes a 99th percentile.
+    struct Goal {
+        var median: Double
+        var p99: Double?
+    }
+
+    private static let labelWidth = 37
+    private var reference: Double?
+    private(set) var missedGoals = 0
+
+    func headline(_ lines: [String]) {
+        for line in lines { say(line) }
+    }
+
+    /// Begins a section; the first row of a section is what its other rows are compared with.
+    mutating func begin(_ title: String, unit: String = "ms") {
+        reference = nil
+        say("")
+        say(
+            title.padded(to: Self.labelWidth) + "n".leftPadded(to: 4) + "median".leftPadded(to: 9)
+                + "p99".leftPadded(to: 9) + "ratio".leftPadded(to: 7) + "  goal \(unit)")
+    }
+
+    /// One measurement.
+    mutating func row(_ label: String, _ sample: Sample, goal: Goal? = nil) {
+        guard let median = sample.median?.milliseconds, let p99 = sample.p99?.milliseconds else {
+            return note("\(label): no value")
+        }
+        row(label, count: sample.count, median: median, p99: p99, goal: goal)
+    }
+
+    /// One measurement whose repetitions somebody else has counted, or one value.
+    mutating func row(_ label: String, count: Int, median: Double, p99: Double? = nil, goal: Goal? = nil) {
+        if reference == nil { reference = median }
+        let ratio = reference.map { $0 > 0 ? (median / $0).decimal(2) : "" } ?? ""
+        say(
+            "  " + label.padded(to: Self.labelWidth - 2) + "\(count)".leftPadded(to: 4)
+                + median.decimal(3).leftPadded(to: 9) + (p99?.decimal(3) ?? "").leftPadded(to: 9)
+                + ratio.leftPadded(to: 7) + (goal.map { "  " + judge($0, median, p99) } ?? ""))
+    }
+
+    /// A remark to the section.
+    func note(_ text: String) {
+        say("  \(text)")
+    }
+
+    private mutating func judge(_ goal: Goal, _ median: Double, _ p99: Double?) -> String {
+        let isMet = median <= goal.median && (goal.p99.map { limit in (p99 ?? .infinity) <= limit } ?? true)
+        if !isMet { missedGoals += 1 }
+        let limits = [goal.median, goal.p99].compactMap { $0.map(\.short) }.joined(separator: "/")
+        return "\(limits) \(isMet ? "met" : "MISSED")"
+    }
+
+    private func say(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+}
+
+extension Double {
+    /// With so many digits after the point.
+    func decimal(_ digits: Int) -> String {
+        let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
+        let value = (magnitude * scale).rounded()
+        guard value < 1e15 else { return "\(self)" }
+        let whole = "\(Int64(value))"
+        let text = String(repeating: "0", count: max(0, digits + 1 - whole.count)) + whole
+        return (self < 0 && value > 0 ? "-" : "") + text.dropLast(digits) + "." + text.suffix(digits)
+    }
+
+    /// Without a point where none is needed.
+    fileprivate var short: String {
+        self == rounded() ? "\(Int64(self))" : "\(self)"
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+
+    fileprivate func leftPadded(to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - count)) + self
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// One `watchdogd run` of a program that hangs, watched from outside.
+final class SupervisedRun {
+    /// Before `watchdogd` was started.
+    private(set) var requested: Instant
+    private(set) var records: [Record] = []
+    /// When poll(2) showed the end of the program.
+    private(set) var deathSeen: Instant?
+    /// When `watchdogd` said where the report is.
+    private(set) var reportSaid: Instant?
+    private(set) var isOver = false
+
+    let supervisor: Pidfd
+    private let watcher: Watcher
+    private let output: OwnedDescriptor
+    private let messages: OwnedDescriptor
+    private let summaryPath: String
+    private var program: Pidfd?
+    private var text: [UInt8] = []
+
+    init(_ environment: Bench, _ watcher: Watcher, options: [String], command: [String]) throws {
+        self.watcher = watcher
+        summaryPath = environment.freshPath("summary.json")
+        let (output, outputEnd) = try OwnedDescriptor.pipe()
+        let (messages, messagesEnd) = try OwnedDescriptor.pipe()
+        self.output = output
+        self.messages = messages
+        let arguments = ["run", "--json", summaryPath, "--reports", environment.reports] + options + ["--"] + command
+        requested = .now()
+        supervisor = try spawn(
+            .underTest(
+                environment.watchdogd, arguments, output: outputEnd.number, messages: messagesEnd.number)
+        ).process
+        withExtendedLifetime((outputEnd, messagesEnd)) {}
+        watcher.watch(output.number) { [unowned self] _ in readRecord() }
+        watcher.watch(messages.number) { [unowned self] in readMessage(at: $0) }
+        watcher.watch(supervisor.descriptor.number) { [unowned self] _ in supervisorEnded() }
+    }
+
+    deinit {
+        for descriptor in [output, messages, supervisor.descriptor] { watcher.ignore(descriptor.number) }
+        if let program { watcher.ignore(program.descriptor.number) }
+        guard !isOver else { return }
+        try? program?.send(SIGKILL)
+        try? supervisor.send(SIGKILL)
+        _ = try? supervisor.waitExit()
+    }
+
+    /// Waits for the next record and for the program's end from then on.
+    private func readRecord() {
+        guard let record = try? Record.read(from: output) else { return watcher.ignore(output.number) }
+        records.append(record)
+        guard program == nil, let process = try? Pidfd(opening: record.pid) else { return }
+        program = process
+        watcher.watch(process.descriptor.number) { [unowned self] in
+            deathSeen = $0
+            watcher.ignore(process.descriptor.number)
+        }
+    }
+
+    private func readMessage(at now: Instant) {
+        let chunk = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+            count = max(0, read(messages.number, buffer.baseAddress, buffer.count))
+        }
+        guard !chunk.isEmpty else { return watcher.ignore(messages.number) }
+        text += chunk
+        if reportSaid == nil, message.contains(".ips") { reportSaid = now }
+    }
+
+    /// What `watchdogd` wrote to its standard error.
+    var message: String { String(decoding: text, as: UTF8.self) }
+
+    private func supervisorEnded() {
+        isOver = (try? supervisor.waitExit()) != nil
+        if isOver { watcher.ignore(supervisor.descriptor.number) }
+    }
+
+    // MARK: - What it says of itself
+
+    /// What is read of the summary.
+    struct Summary: Decodable {
+        struct Incident: Decodable {
+            var report: String?
+        }
+
+        struct Pings: Decodable {
+            var count: Int
+            var p50Milliseconds: Double?
+            var p99Milliseconds: Double?
+        }
+
+        var termination: String
+        var incidents: [Incident]
+        var pings: Pings
+    }
+
+    func summary() throws -> Summary {
+        guard let data = FileManager.default.contents(atPath: summaryPath) else {
+            throw Failure("watchdogd wrote no summary; it said: \(message)")
+        }
+        return try JSONDecoder().decode(Summary.self, from: data)
+    }
+
+    /// The `linux` object of the report of the kill.
+    func report() throws -> LinuxDetails {
+        let summary = try summary()
+        guard summary.termination == "watchdog", let path = summary.incidents.last?.report,
+            let data = FileManager.default.contents(atPath: path)
+        else { throw Failure("watchdogd did not kill as expected; it said: \(message)") }
+        return try ReportCoding.decode(Array(data)).body.linux.unwrapped(or: "the report has no linux object")
+    }
+}
+
+extension Optional {
+    func unwrapped(or problem: String) throws -> Wrapped {
+        guard let self else { throw Failure(problem) }
+        return self
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// usage: Benchmarks PRODUCTS SUBJECTS [SECTION…]
+//
+// Measures what the project promises and prints one page. Started by Benchmarks/run.
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+
+let sections: [(name: String, run: (Bench, inout Page) throws -> Void)] = [
+    ("lateness", { try Lateness(bench: $0).run(on: &$1) }),
+    ("launch", { try Launch(bench: $0).run(on: &$1) }),
+    ("capture", { try Capture(bench: $0).run(on: &$1) }),
+    ("symbols", { try Symbols(bench: $0).run(on: &$1) }),
+    ("startup", { try Startup(bench: $0).run(on: &$1) }),
+    ("pings", { try Pings(bench: $0).run(on: &$1) }),
+]
+
+func fail(_ message: String, code: Int32) -> Never {
+    let line = "bench: \(message)\n"
+    write(STDERR_FILENO, line, line.utf8.count)
+    exit(code)
+}
+
+let arguments = CommandLine.arguments.dropFirst()
+let wanted = arguments.dropFirst(2)
+guard arguments.count >= 2 else { fail("usage: Benchmarks PRODUCTS SUBJECTS [SECTION...]", code: 64) }
+for name in wanted where !sections.contains(where: { $0.name == name }) {
+    fail("unknown section '\(name)'; there are \(sections.map(\.name).joined(separator: ", "))", code: 64)
+}
+
+/// Runs the sections; a section that breaks is told and does not keep the others from running.
+@MainActor
+func measure() throws -> Bool {
+    let bench = try Bench(products: arguments[1], subjects: arguments[2])
+    var page = Page()
+    let started = Instant.now()
+    let busy = Machine.busyPercentage()
+    // An observer that waits for a CPU would see everything late.
+    let scheduling = Scheduling.improve()
+    page.headline([
+        "watchdogd benchmarks, \(Machine.date()), \(geteuid() == 0 ? "as root" : "as an ordinary user")",
+        Machine.description(),
+        "before the run \(busy) % of CPU time were in use; the observer's scheduling: \(scheduling)",
+        "Times in ms; ratio: median to that of the section's first row; goal: median[/p99].",
+    ])
+    var isWhole = true
+    for section in sections where wanted.isEmpty || wanted.contains(section.name) {
+        do {
+            try section.run(bench, &page)
+        } catch {
+            page.note("FAILED: \(error)")
+            isWhole = false
+        }
+    }
+    let seconds = (Instant.now() - started).components.seconds
+    page.headline(["", "\(page.missedGoals == 0 ? "All goals met" : "Goals missed: \(page.missedGoals)"), \(seconds) s."])
+    return isWhole
+}
+
+do {
+    try Subreaper.become()
+    exit(try measure() ? 0 : 1)
+} catch {
+    fail("\(error)", code: 1)
+}

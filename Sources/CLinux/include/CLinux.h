@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What Swift cannot reach on Linux: system calls without a glibc wrapper or outside Swift's Glibc module, macros, and
+ * structures of GNU extensions. No header of this module needs or defines _GNU_SOURCE: a public header that does clashes
+ * with the Glibc module (fd_set differs).
+ */
+#pragma once
+#include "wd_errno.h"
+#include "wd_descriptor.h"
+#include "wd_process.h"
+#include "wd_limits.h"
+#include "wd_scheduling.h"
+#include "wd_signal.h"
+#include "wd_socket.h"
+#include "wd_spawn.h"

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wd_process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int wd_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int wd_pidfd_send_signal(int pidfd, int signal) {
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+static int64_t microseconds(struct timeval time) { return (int64_t)time.tv_sec * 1000000 + time.tv_usec; }
+
+static enum wd_change change_of(int code) {
+    switch (code) {
+    case CLD_EXITED: return WD_CHANGE_EXITED;
+    case CLD_KILLED: return WD_CHANGE_KILLED;
+    case CLD_DUMPED: return WD_CHANGE_DUMPED;
+    case CLD_STOPPED:
+    case CLD_TRAPPED: return WD_CHANGE_STOPPED;
+    case CLD_CONTINUED: return WD_CHANGE_CONTINUED;
+    default: return WD_CHANGE_NONE;
+    }
+}
+
+/* glibc's waitid leaves the kernel's fifth parameter out. */
+static int wait_once(int type, int id, int options, struct wd_wait_result *result) {
+    siginfo_t info;
+    struct rusage usage;
+    memset(&info, 0, sizeof info);
+    memset(&usage, 0, sizeof usage);
+    memset(result, 0, sizeof *result);
+    if (syscall(SYS_waitid, type, id, &info, options | WNOHANG, &usage) < 0) return -1;
+    if (info.si_pid == 0) return 0;
+    result->change = change_of(info.si_code);
+    result->pid = info.si_pid;
+    result->status = info.si_status;
+    result->user_microseconds = microseconds(usage.ru_utime);
+    result->system_microseconds = microseconds(usage.ru_stime);
+    result->max_resident_kilobytes = usage.ru_maxrss;
+    result->major_faults = usage.ru_majflt;
+    result->minor_faults = usage.ru_minflt;
+    result->voluntary_switches = usage.ru_nvcsw;
+    result->involuntary_switches = usage.ru_nivcsw;
+    return 0;
+}
+
+/* Without __WNOTHREAD a wait also sees what other threads of this process trace, and would take the news that a
+ * capturing thread waits for. A child of another thread is found by the second attempt. */
+static int wait_child(int type, int id, int options, struct wd_wait_result *result) {
+    int answer = wait_once(type, id, options | __WNOTHREAD, result);
+    if (answer == 0 || errno != ECHILD) return answer;
+    return wait_once(type, id, options, result);
+}
+
+int wd_wait_pidfd(int pidfd, enum wd_wait_what what, struct wd_wait_result *result) {
+    return wait_child(P_PIDFD, pidfd, what == WD_WAIT_EXIT ? WEXITED : WSTOPPED | WCONTINUED, result);
+}
+
+int wd_wait_pid(pid_t pid, struct wd_wait_result *result) { return wait_child(P_PID, pid, WEXITED, result); }
+
+/* Orphans come to the main thread (find_new_reaper, kernel/exit.c). On another one, a supervisor that is being tested,
+ * all threads' children have to be looked at. */
+int wd_peek_ended_child(struct wd_wait_result *result) {
+    int own = getpid() == gettid() ? __WNOTHREAD : 0;
+    return wait_once(P_ALL, 0, WEXITED | WNOWAIT | own, result);
+}
+
+/* include/uapi/linux/pidfd.h of Linux 6.15; the headers of older systems do not have it. */
+struct pidfd_information {
+    uint64_t mask;
+    uint64_t cgroup;
+    uint32_t pid, tgid, ppid;
+    uint32_t ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+    int32_t exit_code;
+};
+_Static_assert(sizeof(struct pidfd_information) == 64, "PIDFD_INFO_SIZE_VER0");
+
+#define WD_PIDFD_GET_INFO _IOWR(0xFF, 11, struct pidfd_information)
+#define WD_PIDFD_INFO_EXIT (UINT64_C(1) << 3)
+
+int wd_pidfd_exit_status(int pidfd, struct wd_wait_result *result) {
+    struct pidfd_information information;
+    memset(&information, 0, sizeof information);
+    memset(result, 0, sizeof *result);
+    information.mask = WD_PIDFD_INFO_EXIT;
+    if (ioctl(pidfd, WD_PIDFD_GET_INFO, &information) < 0) return -1;
+    if ((information.mask & WD_PIDFD_INFO_EXIT) == 0) {
+        errno = ENODATA;
+        return -1;
+    }
+    int status = information.exit_code;
+    if (WIFEXITED(status)) {
+        result->change = WD_CHANGE_EXITED;
+        result->status = WEXITSTATUS(status);
+    } else {
+        result->change = WCOREDUMP(status) ? WD_CHANGE_DUMPED : WD_CHANGE_KILLED;
+        result->status = WTERMSIG(status);
+    }
+    return 0;
+}
+
+int wd_set_child_subreaper(bool on) { return prctl(PR_SET_CHILD_SUBREAPER, on ? 1UL : 0UL, 0UL, 0UL, 0UL); }
+
+int wd_get_child_subreaper(void) {
+    int on = 0;
+    if (prctl(PR_GET_CHILD_SUBREAPER, &on, 0UL, 0UL, 0UL) < 0) return -1;
+    return on;
+}

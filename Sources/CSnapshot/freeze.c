@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stopping all threads with ptrace(2) and letting them go. PTRACE_SEIZE stops nothing by itself, so every thread is
+ * seized first and all are then interrupted in one sweep. Waiting is by thread id with __WNOTHREAD: no other child's
+ * status can be taken, and the exit status of our own child, the group leader, is left alone (no WEXITED for it).
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t state_check_interval = 1000000;
+static const size_t state_checks = 32;
+static const uint64_t release_budget = 5000000;
+
+static bool is_own_leader(const struct wd_snapshot_arena *arena, const struct wd_slot *slot) {
+    return slot->thread.tid == arena->pid && arena->parent == getpid();
+}
+
+/* True when the thread's fate is known: stopped or gone. Reading registers is what proves a stop. Its notification does
+ * not: the kernel shows stops of a traced child to any thread of this process that waits for it, whatever the options,
+ * and that thread takes the notification away. */
+static bool poll_stop(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+    pid_t tid = slot->thread.tid;
+    siginfo_t info = {.si_pid = 0};
+    int error = wd_read_registers(slot);
+    if (error == ESRCH) {
+        /* Running, or gone: then it is reaped, unless it is our own child, whose status is not ours to take. */
+        if (is_own_leader(arena, slot)) return false;
+        if (waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD) == 0
+            && (info.si_pid == 0 || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED))
+            return false;
+        slot->trace = WD_GONE;
+        return true;
+    }
+    if (error == ENOTSUP) arena->foreign_registers++;
+    slot->trace = WD_STOPPED;
+    /* An event in the second byte of si_code is the stop that was asked for, or a group-stop. Otherwise a signal was
+     * about to be delivered, and is delivered on release. */
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code >> 8 != PTRACE_EVENT_STOP)
+        slot->pending_signal = info.si_signo;
+    waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
+    return true;
+}
+
+static char current_state(struct wd_snapshot_arena *arena, pid_t tid) {
+    char name[32], text[256];
+    snprintf(name, sizeof name, "%d/stat", tid);
+    if (wd_read_at(arena->task_directory, name, text, sizeof text) <= 0) return 'X';
+    const char *close = NULL;
+    for (const char *byte = text; *byte != '\0'; byte++)
+        if (*byte == ')') close = byte;
+    return close != NULL && close[1] == ' ' ? close[2] : '?';
+}
+
+/* Waiting on is pointless when every thread that is left sleeps uninterruptibly or is a leader that exited: the others
+ * stay frozen meanwhile. */
+static bool is_hopeless(struct wd_snapshot_arena *arena, size_t count) {
+    if (count > state_checks) return false;
+    for (size_t i = 0; i < count; i++) {
+        char state = current_state(arena, arena->slots[arena->waiting[i]].thread.tid);
+        if (state != 'D' && state != 'Z' && state != 'X') return false;
+    }
+    return true;
+}
+
+/* A thread that was killed while it was stopped cannot be detached any more: it has to be waited for. */
+static void let_go(struct wd_slot *slot) {
+    if (ptrace(PTRACE_DETACH, slot->thread.tid, NULL, (void *)(intptr_t)slot->pending_signal) == 0)
+        slot->trace = WD_UNTRACED;
+}
+
+/* True when the thread has ended, or stopped late and could be let go. */
+static bool poll_end(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+    if (slot->trace == WD_TRACED && !arena->result->killed && poll_stop(arena, slot) && slot->trace == WD_STOPPED)
+        let_go(slot);
+    if (slot->trace != WD_TRACED && slot->trace != WD_STOPPED) return true;
+    if (is_own_leader(arena, slot)) {
+        if (arena->result->killed) return true;
+        char state = current_state(arena, slot->thread.tid);
+        return state == 'Z' || state == 'X';
+    }
+    siginfo_t info = {.si_pid = 0};
+    int error = waitid(P_PID, (id_t)slot->thread.tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD);
+    if (error == 0 && (info.si_pid == 0 || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)) return false;
+    slot->trace = WD_GONE;
+    return true;
+}
+
+static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
+    size_t count = 0;
+    for (size_t i = 0; i < arena->thread_count; i++)
+        if (arena->slots[i].trace == WD_TRACED) arena->waiting[count++] = (uint16_t)i;
+    uint64_t next_check = wd_now() + 2 * state_check_interval;
+    while (count > 0) {
+        size_t left = 0;
+        for (size_t i = 0; i < count; i++)
+            if (!poll_stop(arena, &arena->slots[arena->waiting[i]])) arena->waiting[left++] = arena->waiting[i];
+        bool progress = left < count;
+        count = left;
+        if (count == 0) break;
+        uint64_t now = wd_now();
+        if (now >= deadline) break;
+        if (now >= next_check) {
+            if (is_hopeless(arena, count)) break;
+            next_check = wd_now() + state_check_interval;
+        }
+        if (!progress) {
+            /* Not sched_yield(2): under a real-time policy it would keep the threads off this CPU. */
+            struct timespec pause = {0, 10000};
+            nanosleep(&pause, NULL);
+        }
+    }
+}
+
+static void seize(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+    if (slot->trace != WD_UNTRACED || slot->thread.state == 'Z' || slot->thread.state == 'X') return;
+    if (ptrace(PTRACE_SEIZE, slot->thread.tid, NULL, NULL) == 0) {
+        slot->trace = WD_TRACED;
+        return;
+    }
+    int error = errno;
+    /* EPERM is also the answer for a thread that is just exiting. */
+    char state = error == ESRCH ? 'X' : current_state(arena, slot->thread.tid);
+    if (state == 'X' || state == 'Z') slot->trace = WD_GONE;
+    else if (arena->seize_error == 0) arena->seize_error = error;
+}
+
+/* Threads that a thread created while it was being seized appear in a later listing. Ends when a listing
+ * brings nothing new. Returns the number of threads known. */
+static size_t seize_from(struct wd_snapshot_arena *arena, size_t seen) {
+    for (int round = 0; round < 32; round++) {
+        for (; seen < arena->thread_count; seen++) seize(arena, &arena->slots[seen]);
+        bool added = false;
+        if (wd_list_threads(arena, &added) != 0 || !added) break;
+    }
+    return seen;
+}
+
+void wd_freeze(struct wd_snapshot_arena *arena) {
+    uint32_t timeout = arena->request->stop_timeout_us;
+    if (timeout == 0) timeout = 100000;
+    if (timeout > 1000000) timeout = 1000000;
+    uint64_t deadline = wd_now() + (uint64_t)timeout * 1000;
+    size_t interrupted = 0;
+    /* A thread that was still running may have created another one between the last listing and its stop. */
+    for (int round = 0; round < 16; round++) {
+        size_t count = seize_from(arena, interrupted);
+        if (round == 0) arena->result->times.first_stop = wd_now();
+        if (round > 0 && count == interrupted) break;
+        for (; interrupted < count; interrupted++) {
+            struct wd_slot *slot = &arena->slots[interrupted];
+            if (slot->trace == WD_TRACED) ptrace(PTRACE_INTERRUPT, slot->thread.tid, NULL, NULL);
+        }
+        wait_for_stops(arena, deadline);
+    }
+    arena->result->times.all_stopped = wd_now();
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        struct wd_slot *slot = &arena->slots[i];
+        if (slot->trace == WD_TRACED) arena->not_stopped++;
+        /* A thread id that was freed and given to another process between listing and seizing. */
+        if (slot->trace == WD_STOPPED && !slot->listed) let_go(slot);
+    }
+}
+
+void wd_release(struct wd_snapshot_arena *arena) {
+    bool all = true;
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        struct wd_slot *slot = &arena->slots[i];
+        if (slot->trace == WD_TRACED) poll_stop(arena, slot);
+        if (slot->trace == WD_STOPPED) let_go(slot);
+        if (slot->trace == WD_TRACED || slot->trace == WD_STOPPED) all = false;
+    }
+    if (!all) wd_reap(arena, wd_now() + release_budget);
+}
+
+/* Waits for the traced threads of a process that was killed. Until that is done, the kernel does not report the death
+ * of the group to anybody. */
+void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline) {
+    size_t count = 0;
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        const struct wd_slot *slot = &arena->slots[i];
+        if (slot->trace == WD_TRACED || slot->trace == WD_STOPPED) arena->waiting[count++] = (uint16_t)i;
+    }
+    for (;;) {
+        size_t left = 0;
+        for (size_t i = 0; i < count; i++)
+            if (!poll_end(arena, &arena->slots[arena->waiting[i]])) arena->waiting[left++] = arena->waiting[i];
+        bool progress = left < count;
+        count = left;
+        if (count == 0 || wd_now() >= deadline) break;
+        if (!progress) {
+            struct timespec pause = {0, 50000};
+            nanosleep(&pause, NULL);
+        }
+    }
+    arena->result->lingering = (uint32_t)count;
+}

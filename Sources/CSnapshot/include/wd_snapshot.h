@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stage 1: stop a process for about a millisecond, copy what its stacks are made of, then release or kill it.
+ *
+ * No function here exits, aborts, logs or allocates in proportion to the target; every byte from the target is bounded.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+/* Working memory of one capture at a time: about 60 MiB of address space, of which what captures touch is resident. */
+struct wd_snapshot_arena;
+
+/* Maps an arena and makes `resident` bytes of its stack area (and the start of each table) resident, so that a later
+ * capture takes no page faults while the target is frozen. Returns NULL with errno set. */
+struct wd_snapshot_arena *wd_snapshot_arena_create(size_t resident);
+void wd_snapshot_arena_destroy(struct wd_snapshot_arena *arena);
+
+enum wd_snapshot_method {
+    WD_METHOD_PTRACE = 0,           /* all threads stopped at one instant */
+    WD_METHOD_PROCFS_REGISTERS = 1, /* blocked threads only, from /proc/PID/task/TID/syscall; stops nothing */
+    WD_METHOD_PROCFS = 2,           /* no stacks */
+};
+
+enum wd_snapshot_end {
+    WD_END_RELEASE = 0, /* the process goes on as before; a group-stopped one stays stopped */
+    WD_END_KILL = 1,    /* SIGKILL while still frozen */
+};
+
+struct wd_snapshot_request {
+    struct wd_snapshot_arena *arena;
+    int32_t pid;
+    int32_t pidfd;            /* refers to pid; -1: opened and closed here */
+    uint64_t start_time;      /* /proc/PID/stat field 22; 0: not compared */
+    uint32_t method;          /* enum wd_snapshot_method: the best to try */
+    uint32_t end;             /* enum wd_snapshot_end */
+    int32_t cgroup_kill;      /* WD_END_KILL: "1" is written to this descriptor of a cgroup.kill file; -1: none */
+    int32_t process_group;    /* WD_END_KILL: this process group is killed too; 0: none */
+    uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 100 ms; at most 1 s */
+    uint32_t module_capacity; /* elements of module_fds; at most WD_SNAPSHOT_MAX_MODULES */
+    int32_t *module_fds;      /* receives descriptors (O_RDONLY, O_CLOEXEC) of the mapped executables */
+};
+
+/* CLOCK_MONOTONIC nanoseconds; 0: not reached. In order of time. */
+struct wd_snapshot_times {
+    uint64_t began;
+    uint64_t facts_read;   /* /proc read, mappings parsed, files pinned: nothing was stopped until here */
+    uint64_t first_stop;   /* first thread asked to stop */
+    uint64_t all_stopped;  /* or the wait for it timed out */
+    uint64_t stacks_read;  /* registers and stacks copied */
+    uint64_t memory_read;  /* all of the target's memory copied */
+    uint64_t ended;        /* last thread released, or SIGKILL sent */
+    uint64_t written;      /* threads and stacks are in the memfd */
+    uint64_t reaped;       /* last traced thread gone; 0 when released */
+    uint64_t finished;
+};
+
+struct wd_snapshot_result {
+    int32_t error;       /* errno of what made a snapshot impossible; 0: memfd is valid */
+    int32_t kill_error;  /* errno of pidfd_send_signal(2); 0 when it succeeded or was not asked for */
+    uint8_t killed;      /* SIGKILL was sent, with or without a snapshot */
+    uint8_t reserved[3];
+    uint32_t method;     /* enum wd_snapshot_method: what was achieved */
+    int32_t memfd;       /* sealed, positioned at 0; -1 on error */
+    uint32_t module_count;   /* module_fds[0 ..< module_count] are open and belong to the caller, error or not */
+    uint32_t thread_count;
+    uint32_t stack_bytes;
+    uint32_t lingering;      /* threads still traced by the calling thread, see below */
+    struct wd_snapshot_times times;
+    char operation[64]; /* what failed when error != 0 */
+    char reason[256];   /* why not a better method; empty for WD_METHOD_PTRACE */
+};
+
+/* Takes a snapshot of request->pid and ends it as asked. Returns result->error.
+ *
+ * WD_END_KILL kills whether or not a snapshot was possible, unless start_time differs or pid is this process. When the
+ * kill fails, the process is released. Bounded: apart from the kernel blocking a read of /proc or of the target's
+ * memory, it returns within the stop timeout plus some milliseconds.
+ *
+ * ptrace(2) is bound to the calling thread. A thread of the target that sleeps uninterruptibly cannot be let go by
+ * ptrace: it counts in result->lingering, and the calling thread has to exit soon; the kernel then detaches whatever is
+ * left, unharmed. Until then the calling thread must not block all the same: nothing else depends on it.
+ *
+ * When the target is a child of the calling process, the exit status of the thread-group leader is never consumed: it
+ * stays for waitid(2) in any thread. When it is not, the leader is waited for too, since the kernel tells the real
+ * parent only after its tracer. Only WSTOPPED and exits of traced threads are waited for, by thread id.
+ *
+ * While a child of this process is stopped, waitid(2) in any thread of this process may show it with CLD_TRAPPED, even
+ * with WEXITED alone: the kernel shows a tracer's process the stops of its children whatever the options. Such an
+ * answer means nothing; consuming it does no harm.
+ *
+ * Call from one thread per arena. Block signals in the calling thread. */
+int wd_snapshot_take(const struct wd_snapshot_request *request, struct wd_snapshot_result *result);

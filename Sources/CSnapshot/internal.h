@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "include/wd_snapshot.h"
+#include "include/wd_snapshot_format.h"
+
+#define WD_MAX_MAPPINGS 65536 /* vm.max_map_count is 65530 unless an administrator raised it */
+#define WD_MAPS_CAPACITY ((size_t)8 << 20)
+#define WD_STACKS_CAPACITY ((size_t)32 << 20)
+#define WD_VDSO_CAPACITY ((size_t)64 << 10)
+#define WD_TID_SLOTS (2 * WD_SNAPSHOT_MAX_THREADS)
+#define WD_MAX_CONTEXTS 4096
+#define WD_MAX_CANDIDATES 8192
+#define WD_CANDIDATE_SLOTS (4 * WD_MAX_CANDIDATES)
+#define WD_RED_ZONE 128
+
+enum { WD_READABLE = 1, WD_WRITABLE = 2, WD_EXECUTABLE = 4 };
+
+struct wd_mapping {
+    uint64_t start, end, inode;
+    uint32_t major, minor;
+    uint32_t path_offset, path_length; /* into maps_text; as the kernel wrote it */
+    uint32_t permissions;
+    uint32_t reserved;
+};
+
+struct wd_interval {
+    uint64_t start, end;
+};
+
+enum wd_trace_state { WD_UNTRACED = 0, WD_TRACED, WD_STOPPED, WD_GONE };
+
+struct wd_slot {
+    struct wd_thread thread;
+    uint8_t trace;          /* enum wd_trace_state */
+    bool listed;            /* seen in the latest listing */
+    int32_t pending_signal; /* of a signal-delivery-stop: handed back on release */
+    uint64_t stack_address;
+    uint32_t stack_length;
+    size_t stack_offset;
+};
+
+struct wd_pin {
+    uint64_t start, inode;
+    uint32_t major, minor;
+    uint32_t path_offset, path_length;
+    int32_t descriptor;  /* O_PATH, or -1: to be opened by path */
+    uint32_t same_as;    /* index of an earlier pin of the same file, or its own */
+    uint32_t descriptor_index;
+    bool from_map_files; /* the kernel vouches for the identity */
+};
+
+/* Everything one capture needs, in one mapping; only what is used becomes resident. */
+struct wd_snapshot_arena {
+    const struct wd_snapshot_request *request;
+    struct wd_snapshot_result *result;
+    pid_t pid;
+    int pidfd;
+    bool owns_pidfd;
+    bool mistaken; /* the request is not about the process it names: nothing is killed */
+    int process_directory; /* /proc/PID */
+    int task_directory;    /* /proc/PID/task */
+    pid_t memory_tid;      /* a thread that still has the address space: a leader that exited has none */
+    pid_t parent;
+    uint32_t uid;
+    int32_t tracer;
+    uint64_t start_time;
+    bool denied_stack;   /* /proc/.../stack is for CAP_SYS_ADMIN */
+    bool denied_syscall;
+    int seize_error;
+    uint32_t foreign_registers; /* threads of another machine mode, such as 32-bit */
+    uint32_t not_stopped;
+    char truncated[192];
+    char executable[4096];
+
+    size_t thread_count;
+    size_t mapping_count;
+    size_t maps_length;
+    size_t writable_count, executable_count;
+    size_t stacks_used;
+    size_t vdso_length;
+    uint64_t vdso_address;
+    size_t context_count;
+    size_t pin_count;
+    int root_directory, mount_namespace, executable_pin;
+    size_t resident;
+    uint32_t candidate_epoch;
+
+    uint16_t tid_slots[WD_TID_SLOTS]; /* index + 1 */
+    char scratch[16384] __attribute__((aligned(16)));
+    uint16_t waiting[WD_SNAPSHOT_MAX_THREADS];
+    struct wd_pin pins[WD_SNAPSHOT_MAX_MODULES];
+    struct wd_async_context contexts[WD_MAX_CONTEXTS];
+    uint64_t candidates[WD_MAX_CANDIDATES];
+    struct {
+        uint64_t address;
+        uint32_t epoch;
+        uint32_t reserved;
+    } candidate_slots[WD_CANDIDATE_SLOTS];
+    struct wd_interval writable[WD_MAX_MAPPINGS];
+    struct wd_interval executables[WD_MAX_MAPPINGS];
+    struct wd_mapping mappings[WD_MAX_MAPPINGS];
+    uint8_t vdso[WD_VDSO_CAPACITY] __attribute__((aligned(16)));
+    struct wd_slot slots[WD_SNAPSHOT_MAX_THREADS];
+    char maps_text[WD_MAPS_CAPACITY];
+    uint8_t stacks[WD_STACKS_CAPACITY] __attribute__((aligned(4096)));
+};
+
+uint64_t wd_now(void);
+/* Adds a sentence to the PROCESS record's TRUNCATED, once. */
+void wd_note_truncation(struct wd_snapshot_arena *arena, const char *what);
+
+/* procfs.c */
+ssize_t wd_read_at(int directory, const char *name, char *buffer, size_t size);
+int wd_read_thread_facts(struct wd_snapshot_arena *arena, struct wd_slot *slot, bool all);
+bool wd_parse_syscall(const char *text, struct wd_thread *thread);
+
+/* threads.c */
+int wd_list_threads(struct wd_snapshot_arena *arena, bool *added);
+struct wd_slot *wd_find_thread(struct wd_snapshot_arena *arena, pid_t tid);
+
+/* maps.c */
+int wd_read_maps(struct wd_snapshot_arena *arena);
+const struct wd_mapping *wd_find_mapping(const struct wd_snapshot_arena *arena, uint64_t address);
+bool wd_in_intervals(const struct wd_interval *intervals, size_t count, uint64_t address);
+bool wd_path_contains(const struct wd_snapshot_arena *arena, const struct wd_mapping *mapping, const char *name);
+void wd_read_vdso(struct wd_snapshot_arena *arena);
+
+/* memory.c */
+size_t wd_read_memory(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length);
+
+/* modules.c */
+void wd_pin_modules(struct wd_snapshot_arena *arena);
+void wd_open_modules(struct wd_snapshot_arena *arena);
+void wd_unpin_modules(struct wd_snapshot_arena *arena);
+
+/* registers.c */
+int wd_read_registers(struct wd_slot *slot);
+
+/* freeze.c */
+void wd_freeze(struct wd_snapshot_arena *arena);
+void wd_release(struct wd_snapshot_arena *arena);
+void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline);
+
+/* stacks.c */
+void wd_read_stacks(struct wd_snapshot_arena *arena);
+void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
+size_t wd_stack_cap(size_t threads);
+
+/* contexts.c */
+bool wd_may_run_swift_tasks(struct wd_snapshot_arena *arena);
+void wd_read_contexts(struct wd_snapshot_arena *arena);
+
+/* kill.c */
+void wd_kill(struct wd_snapshot_arena *arena);
+
+/* memfd.c */
+int wd_write_memory(struct wd_snapshot_arena *arena, int memfd);
+int wd_write_modules(struct wd_snapshot_arena *arena, int memfd);
+int wd_create_memfd(void);
+int wd_seal_memfd(int memfd);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t largest_cap = (size_t)256 << 10;
+static const size_t crowd_cap = (size_t)64 << 10;
+static const size_t least_cap = (size_t)4 << 10;
+static const size_t crowd = 200;
+
+/* The part of the stack that is worth copying: from the red zone (System V psABI 3.2.2) below the stack pointer to the
+ * mapping's end. A pointer into no known mapping belongs to a stack that grew or was mapped after maps was read: what
+ * is there is found out by reading. */
+static size_t extent(const struct wd_snapshot_arena *arena, uint64_t pointer, size_t cap, uint64_t *start) {
+    if (pointer < 4096 || pointer > UINT64_MAX - largest_cap) return 0;
+    uint64_t low = (pointer - WD_RED_ZONE) & ~UINT64_C(7);
+    const struct wd_mapping *mapping = wd_find_mapping(arena, pointer);
+    size_t length = cap;
+    if (mapping != NULL) {
+        if (low < mapping->start) low = mapping->start;
+        if (mapping->end - low < length) length = (size_t)(mapping->end - low);
+    }
+    *start = low;
+    return length;
+}
+
+static bool is_main(const struct wd_snapshot_arena *arena, const struct wd_slot *slot) {
+    return slot->thread.tid == arena->pid;
+}
+
+size_t wd_stack_cap(size_t threads) {
+    return threads > crowd ? crowd_cap : largest_cap;
+}
+
+static size_t total(const struct wd_snapshot_arena *arena, size_t cap) {
+    size_t sum = 0;
+    uint64_t start;
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        const struct wd_slot *slot = &arena->slots[i];
+        if (slot->thread.register_source == WD_REGISTERS_PTRACE)
+            sum += extent(arena, slot->thread.registers[WD_RSP], is_main(arena, slot) ? largest_cap : cap, &start) + 16;
+    }
+    return sum;
+}
+
+static void copy(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
+    uint64_t start = 0;
+    size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
+    if (length > WD_STACKS_CAPACITY - arena->stacks_used) length = WD_STACKS_CAPACITY - arena->stacks_used;
+    length = wd_read_memory(arena, start, arena->stacks + arena->stacks_used, length);
+    slot->stack_address = start;
+    slot->stack_offset = arena->stacks_used;
+    slot->stack_length = (uint32_t)length;
+    arena->stacks_used += (length + 15) & ~(size_t)15;
+}
+
+void wd_read_stacks(struct wd_snapshot_arena *arena) {
+    size_t cap = wd_stack_cap(arena->thread_count);
+    while (cap > least_cap && total(arena, cap) > WD_STACKS_CAPACITY) cap /= 2;
+    if (cap < wd_stack_cap(arena->thread_count)) {
+        char note[64];
+        snprintf(note, sizeof note, "stacks cut to %zu KiB per thread", cap >> 10);
+        wd_note_truncation(arena, note);
+    }
+    struct wd_slot *main_thread = wd_find_thread(arena, arena->pid);
+    if (main_thread != NULL && main_thread->thread.register_source == WD_REGISTERS_PTRACE)
+        copy(arena, main_thread, largest_cap);
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        struct wd_slot *slot = &arena->slots[i];
+        if (slot != main_thread && slot->thread.register_source == WD_REGISTERS_PTRACE) copy(arena, slot, cap);
+    }
+}
+
+/* What changes when a thread runs: its accounting, and where it is blocked. */
+static bool read_position(struct wd_snapshot_arena *arena, pid_t tid, char *schedstat, char *text) {
+    char name[32];
+    snprintf(name, sizeof name, "%d/schedstat", tid);
+    if (wd_read_at(arena->task_directory, name, schedstat, 128) <= 0) schedstat[0] = '\0';
+    snprintf(name, sizeof name, "%d/syscall", tid);
+    if (wd_read_at(arena->task_directory, name, text, sizeof((struct wd_thread *)0)->syscall_text) <= 0) return false;
+    char *newline = strchr(text, '\n');
+    if (newline != NULL) *newline = '\0';
+    return true;
+}
+
+static void forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t mark) {
+    arena->stacks_used = mark;
+    slot->stack_length = 0;
+    memset(slot->thread.registers, 0, sizeof slot->thread.registers);
+    slot->thread.register_source = WD_REGISTERS_NONE;
+}
+
+/* A thread that was interrupted, but has had no CPU since, will stop before it returns to the program: where it was
+ * blocked when its facts were read is where it still is. /proc shows it as running, though. */
+static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
+    struct wd_thread *thread = &slot->thread;
+    char schedstat[128], text[sizeof thread->syscall_text];
+    if (slot->trace != WD_TRACED || !wd_parse_syscall(thread->syscall_text, thread)) return false;
+    size_t mark = arena->stacks_used;
+    copy(arena, slot, cap);
+    read_position(arena, thread->tid, schedstat, text);
+    if (schedstat[0] != '\0' && strtoull(schedstat, NULL, 10) == thread->run_ns) return true;
+    forget_stack(arena, slot, mark);
+    return false;
+}
+
+/* A thread that is not stopped keeps its stack only as long as it stays blocked, so where it is blocked is read before
+ * and after; when it moved, the copy is worthless. */
+void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
+    struct wd_thread *thread = &slot->thread;
+    if (arena->denied_syscall || thread->state == 'Z' || thread->state == 'X') return;
+    char accounting[2][128];
+    char text[2][sizeof thread->syscall_text];
+    if (!read_position(arena, thread->tid, accounting[0], text[0])) return;
+    if (strcmp(text[0], "running") == 0 && read_starved_stack(arena, slot, cap)) return;
+    for (int attempt = 0; attempt < 3; attempt++) {
+        size_t mark = arena->stacks_used;
+        if (!wd_parse_syscall(text[0], thread)) return;
+        copy(arena, slot, cap);
+        if (!read_position(arena, thread->tid, accounting[1], text[1])) text[1][0] = '\0';
+        if (strcmp(text[0], text[1]) == 0 && strcmp(accounting[0], accounting[1]) == 0) {
+            memcpy(thread->syscall_text, text[0], sizeof thread->syscall_text);
+            return;
+        }
+        forget_stack(arena, slot, mark);
+        memcpy(accounting[0], accounting[1], sizeof accounting[0]);
+        memcpy(text[0], text[1], sizeof text[0]);
+    }
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order of a capture: whatever the kill destroys and a freeze falsifies comes first, whatever survives comes last.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Past these, thousands of threads would delay the kill for what nobody reads. */
+static const uint64_t full_facts_budget = 10000000;
+static const uint64_t facts_budget = 30000000;
+static const uint64_t reap_budget = 50000000;
+
+/* A file of /proc that is not there any more means a process that is not. */
+static int fail(struct wd_snapshot_arena *arena, int error, const char *operation) {
+    struct wd_snapshot_result *result = arena->result;
+    if (error == ENOENT) error = ESRCH;
+    if (result->error == 0) {
+        result->error = error;
+        snprintf(result->operation, sizeof result->operation, "%s", operation);
+    }
+    return error;
+}
+
+__attribute__((format(printf, 2, 3))) static void give_reason(struct wd_snapshot_arena *arena, const char *format,
+                                                              ...) {
+    char *reason = arena->result->reason;
+    size_t used = strlen(reason), size = sizeof arena->result->reason;
+    if (used > 0 && used + 2 < size) used += (size_t)snprintf(reason + used, size - used, "; ");
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+static void reset(struct wd_snapshot_arena *arena, const struct wd_snapshot_request *request,
+                  struct wd_snapshot_result *result) {
+    memset(result, 0, sizeof *result);
+    result->memfd = -1;
+    result->method = WD_METHOD_PROCFS;
+    result->times.began = wd_now();
+    size_t resident = arena->resident;
+    uint32_t epoch = arena->candidate_epoch;
+    memset(arena, 0, offsetof(struct wd_snapshot_arena, scratch));
+    arena->resident = resident;
+    arena->candidate_epoch = epoch;
+    arena->request = request;
+    arena->result = result;
+    arena->pid = request->pid;
+    arena->pidfd = request->pidfd;
+    arena->process_directory = arena->task_directory = -1;
+    arena->root_directory = arena->mount_namespace = arena->executable_pin = -1;
+}
+
+static int check_request(struct wd_snapshot_arena *arena) {
+    const struct wd_snapshot_request *request = arena->request;
+    arena->mistaken = arena->pid <= 0 || arena->pid == getpid() || (arena->pid == 1 && request->end == WD_END_KILL);
+    return arena->mistaken ? fail(arena, EINVAL, "take a snapshot") : 0;
+}
+
+/* A pidfd that is open while /proc/PID is opened, and alive afterwards, ties the directory to the same process. */
+static int open_process(struct wd_snapshot_arena *arena) {
+    if (arena->pidfd < 0) {
+        arena->pidfd = (int)syscall(SYS_pidfd_open, arena->pid, 0);
+        if (arena->pidfd < 0) return fail(arena, errno, "open the pidfd");
+        arena->owns_pidfd = true;
+    }
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d", arena->pid);
+    arena->process_directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (arena->process_directory < 0) return fail(arena, errno, "open the /proc directory");
+    arena->task_directory = openat(arena->process_directory, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (arena->task_directory < 0) return fail(arena, errno, "open the list of threads");
+    if (syscall(SYS_pidfd_send_signal, arena->pidfd, 0, NULL, 0) != 0 && errno == ESRCH)
+        return fail(arena, ESRCH, "take a snapshot");
+    return 0;
+}
+
+static int read_facts(struct wd_snapshot_arena *arena) {
+    bool added;
+    int error = wd_list_threads(arena, &added);
+    if (error == 0 && arena->thread_count == 0) error = ESRCH;
+    if (error != 0) return fail(arena, error, "list the threads");
+    uint64_t began = wd_now();
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        uint64_t spent = wd_now() - began;
+        if (spent > facts_budget) {
+            wd_note_truncation(arena, "facts of too many threads");
+            break;
+        }
+        if (wd_read_thread_facts(arena, &arena->slots[i], spent < full_facts_budget) != 0)
+            arena->slots[i].thread.state = 'X';
+    }
+    uint64_t wanted = arena->request->start_time;
+    if (wanted != 0 && arena->start_time != wanted) {
+        arena->mistaken = true;
+        return fail(arena, ESRCH, "confirm the start time");
+    }
+    error = wd_read_maps(arena);
+    if (error == EACCES || error == EPERM) {
+        give_reason(arena, "its memory may not be read");
+        return 0;
+    }
+    if (error != 0) return fail(arena, error, "read the mappings");
+    ssize_t length = readlinkat(arena->process_directory, "exe", arena->executable, sizeof arena->executable - 1);
+    arena->executable[length < 0 ? 0 : length] = '\0';
+    wd_pin_modules(arena);
+    wd_read_vdso(arena);
+    return 0;
+}
+
+static void explain_refusal(struct wd_snapshot_arena *arena) {
+    char scope[8];
+    if (arena->uid != geteuid()) {
+        give_reason(arena, "tracing is not permitted (EPERM): it runs as user %u, not %u", arena->uid, geteuid());
+    } else if (wd_read_at(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) > 0 && scope[0] > '1') {
+        give_reason(arena, "tracing is not permitted (EPERM): Yama's ptrace_scope is %c", scope[0]);
+    } else {
+        give_reason(arena, "tracing is not permitted (EPERM): it is set-user-id, has more capabilities, or has made "
+                           "itself non-dumpable");
+    }
+}
+
+static void explain_missing_stop(struct wd_snapshot_arena *arena) {
+    if (arena->request->method != WD_METHOD_PTRACE) {
+        give_reason(arena, "taken without stopping the process, as asked");
+    } else if (arena->tracer != 0) {
+        give_reason(arena, "process %d is tracing it", arena->tracer);
+    } else if (arena->foreign_registers > 0) {
+        give_reason(arena, "its threads are not 64-bit");
+    } else if (arena->seize_error == EPERM) {
+        explain_refusal(arena);
+    } else if (arena->seize_error != 0) {
+        give_reason(arena, "tracing failed: %s", strerrorname_np(arena->seize_error));
+    } else if (arena->not_stopped > 0) {
+        give_reason(arena, "no thread stopped in time: uninterruptible sleep, or no CPU to be had");
+    } else {
+        give_reason(arena, "no thread was left to stop");
+    }
+}
+
+static void read_memory(struct wd_snapshot_arena *arena) {
+    struct wd_snapshot_result *result = arena->result;
+    bool stopped = false, blocked = false;
+    if (arena->request->method == WD_METHOD_PTRACE) {
+        bool contexts = wd_may_run_swift_tasks(arena);
+        result->times.facts_read = wd_now();
+        wd_freeze(arena);
+        for (size_t i = 0; i < arena->thread_count; i++)
+            if (arena->slots[i].thread.register_source == WD_REGISTERS_PTRACE) stopped = true;
+        wd_read_stacks(arena);
+        result->times.stacks_read = wd_now();
+        if (contexts && stopped) wd_read_contexts(arena);
+    } else {
+        result->times.facts_read = wd_now();
+    }
+    if (arena->request->method != WD_METHOD_PROCFS) {
+        size_t cap = wd_stack_cap(arena->thread_count);
+        for (size_t i = 0; i < arena->thread_count; i++) {
+            struct wd_slot *slot = &arena->slots[i];
+            if (slot->thread.register_source == WD_REGISTERS_PTRACE || slot->trace == WD_GONE) continue;
+            wd_read_unstopped_stack(arena, slot, cap);
+            if (slot->thread.register_source == WD_REGISTERS_SYSCALL_FILE) blocked = true;
+        }
+    }
+    result->times.memory_read = wd_now();
+    result->method = stopped ? WD_METHOD_PTRACE : blocked ? WD_METHOD_PROCFS_REGISTERS : WD_METHOD_PROCFS;
+    if (!stopped) explain_missing_stop(arena);
+    if (result->method == WD_METHOD_PROCFS && arena->request->method != WD_METHOD_PROCFS)
+        give_reason(arena, "no thread shows where it is blocked");
+    if (stopped && arena->not_stopped > 0) {
+        char note[64];
+        snprintf(note, sizeof note, "%u threads did not stop in time", arena->not_stopped);
+        wd_note_truncation(arena, note);
+    }
+    if (stopped) result->reason[0] = '\0';
+}
+
+static void end(struct wd_snapshot_arena *arena) {
+    if (arena->request->end == WD_END_KILL) wd_kill(arena);
+    if (!arena->result->killed) wd_release(arena);
+    arena->result->times.ended = wd_now();
+}
+
+static void write_result(struct wd_snapshot_arena *arena) {
+    struct wd_snapshot_result *result = arena->result;
+    int memfd = wd_create_memfd();
+    int error = memfd < 0 ? errno : 0;
+    if (error == 0) error = wd_write_memory(arena, memfd);
+    result->times.written = wd_now();
+    if (result->killed) {
+        wd_reap(arena, wd_now() + reap_budget);
+        result->times.reaped = wd_now();
+    }
+    if (error == 0) {
+        wd_open_modules(arena);
+        error = wd_write_modules(arena, memfd);
+    }
+    if (error == 0) error = wd_seal_memfd(memfd);
+    if (error != 0) {
+        fail(arena, error, "write the snapshot");
+        if (memfd >= 0) close(memfd);
+        return;
+    }
+    result->memfd = memfd;
+    for (size_t i = 0; i < arena->thread_count; i++) result->stack_bytes += arena->slots[i].stack_length;
+    result->thread_count = (uint32_t)arena->thread_count;
+}
+
+/* The copies are secrets of the target: nothing of them stays. */
+static void forget(struct wd_snapshot_arena *arena) {
+    size_t used = arena->stacks_used, resident = arena->resident & ~(size_t)4095;
+    if (used > resident) madvise(arena->stacks + resident, WD_STACKS_CAPACITY - resident, MADV_DONTNEED);
+    explicit_bzero(arena->stacks, used < resident ? used : resident);
+    for (size_t i = 0; i < arena->thread_count; i++)
+        explicit_bzero(arena->slots[i].thread.registers, sizeof arena->slots[i].thread.registers);
+}
+
+int wd_snapshot_take(const struct wd_snapshot_request *request, struct wd_snapshot_result *result) {
+    struct wd_snapshot_arena *arena = request->arena;
+    reset(arena, request, result);
+    /* Waiting for stops is in steps of 10 µs; the default slack would make each of them 60 µs. */
+    int slack = prctl(PR_GET_TIMERSLACK);
+    prctl(PR_SET_TIMERSLACK, 1);
+
+    bool possible = check_request(arena) == 0 && open_process(arena) == 0 && read_facts(arena) == 0;
+    if (possible) read_memory(arena);
+    if (possible || (request->end == WD_END_KILL && !arena->mistaken)) end(arena);
+    if (possible) write_result(arena);
+
+    wd_unpin_modules(arena);
+    if (arena->task_directory >= 0) close(arena->task_directory);
+    if (arena->process_directory >= 0) close(arena->process_directory);
+    if (arena->owns_pidfd) close(arena->pidfd);
+    forget(arena);
+    if (slack > 0) prctl(PR_SET_TIMERSLACK, (unsigned long)slack);
+    result->times.finished = wd_now();
+    return result->error;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A child process for work that may crash, hang or eat memory: parsing what strangers have written.
+ */
+#pragma once
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Makes this process leave no core file and refuse ptrace: its memory holds another process's stacks. Children
+ * inherit it. */
+void wd_worker_seal(void);
+
+/* fork(2) for a process with one thread. In the child: fatal signals have their default action (the Swift runtime's
+ * handlers would spend seconds on a backtrace), the address space is limited to `address_space` bytes, and the death of
+ * the parent kills it. Returns like fork(2); may be called any number of times. */
+pid_t wd_worker_fork(uint64_t address_space);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+// In this and the other hangs every function does something with the result of the one it calls, so that its frame stays on
+// the stack meanwhile.
+
+@inline(never)
+func refreshTimeline() {
+    let posts = loadPosts()
+    print("HangMain: \(posts) posts")
+}
+
+@inline(never)
+func loadPosts() -> Int {
+    let pages = waitForServer()
+    return pages * 20
+}
+
+@inline(never)
+func waitForServer() -> Int {
+    var attempts = 0
+    while attempts >= 0 {
+        sleep(3600)
+        attempts += 1
+    }
+    return attempts
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import WatchdogWire
+
+/// Who supervises this process, and how it is reached.
+struct Configuration: Sendable {
+    enum Transport: Sendable {
+        /// watchdogd's channel, over which it pings.
+        case channel(Descriptor)
+        /// An sd_notify socket, to which signs of life are pushed when a rhythm is asked for.
+        case notify(Descriptor, NotifyAddress, pushEvery: DispatchTimeInterval?)
+        /// Nobody listens.
+        case none
+    }
+
+    var transport: Transport
+
+    init(transport: Transport) {
+        self.transport = transport
+    }
+
+    /// Reads what the supervisor left in the environment, and takes the channel out of it: programs that this one starts must
+    /// not mistake it for theirs.
+    static func takeFromEnvironment() -> Configuration {
+        let channel = variable(Wire.Environment.channel)
+        unsetenv(Wire.Environment.channel)
+        return Configuration(
+            channel: channel,
+            notifySocket: variable(Wire.Environment.notifySocket),
+            watchdogMicroseconds: variable(Wire.Environment.watchdogMicroseconds),
+            watchdogProcess: variable(Wire.Environment.watchdogProcess)
+        )
+    }
+
+    /// The channel wins over the notify socket; what is unusable counts as absent.
+    init(channel: String?, notifySocket: String?, watchdogMicroseconds: String?, watchdogProcess: String?) {
+        if let number = channel.flatMap({ Int32($0) }), let channel = Descriptor.channel(inherited: number) {
+            transport = .channel(channel)
+        } else if let address = notifySocket.flatMap({ NotifyAddress($0) }), let socket = Self.datagramSocket() {
+            let interval = Self.pushInterval(microseconds: watchdogMicroseconds, process: watchdogProcess)
+            transport = .notify(socket, address, pushEvery: interval)
+        } else {
+            transport = .none
+        }
+    }
+
+    /// Half of the allowance, as sd_watchdog_enabled(3) recommends; nil when it is not meant for this process.
+    private static func pushInterval(microseconds: String?, process: String?) -> DispatchTimeInterval? {
+        guard let allowance = microseconds.flatMap({ Int64($0) }), allowance > 0 else { return nil }
+        if let process, Int32(process) != getpid() { return nil }
+        let (nanoseconds, overflow) = allowance.multipliedReportingOverflow(by: 500)
+        return overflow ? nil : .nanoseconds(Int(nanoseconds))
+    }
+
+    private static func datagramSocket() -> Descriptor? {
+        let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        return number < 0 ? nil : Descriptor(owning: number)
+    }
+
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
+}

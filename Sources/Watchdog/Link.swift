@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+
+extension Watchdog {
+    /// The connection to the supervisor in the hands of an app that serves its own loop.
+    ///
+    /// The supervisor watches whatever calls ``service()``. Call it from the loop that must not hang, and from nowhere else:
+    ///
+    /// ```swift
+    /// let link = try Watchdog.attach()
+    /// Watchdog.ready()
+    /// while true {
+    ///     var waits = [pollfd(fd: link.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]  // … and the app's own
+    ///     poll(&waits, nfds_t(waits.count), link.pollTimeout)
+    ///     if link.service().contains(.terminate) { break }
+    ///     // … the app's own work
+    /// }
+    /// ```
+    ///
+    /// Keep it as long as the loop runs.
+    ///
+    /// Isolation: belongs to the thread of the loop; not sendable.
+    public final class Link {
+        private let session: Session
+        /// Keeps the number taken after the supervisor has gone, lest a loop that still waits on it waits on something else.
+        private let heldDescriptor: Descriptor?
+
+        init(_ session: Session) {
+            self.session = session
+            heldDescriptor = session.descriptor
+        }
+
+        /// What to wait on for reading; nil when no message will come.
+        ///
+        /// Stop waiting on it when ``service()`` has returned ``Event/disconnected``.
+        public var descriptor: Int32? {
+            session.descriptor?.number
+        }
+
+        /// How long the loop may wait before it calls ``service()`` even though nothing has arrived; nil for as long as it likes.
+        public var timeout: Duration? {
+            guard let deadline = session.deadline else { return nil }
+            let (late, now) = (deadline.uptimeNanoseconds, DispatchTime.now().uptimeNanoseconds)
+            return .nanoseconds(late > now ? Int64(clamping: late - now) : 0)
+        }
+
+        /// The same as ``timeout`` in the form that poll(2) and epoll_wait(2) take: milliseconds rounded up, −1 for no limit.
+        public var pollTimeout: Int32 {
+            guard let timeout else { return -1 }
+            let (seconds, attoseconds) = timeout.components
+            let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+            guard !overflow, milliseconds < Int64(Int32.max) - 1000 else { return .max }
+            return Int32(milliseconds) + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+        }
+
+        /// Answers pings, sends what is due and returns what the app should know; never blocks.
+        ///
+        /// Call it when ``descriptor`` is readable and when ``timeout`` has passed. A call too many does no harm.
+        ///
+        /// - Returns: What has happened, in order.
+        public func service() -> [Event] {
+            session.service(at: .now())
+        }
+    }
+}
+
+@available(*, unavailable)
+extension Watchdog.Link: Sendable {}

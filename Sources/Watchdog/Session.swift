@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import WatchdogWire
+
+/// The conversation with the supervisor: what is still to be said, and the answers to what it asks.
+///
+/// Isolation: any thread may send; ``service(at:)`` belongs to the loop that is watched. Nothing here blocks and nothing here
+/// reads a clock or waits: the loop calls ``service(at:)`` when ``descriptor`` is readable or ``deadline`` has come.
+final class Session: Sendable {
+    /// How long what could not be sent waits for the next attempt.
+    private static let retryInterval = DispatchTimeInterval.milliseconds(100)
+    /// The most datagrams read in one go, so that a flood of them leaves the loop to the app's work.
+    private static let readLimit = 64
+
+    private struct State {
+        var transport: Configuration.Transport
+        /// What has been said but not sent; later words replace earlier ones.
+        var outbox = ClientMessage()
+        /// Keeps a talkative app from crowding out its own answers.
+        var chatter = RateLimiter(capacity: 20, refillPerSecond: 10)
+        var retry: DispatchTime?
+        var push: DispatchTime?
+        var isLossUnreported = false
+    }
+
+    private let state: Locked<State>
+
+    /// Opens the conversation with a greeting, `outbox` and, where signs of life are pushed, the wish to push one at once.
+    init(_ configuration: Configuration, outbox: ClientMessage = ClientMessage(), at now: DispatchTime) {
+        var state = State(transport: configuration.transport, outbox: outbox)
+        switch configuration.transport {
+        case .channel:
+            state.outbox.hello = .init(process: getpid(), library: "Watchdog/\(Wire.version)")
+        case .notify(_, _, let interval):
+            state.push = interval.map { _ in now }
+        case .none:
+            break
+        }
+        Self.flush(&state, at: now)
+        self.state = Locked(state)
+    }
+
+    /// False when nobody listens, or no longer.
+    var isSupervised: Bool {
+        state.withLock { state in
+            if case .none = state.transport { return false }
+            return true
+        }
+    }
+
+    /// What to wait on for messages; nil when there will be none.
+    var descriptor: Descriptor? {
+        state.withLock { state in
+            guard case .channel(let descriptor) = state.transport else { return nil }
+            return descriptor
+        }
+    }
+
+    /// When ``service(at:)`` is due although nothing has arrived; nil for never.
+    var deadline: DispatchTime? {
+        state.withLock { state in
+            [state.push, state.retry].compactMap(\.self).min()
+        }
+    }
+
+    /// Says what `change` puts into a message, now if possible.
+    ///
+    /// - Returns: True when a ``deadline`` has come up that the loop does not know of.
+    func send(at now: DispatchTime, _ change: (inout ClientMessage) -> Void) -> Bool {
+        state.withLock { state in
+            let wasWaiting = state.retry != nil
+            change(&state.outbox)
+            Self.flush(&state, at: now)
+            return state.retry != nil && !wasWaiting
+        }
+    }
+
+    /// Answers what has arrived, pushes a sign of life if one is due, and tries again what could not be sent.
+    ///
+    /// - Returns: What the app should know, in the order of arrival.
+    func service(at now: DispatchTime) -> [Watchdog.Event] {
+        state.withLock { state in
+            var events: [Watchdog.Event] = []
+            Self.receive(&state, &events, at: now)
+            Self.push(&state, at: now)
+            if let retry = state.retry, retry <= now {
+                Self.flush(&state, at: now)
+            }
+            if state.isLossUnreported {
+                state.isLossUnreported = false
+                events.append(.disconnected)
+            }
+            return events
+        }
+    }
+}
+
+// MARK: - Receiving
+
+extension Session {
+    private static func receive(_ state: inout State, _ events: inout [Watchdog.Event], at now: DispatchTime) {
+        for _ in 0..<readLimit {
+            guard case .channel(let descriptor) = state.transport else { return }
+            switch nextMessage(from: descriptor) {
+            case .success(let message?): take(message, &state, &events, at: now)
+            case .success(nil): return
+            case .failure: disconnect(&state)
+            }
+        }
+    }
+
+    private static func take(
+        _ message: SupervisorMessage,
+        _ state: inout State,
+        _ events: inout [Watchdog.Event],
+        at now: DispatchTime
+    ) {
+        if let nonce = message.ping {
+            state.outbox.pong = nonce
+            state.outbox.thread = CurrentThread.numberUnlessFirst
+            flush(&state, at: now)
+        }
+        if message.isTerminating {
+            events.append(.terminate)
+        }
+    }
+
+    private struct SupervisorGone: Error {}
+
+    /// The next datagram, nil when there is none.
+    private static func nextMessage(from descriptor: Descriptor) -> Result<SupervisorMessage?, SupervisorGone> {
+        // One byte more than is allowed, so that decoding can tell an overlong datagram.
+        withUnsafeTemporaryAllocation(byteCount: Wire.Limit.datagram + 1, alignment: 1) { buffer in
+            while true {
+                let count = recv(descriptor.number, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                switch (count, errno) {
+                case (1..., _): return .success(SupervisorMessage(decoding: buffer[..<count]))
+                case (-1, EINTR): continue
+                case (-1, EAGAIN): return .success(nil)
+                default: return .failure(SupervisorGone())
+                }
+            }
+        }
+    }
+}
+
+// MARK: - Sending
+
+extension Session {
+    private static func push(_ state: inout State, at now: DispatchTime) {
+        guard let due = state.push, due <= now,
+            case .notify(let socket, let address, let interval?) = state.transport
+        else { return }
+        var sign = NotifyMessage()
+        sign.watchdog = .alive
+        switch send(sign.datagram, through: socket, to: address) {
+        case .full:
+            state.push = now + retryInterval
+        case .failed:
+            state.push = now + interval
+        case .sent:
+            state.push = now + interval
+            flush(&state, at: now)
+        }
+    }
+
+    /// Sends the outbox, or keeps it and sets the time of the next attempt.
+    private static func flush(_ state: inout State, at now: DispatchTime) {
+        if case .none = state.transport {
+            state.outbox = ClientMessage()
+        }
+        guard state.outbox != ClientMessage() else { return }
+        guard state.outbox.isUrgent || state.chatter.admit(at: Int64(clamping: now.uptimeNanoseconds)) else {
+            state.retry = now + retryInterval
+            return
+        }
+        state.retry = nil
+        switch state.transport {
+        case .channel(let channel):
+            switch send(state.outbox.datagram, through: channel, to: nil) {
+            case .sent: state.outbox = ClientMessage()
+            case .full: state.retry = now + retryInterval
+            case .failed: disconnect(&state)
+            }
+        case .notify(let socket, let address, _):
+            switch send(NotifyMessage(state.outbox).datagram, through: socket, to: address) {
+            case .sent: state.outbox = ClientMessage()
+            case .full: state.retry = now + retryInterval
+            // A supervisor that restarts may bind the address again; the next statement or sign of life carries this along.
+            case .failed: break
+            }
+        case .none:
+            break
+        }
+    }
+
+    private static func disconnect(_ state: inout State) {
+        state.transport = .none
+        state.outbox = ClientMessage()
+        state.retry = nil
+        state.isLossUnreported = true
+    }
+
+    private enum Outcome {
+        case sent
+        /// The receiver's queue is full.
+        case full
+        /// The receiver is gone, or for a notify socket: not there now.
+        case failed
+    }
+
+    private static func send(_ datagram: [UInt8], through socket: Descriptor, to address: NotifyAddress?) -> Outcome {
+        // An empty datagram reads as the end of the conversation.
+        guard !datagram.isEmpty else { return .sent }
+        let flags = Int32(MSG_DONTWAIT | MSG_NOSIGNAL)
+        while true {
+            let count = datagram.withUnsafeBytes { bytes in
+                guard let address else { return Glibc.send(socket.number, bytes.baseAddress, bytes.count, flags) }
+                return address.withPointer { sendto(socket.number, bytes.baseAddress, bytes.count, flags, $0, $1) }
+            }
+            guard count < 0 else { return .sent }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN, ENOBUFS, ENOMEM: return .full
+            default: return .failed
+            }
+        }
+    }
+}
+
+extension ClientMessage {
+    /// True when it must not be held back because the app talks much.
+    fileprivate var isUrgent: Bool {
+        hello != nil || isReady || pong != nil || isStopping
+    }
+}
+
+extension NotifyMessage {
+    /// What can be said in sd_notify's words.
+    fileprivate init(_ message: ClientMessage) {
+        self.init()
+        isReady = message.isReady
+        isStopping = message.isStopping
+        status = message.status
+        timeoutExtension = message.timeoutExtension
+        progress = message.progress
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+
+extension Watchdog {
+    /// Serves the main queue on the process's first thread, for ever.
+    ///
+    /// Use it in place of `dispatchMain()`. On Linux that function parks the first thread and hands the main queue to
+    /// Dispatch's worker threads, and so does an `async` main; pings are answered all the same, but a report's "main thread" is
+    /// then a parked one and the hang stands on another. Here, as under Foundation's `RunLoop.main.run()`, main queue, main
+    /// actor and main thread are one. It works without a supervisor too.
+    ///
+    /// - Precondition: Called on the process's first thread, outside the main queue.
+    public static func run() -> Never {
+        precondition(CurrentThread.numberUnlessFirst == nil, "Watchdog.run() serves the process's first thread only")
+        let handle = mainQueueHandle()
+        while true {
+            var wait = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
+            guard poll(&wait, 1, -1) > 0 else { continue }
+            var wakeups: UInt64 = 0
+            guard read(handle, &wakeups, MemoryLayout.size(ofValue: wakeups)) > 0 else { continue }
+            serveMainQueue(nil)
+        }
+    }
+}
+
+// The two functions through which CoreFoundation's run loop serves the main queue: an eventfd(2) that is readable when the
+// queue has work, and the call that does the work on the calling thread. Exported for that by every libdispatch on Linux, see
+// its private/queue_private.h; Swift's and C's calling conventions agree on such arguments.
+
+@_silgen_name("_dispatch_get_main_queue_handle_4CF")
+private func mainQueueHandle() -> Int32
+
+@_silgen_name("_dispatch_main_queue_callback_4CF")
+private func serveMainQueue(_ message: UnsafeMutableRawPointer?)

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+
+/// One run of a program that is not trusted: bounded in time and output, and gone afterwards with all it started.
+struct BoundedRun {
+    /// What came of it.
+    struct Result {
+        enum End {
+            case ended(ExitStatus)
+            case overBudget
+            case tooMuchOutput
+        }
+
+        var end: End
+        var output: [UInt8]
+        /// The end of what it wrote to its standard error, on one line and without control characters.
+        var message: String
+    }
+
+    private let process: SpawnedProcess
+    private let output: OwnedDescriptor
+    private let messages: OwnedDescriptor
+    private let deadline: Instant
+    private let outputLimit: Int
+    private let messageLimit: Int
+
+    /// Starts the program with `/dev/null` as its standard input and pipes as its standard output and error.
+    init(
+        budget: Duration,
+        outputLimit: Int,
+        messageLimit: Int,
+        request: SpawnRequest,
+        start: (SpawnRequest) throws(SpawnError) -> SpawnedProcess
+    ) throws(SymbolicationError) {
+        deadline = Instant.now() + budget
+        self.outputLimit = outputLimit
+        self.messageLimit = messageLimit
+        let streams: Streams
+        do throws(LinuxError) {
+            streams = try Streams()
+        } catch {
+            throw SymbolicationError(.notStarted, "was not started: \(error)")
+        }
+        output = streams.output.read
+        messages = streams.messages.read
+        var request = request
+        request.descriptors += [
+            .init(streams.null.number, as: 0), .init(streams.output.write.number, as: 1),
+            .init(streams.messages.write.number, as: 2),
+        ]
+        request.session = .newSession
+        do throws(SpawnError) {
+            process = try start(request)
+        } catch {
+            throw SymbolicationError(.notStarted, "was not started: \(error)")
+        }
+        // The program's ends must be open until it has them.
+        withExtendedLifetime(streams) {}
+    }
+
+    /// Waits for the end.
+    func finish() -> Result {
+        var collected = Collected(outputLimit: outputLimit, messageLimit: messageLimit)
+        while true {
+            var entries = [output.number, messages.number, process.process.descriptor.number].map {
+                pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+            }
+            let left = deadline - Instant.now()
+            guard left > .zero else { return kill(.overBudget, collected) }
+            poll(&entries, nfds_t(entries.count), Int32(clamping: left.nanoseconds / 1_000_000 + 1))
+            // Read before looking at the exit: what was written before it is in the pipe.
+            let hasExited = process.process.hasExited
+            guard collected.read(output, messages) else { return kill(.tooMuchOutput, collected) }
+            if hasExited { return end(collected) }
+        }
+    }
+
+    private func end(_ collected: Collected) -> Result {
+        killGroup()
+        let status = (try? process.process.waitExit())?.status ?? .unknown
+        return Result(end: .ended(status), output: collected.output, message: collected.text)
+    }
+
+    private func kill(_ end: Result.End, _ collected: Collected) -> Result {
+        killGroup()
+        try? process.process.send(SIGKILL)
+        // SIGKILL does not end an uninterruptible sleep, so not for ever.
+        var entry = pollfd(fd: process.process.descriptor.number, events: Int16(POLLIN), revents: 0)
+        poll(&entry, 1, 2_000)
+        _ = try? process.process.waitExit()
+        return Result(end: end, output: [], message: collected.text)
+    }
+
+    /// Ends what it started; as long as it is not reaped, nobody else can have its id as a group.
+    private func killGroup() {
+        Glibc.kill(-process.pid, SIGKILL)
+    }
+}
+
+/// A program's standard streams.
+private struct Streams {
+    let null: OwnedDescriptor
+    let output: (read: OwnedDescriptor, write: OwnedDescriptor)
+    let messages: (read: OwnedDescriptor, write: OwnedDescriptor)
+
+    init() throws(LinuxError) {
+        null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY)
+        output = try OwnedDescriptor.pipe()
+        messages = try OwnedDescriptor.pipe()
+        for pipe in [output.read, messages.read] {
+            guard fcntl(pipe.number, F_SETFL, O_NONBLOCK) == 0 else {
+                throw LinuxError("set up a pipe", Errno(rawValue: errno))
+            }
+        }
+    }
+}
+
+/// What a program has written so far.
+private struct Collected {
+    let outputLimit: Int
+    let messageLimit: Int
+    private(set) var output: [UInt8] = []
+    private var message: [UInt8] = []
+
+    init(outputLimit: Int, messageLimit: Int) {
+        self.outputLimit = outputLimit
+        self.messageLimit = messageLimit
+    }
+
+    /// The message on one line.
+    var text: String {
+        let line = String(decoding: message.suffix(messageLimit), as: UTF8.self)
+        return String(
+            String.UnicodeScalarView(line.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 })
+        )
+        .split(separator: " ").joined(separator: " ")
+    }
+
+    /// Reads what is there now; false when there is more output than allowed.
+    mutating func read(_ output: OwnedDescriptor, _ messages: OwnedDescriptor) -> Bool {
+        while true {
+            let chunk = Self.chunk(messages)
+            message = (message + chunk).suffix(messageLimit)
+            if chunk.isEmpty { break }
+        }
+        while true {
+            let chunk = Self.chunk(output)
+            guard chunk.count <= outputLimit - self.output.count else { return false }
+            self.output += chunk
+            if chunk.isEmpty { return true }
+        }
+    }
+
+    private static func chunk(_ descriptor: OwnedDescriptor) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
+            count = max(0, Glibc.read(descriptor.number, buffer.baseAddress, buffer.count))
+        }
+    }
+}

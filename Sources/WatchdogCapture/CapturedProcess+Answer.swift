@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import WatchdogPolicy
+import WatchdogReport
+
+extension CapturedProcess {
+    private static let imageLimit = 4096
+    private static let noteLimit = 1024
+
+    /// Decodes what `watchdogd-symbolicate` printed, and distrusts it.
+    ///
+    /// What the snapshot itself knows of the capture is taken from the snapshot.
+    init(answer: [UInt8], of snapshot: Snapshot) throws(SymbolicationError) {
+        guard !answer.isEmpty else { throw SymbolicationError(.malformedAnswer, "printed nothing") }
+        do {
+            self = try JSONDecoder().decode(CapturedProcess.self, from: Data(answer))
+        } catch {
+            throw SymbolicationError(.malformedAnswer, "printed what is no capture")
+        }
+        if let fault = fault(threadLimit: snapshot.threadCount) {
+            throw SymbolicationError(.malformedAnswer, "printed a capture with \(fault)")
+        }
+        method = snapshot.method
+        methodReason = snapshot.methodReason
+        frozenNanoseconds = UInt64(clamping: snapshot.timings.frozen.nanoseconds)
+    }
+
+    private func fault(threadLimit: Int) -> String? {
+        guard threads.count <= threadLimit else { return "\(threads.count) threads" }
+        guard images.count <= Self.imageLimit else { return "\(images.count) images" }
+        guard notes.count <= Self.noteLimit else { return "\(notes.count) notes" }
+        guard images.allSatisfy({ $0.base <= .max - $0.size }) else { return "an image beyond the address space" }
+        for thread in threads {
+            guard thread.state.unicodeScalars.count == 1 else { return "state \"\(thread.state.prefix(8))\"" }
+            for frame in thread.frames + thread.asynchronousFrames {
+                guard images.indices.contains(frame.imageIndex) else { return "image index \(frame.imageIndex)" }
+                guard (frame.symbol == nil) == (frame.symbolLocation == nil) else { return "half a symbol" }
+                guard frame.sourceLine ?? 1 > 0 else { return "line \(frame.sourceLine ?? 0)" }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+public import WatchdogReport
+
+extension CapturedProcess {
+    /// What a snapshot says without unwinding or symbols.
+    ///
+    /// Every thread with the innermost frame only, and the images with the build-ids by which symbols can be found later.
+    /// This is what remains when `watchdogd-symbolicate` fails.
+    ///
+    /// - Parameters:
+    ///   - snapshot: the snapshot; one that cannot be parsed gives a capture without threads and a note.
+    ///   - note: why there are no symbols, one sentence.
+    public static func withoutSymbols(from snapshot: Snapshot, because note: String) -> CapturedProcess {
+        do throws(SnapshotFormatError) {
+            return CapturedProcess(try snapshot.contents(), descriptors: snapshot.modules, note: note)
+        } catch {
+            return CapturedProcess(
+                method: snapshot.method,
+                methodReason: snapshot.methodReason,
+                frozenNanoseconds: UInt64(clamping: snapshot.timings.frozen.nanoseconds),
+                threads: [],
+                images: [],
+                notes: [note, "No threads: \(error)."]
+            )
+        }
+    }
+
+    init(_ contents: SnapshotContents, descriptors: [Int32], note: String) {
+        var images = contents.images(descriptors: descriptors)
+        var needsUnknown = false
+        let unknown = images.count
+        let threads = contents.threads.map { thread in
+            var captured = CapturedThread(thread)
+            guard let address = thread[.rip] else { return captured }
+            let index = images.firstIndex { $0.base <= address && address - $0.base < $0.size }
+            needsUnknown = needsUnknown || index == nil
+            captured.frames = [
+                Frame(
+                    address: address,
+                    imageIndex: index ?? unknown,
+                    imageOffset: address - (index.map { images[$0].base } ?? 0),
+                    trust: .registers
+                )
+            ]
+            return captured
+        }
+        if needsUnknown { images.append(.unknown) }
+        self.init(
+            method: contents.process.method,
+            methodReason: contents.process.methodReason,
+            frozenNanoseconds: UInt64(clamping: contents.process.frozen.nanoseconds),
+            threads: threads,
+            images: images,
+            notes: [note] + (contents.process.truncation.map { ["Cut off: \($0)."] } ?? [])
+        )
+    }
+}
+
+extension SnapshotContents {
+    /// The mapped executables and the vDSO, by address.
+    func images(descriptors: [Int32]) -> [BinaryImage] {
+        let architecture = process.architecture == "x86-64" ? "x86_64" : process.architecture
+        func image(_ start: UInt64, _ end: UInt64, _ path: String, _ buildID: String?) -> BinaryImage {
+            BinaryImage(
+                base: start,
+                size: end - start,
+                buildID: buildID,
+                path: path,
+                name: path.split(separator: "/").last.map(String.init) ?? path,
+                architecture: architecture
+            )
+        }
+        var images = modules.compactMap { module -> BinaryImage? in
+            guard let end = endOfRun(at: module.start) else { return nil }
+            let descriptor = module.descriptor.flatMap { descriptors.indices.contains($0) ? descriptors[$0] : nil }
+            return image(module.start, end, module.path, descriptor.flatMap { BuildID.read(descriptor: $0) })
+        }
+        if let page = mappings.first(where: { $0.path == "[vdso]" }) {
+            images.append(image(page.start, page.end, page.path, nil))
+        }
+        return images.sorted { $0.base < $1.base }
+    }
+
+    /// Where the mappings of the file at `start` end; anonymous memory may lie between them, other files may not.
+    private func endOfRun(at start: UInt64) -> UInt64? {
+        guard let index = mappings.firstIndex(where: { $0.start == start }) else { return nil }
+        let first = mappings[index]
+        var end = first.end
+        for mapping in mappings[index...] where mapping.isFile {
+            guard mapping.inode == first.inode, mapping.deviceMajor == first.deviceMajor,
+                mapping.deviceMinor == first.deviceMinor
+            else { break }
+            end = mapping.end
+        }
+        return end
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CSnapshot
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+public import WatchdogReport
+
+/// The memory of a process's stacks at one moment, with descriptors of the files mapped into it.
+///
+/// It holds secrets of the process: it exists in memory only and goes away with the last reference.
+///
+/// Isolation: immutable; may be used from any thread.
+public final class Snapshot: Sendable {
+    /// The process's id.
+    public let process: Int32
+    /// A sealed memfd with the records of `wd_snapshot_format.h`.
+    public let memory: Int32
+    /// Descriptors of the mapped executables, in the order in which the records number them.
+    public let modules: [Int32]
+    /// How the stacks were taken.
+    public let method: CapturedProcess.Method
+    /// Why no better method was possible; nil for ``CapturedProcess/Method/ptrace``.
+    public let methodReason: String?
+    /// How many threads it holds.
+    public let threadCount: Int
+    /// How long it took.
+    public let timings: SnapshotTimings
+    /// What became of the process.
+    public let end: SnapshotEnd
+
+    init(adopting result: wd_snapshot_result, modules: [Int32], request: wd_snapshot_request) {
+        process = request.pid
+        memory = result.memfd
+        self.modules = modules
+        method = .init(result.method)
+        let reason = string(ofFixedArray: result.reason)
+        methodReason = reason.isEmpty ? nil : reason
+        threadCount = Int(result.thread_count)
+        timings = SnapshotTimings(result.times, kill: request.end == WD_END_KILL.rawValue, method: method)
+        end = SnapshotEnd(result, request)
+    }
+
+    deinit {
+        close(memory)
+        for module in modules {
+            close(module)
+        }
+    }
+
+    /// Takes a snapshot of a process, waiting for it.
+    ///
+    /// Runs on a thread of its own: when a thread of the target cannot be let go because it sleeps uninterruptibly, only
+    /// the end of the tracing thread lets go of it.
+    ///
+    /// - Parameters:
+    ///   - process: the process's id; never this process.
+    ///   - options: how to take it, and what becomes of the process.
+    /// - Throws: ``SnapshotError``; its ``SnapshotError/end`` says what became of the process all the same.
+    public static func take(
+        of process: Int32,
+        _ options: SnapshotOptions = SnapshotOptions()
+    ) throws(SnapshotError) -> Snapshot {
+        let arena = try SnapshotArena(resident: 0)
+        let outcome = Outcome(arena: arena, process: process, options: options)
+        let thread = try CaptureWorker.start { outcome.run() }
+        thread.join()
+        guard let result = outcome.result else {
+            throw SnapshotError("take a snapshot", of: process, .noChild)
+        }
+        return try result.get()
+    }
+
+    /// Parses the records.
+    ///
+    /// - Throws: ``SnapshotFormatError`` when they are not what the format allows, or cannot be read.
+    public func contents() throws(SnapshotFormatError) -> SnapshotContents {
+        try SnapshotReader.read(descriptor: memory)
+    }
+}
+
+/// One capture's way from its thread to the one that waits for it.
+///
+/// Isolation: written by the capturing thread, read after it was joined.
+// SAFETY: joining the thread orders its writes before the reads.
+private final class Outcome: @unchecked Sendable {
+    let arena: SnapshotArena
+    let process: Int32
+    let options: SnapshotOptions
+    var result: Result<Snapshot, SnapshotError>?
+
+    init(arena: SnapshotArena, process: Int32, options: SnapshotOptions) {
+        self.arena = arena
+        self.process = process
+        self.options = options
+    }
+
+    func run() {
+        result = arena.take(of: process, options).0
+    }
+}
+
+extension SnapshotTimings {
+    init(_ times: wd_snapshot_times, kill: Bool, method: CapturedProcess.Method) {
+        func span(_ from: UInt64, _ to: UInt64) -> Duration {
+            from == 0 || to < from ? .zero : .nanoseconds(Int64(clamping: to - from))
+        }
+        self.init(
+            began: Instant(nanoseconds: Int64(clamping: times.began)),
+            facts: span(times.began, times.facts_read),
+            frozen: method == .ptrace ? span(times.first_stop, times.ended) : .zero,
+            untilKill: kill ? span(times.began, times.ended) : nil,
+            untilReaped: kill ? span(times.began, times.reaped) : nil,
+            total: span(times.began, times.finished)
+        )
+    }
+}
+
+extension SnapshotEnd {
+    init(_ result: wd_snapshot_result, _ request: wd_snapshot_request) {
+        if request.end != WD_END_KILL.rawValue {
+            self = .untouched
+        } else if result.kill_error != 0 {
+            self = .killFailed(Errno(rawValue: result.kill_error))
+        } else {
+            self = result.killed != 0 ? .killed : .untouched
+        }
+    }
+}
+
+extension CapturedProcess.Method {
+    init(_ method: UInt32) {
+        switch method {
+        case WD_METHOD_PTRACE.rawValue: self = .ptrace
+        case WD_METHOD_PROCFS_REGISTERS.rawValue: self = .procfsRegisters
+        default: self = .procfs
+        }
+    }
+
+    var rawMethod: UInt32 {
+        switch self {
+        case .ptrace: WD_METHOD_PTRACE.rawValue
+        case .procfsRegisters: WD_METHOD_PROCFS_REGISTERS.rawValue
+        case .procfs: WD_METHOD_PROCFS.rawValue
+        }
+    }
+}
+
+/// The text in a `char[N]` of C, which Swift sees as a tuple, up to its NUL or its end.
+func string<Tuple: BitwiseCopyable>(ofFixedArray array: Tuple) -> String {
+    withUnsafeBytes(of: array) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One thread of a snapshot: what the kernel says of it, its registers and its stack's bytes.
+public struct SnapshotThread: Sendable {
+    /// Where the registers come from.
+    public enum RegisterSource: UInt8, Sendable {
+        /// There are none.
+        case none = 0
+        /// All of them, from the stopped thread.
+        case ptrace = 1
+        /// Only `rsp`, `rip` and, inside a system call, `origRax`.
+        case syscallFile = 2
+    }
+
+    /// Kernel thread id.
+    public var id: Int32
+    /// The thread's name (`comm`).
+    public var name: String
+    /// The letter of `/proc/PID/task/TID/stat` field 3, before the freeze; `?` when it is not known.
+    public var state: String
+    /// Where the registers come from.
+    public var registerSource: RegisterSource
+    /// The registers by ``SnapshotRegister``'s raw value; all zero without a source.
+    public var registers: [UInt64]
+    /// Nanoseconds on a CPU (schedstat field 1).
+    public var runNanoseconds: UInt64
+    /// Nanoseconds runnable but waiting for a CPU (schedstat field 2).
+    public var runDelayNanoseconds: UInt64
+    /// Times the thread was given a CPU (schedstat field 3).
+    public var slices: UInt64
+    /// Context switches by blocking.
+    public var voluntarySwitches: UInt64
+    /// Context switches by preemption.
+    public var involuntarySwitches: UInt64
+    /// Clock ticks in user mode.
+    public var userTicks: UInt64
+    /// Clock ticks in the kernel.
+    public var systemTicks: UInt64
+    /// `/proc/PID/task/TID/wchan`, or an empty string.
+    public var waitChannel: String
+    /// `/proc/PID/task/TID/syscall`, or an empty string.
+    public var systemCall: String
+    /// `/proc/PID/task/TID/stack`, or an empty string.
+    public var kernelStack: String
+    /// A part of the stack from just below the stack pointer upwards, or nil.
+    public var stack: SnapshotMemory?
+
+    /// The value of `register`, or nil when it was not taken.
+    public subscript(register: SnapshotRegister) -> UInt64? {
+        switch registerSource {
+        case .none: nil
+        case .ptrace: registers[register.rawValue]
+        case .syscallFile: register == .rsp || register == .rip ? registers[register.rawValue] : nil
+        }
+    }
+}

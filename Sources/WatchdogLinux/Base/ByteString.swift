@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// An argument, environment entry or path as the kernel sees it: bytes without NUL, UTF-8 or not.
+public struct ByteString: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The bytes, without the closing NUL.
+    public let bytes: [UInt8]
+
+    /// Takes bytes up to the first NUL.
+    public init(bytes: some Sequence<UInt8>) {
+        self.bytes = Array(bytes.prefix { $0 != 0 })
+    }
+
+    /// The UTF-8 bytes of a string.
+    public init(_ string: String) {
+        self.init(bytes: string.utf8)
+    }
+
+    /// The UTF-8 bytes of a literal.
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    /// Copies a C string.
+    public init(cString: UnsafePointer<CChar>) {
+        bytes = UnsafeBufferPointer(start: cString, count: strlen(cString)).map { UInt8(bitPattern: $0) }
+    }
+
+    /// The bytes as text; what is not UTF-8 is replaced by U+FFFD.
+    public var description: String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// This process's arguments, the program's name first, byte for byte.
+    public static var commandLine: [ByteString] {
+        (0..<Int(CommandLine.argc)).compactMap { index in
+            CommandLine.unsafeArgv[index].map { ByteString(cString: $0) }
+        }
+    }
+}

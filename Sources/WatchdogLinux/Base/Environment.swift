@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Environment variables, in an order that is kept.
+public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    private var values: [ByteString: ByteString] = [:]
+    private var order: [ByteString] = []
+
+    /// Creates an environment without variables.
+    public init() {}
+
+    /// Creates an environment from variables; a later value for the same name wins.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements { self[name] = value }
+    }
+
+    /// Creates an environment from `NAME=value` entries; what has no name is left out.
+    public init(entries: some Sequence<ByteString>) {
+        for entry in entries {
+            guard let equals = entry.bytes.firstIndex(of: UInt8(ascii: "=")), equals > 0 else { continue }
+            set(
+                ByteString(bytes: entry.bytes[..<equals]),
+                to: ByteString(bytes: entry.bytes[(equals + 1)...])
+            )
+        }
+    }
+
+    /// The environment of this process, byte for byte.
+    ///
+    /// No other thread may change the process's environment meanwhile; watchdogd never does.
+    public static var inherited: Environment {
+        var entries: [ByteString] = []
+        var next = environ
+        while let entry = next.pointee {
+            entries.append(ByteString(cString: entry))
+            next += 1
+        }
+        return Environment(entries: entries)
+    }
+
+    /// The value of a variable as text; nil removes it.
+    public subscript(name: String) -> String? {
+        get { values[ByteString(name)]?.description }
+        set { set(ByteString(name), to: newValue.map { ByteString($0) }) }
+    }
+
+    /// Sets a variable byte for byte; nil removes it.
+    public mutating func set(_ name: ByteString, to value: ByteString?) {
+        guard let value else {
+            if values.removeValue(forKey: name) != nil { order.removeAll { $0 == name } }
+            return
+        }
+        if values.updateValue(value, forKey: name) == nil { order.append(name) }
+    }
+
+    /// `NAME=value` entries, in the order in which the names came.
+    public var entries: [ByteString] {
+        order.compactMap { name in
+            values[name].map { ByteString(bytes: name.bytes + [UInt8(ascii: "=")] + $0.bytes) }
+        }
+    }
+}

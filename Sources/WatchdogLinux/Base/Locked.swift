@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A value that threads of different priority share.
+///
+/// Who holds the lock inherits the priority of who waits for it: otherwise an ordinary thread, preempted while it posts
+/// a message, would hold up the real-time loop for as long as the machine is busy.
+final class Locked<Value>: @unchecked Sendable {
+    // SAFETY: `value` is touched only with the mutex held, and `Value` leaves only through `withLock`'s result, which
+    // is Sendable. The mutex has an address of its own because Swift may move a stored property.
+    private var value: Value
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    init(_ value: sending Value) {
+        self.value = value
+        mutex = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        var attributes = pthread_mutexattr_t()
+        pthread_mutexattr_init(&attributes)
+        pthread_mutexattr_setprotocol(&attributes, Int32(PTHREAD_PRIO_INHERIT))
+        pthread_mutex_init(mutex, &attributes)
+        pthread_mutexattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+        let error = pthread_mutex_lock(mutex)
+        precondition(error == 0, "a mutex of ours cannot be locked")
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&value)
+    }
+}

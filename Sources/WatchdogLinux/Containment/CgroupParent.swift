@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The place below the supervisor's own cgroup where the apps' cgroups are created.
+///
+/// No controller is enabled anywhere: freezing, killing and counting need none, and without controllers the rule that
+/// only leaves may hold processes does not apply (cgroup-v2, "No Internal Process Constraint").
+public struct CgroupParent: Sendable {
+    /// Why there can be no cgroups, in words for the log.
+    public struct Unavailable: Error, Hashable, Sendable, CustomStringConvertible {
+        /// "no cgroup2 file system is mounted".
+        public let description: String
+    }
+
+    /// The directory in the cgroup2 file system.
+    public let path: String
+
+    /// Creates `watchdogd-PID` below the calling process's own cgroup.
+    ///
+    /// Works as root, in a systemd service with `Delegate=yes`, and wherever else the directory may be created.
+    public static func create() throws(Unavailable) -> CgroupParent {
+        let membership = Procfs.read("/proc/self/cgroup", limit: 64 << 10) ?? []
+        let own = try directory(
+            membership: String(decoding: membership, as: UTF8.self),
+            mounts: CgroupMount.all()
+        )
+        let path = "\(own)/watchdogd-\(getpid())"
+        guard mkdir(path, 0o755) == 0 || Errno.current == .fileExists else {
+            throw Unavailable(description: LinuxError("create cgroup \(path)", .current).description)
+        }
+        return CgroupParent(path: path)
+    }
+
+    static func directory(membership: String, mounts: [CgroupMount]) throws(Unavailable) -> String {
+        guard let mount = mounts.last(where: \.isUnified) else {
+            throw Unavailable(description: "no cgroup2 file system is mounted")
+        }
+        guard let own = mount.cgroup(in: membership) else {
+            throw Unavailable(description: "this process is in no cgroup2 cgroup")
+        }
+        guard let directory = mount.directory(of: own) else {
+            throw Unavailable(description: "cgroup \(own) is outside of what is mounted at \(mount.directory)")
+        }
+        return directory
+    }
+
+    /// Creates an empty cgroup for an app.
+    ///
+    /// A cgroup of that name that is still there, for instance because a process in it cannot be killed, is left alone,
+    /// and the new one gets a number.
+    public func create(app: String) throws(LinuxError) -> Cgroup {
+        let name = Self.component(app)
+        for attempt in 1...64 {
+            let directory = attempt == 1 ? "\(path)/\(name)" : "\(path)/\(name)-\(attempt)"
+            if mkdir(directory, 0o755) == 0 { return try Cgroup(opening: directory) }
+            let error = Errno.current
+            guard error == .fileExists else { throw LinuxError("create cgroup \(directory)", error) }
+            // An empty one is left over from an earlier launch.
+            if rmdir(directory) == 0, mkdir(directory, 0o755) == 0 { return try Cgroup(opening: directory) }
+        }
+        throw LinuxError("create cgroup \(path)/\(name)", .fileExists)
+    }
+
+    /// Removes the directory if no app's cgroup is left in it.
+    public func remove() throws(LinuxError) {
+        _ = try check("remove cgroup \(path)") { rmdir(path) }
+    }
+
+    /// Removes what supervisors that have ended left behind next to this one: empty cgroups only.
+    public func removeLeftovers() {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
+        let prefix = "watchdogd-"
+        let own = String(path[..<slash])
+        for name in Cgroup.subdirectories(own) where name.hasPrefix(prefix) && path != "\(own)/\(name)" {
+            guard let pid = Int32(decimal: name.utf8.dropFirst(prefix.utf8.count)), kill(pid, 0) != 0 else { continue }
+            Cgroup.removeTree("\(own)/\(name)")
+        }
+    }
+
+    /// A name that is one directory below, and none of the files that the kernel puts there.
+    static func component(_ name: String) -> String {
+        var bytes = name.utf8.prefix(200).map { byte in
+            byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "/") ? byte : UInt8(ascii: "_")
+        }
+        if bytes.isEmpty || bytes.first == UInt8(ascii: ".") || bytes.first == UInt8(ascii: "_") {
+            bytes.insert(UInt8(ascii: "_"), at: 0)
+        }
+        // "cgroup.procs", "memory.max" and their like are files: escaped as systemd does.
+        if bytes.contains(UInt8(ascii: ".")), bytes.first != UInt8(ascii: "_") {
+            bytes.insert(UInt8(ascii: "_"), at: 0)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

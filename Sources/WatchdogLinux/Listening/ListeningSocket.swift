@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A socket that listens on an address, seen in `/proc`, without a connection to it being made.
+public struct ListeningSocket: Hashable, Sendable {
+    /// The socket's inode number, by which its holders can be found.
+    public let inode: UInt64
+
+    /// Creates a socket from its inode number.
+    public init(inode: UInt64) {
+        self.inode = inode
+    }
+
+    /// Looks for a listening socket in the network namespace of a process; nil when nothing listens there.
+    ///
+    /// A socket bound to all addresses listens on each of them. Which process holds it is another question:
+    /// ``isHeld(by:)``.
+    public static func find(_ address: ListenAddress, inNamespaceOf pid: Int32) -> ListeningSocket? {
+        switch address {
+        case .tcp:
+            find(address, in: "/proc/\(pid)/net/tcp") ?? find(address, in: "/proc/\(pid)/net/tcp6")
+        case .unix, .abstract:
+            find(address, in: "/proc/\(pid)/net/unix")
+        }
+    }
+
+    /// True when one of the process's descriptors is this socket; false also when that may not be read.
+    public func isHeld(by pid: Int32) -> Bool {
+        guard let directory = opendir("/proc/\(pid)/fd") else { return false }
+        defer { closedir(directory) }
+        let target = "socket:[\(inode)]"
+        while let entry = readdir(directory) {
+            let number = withUnsafeBytes(of: &entry.pointee.d_name) { Int32(decimal: $0.prefix { $0 != 0 }) }
+            if let number, ProcessFacts.link("/proc/\(pid)/fd/\(number)") == target { return true }
+        }
+        return false
+    }
+
+    private static func find(_ address: ListenAddress, in path: String) -> ListeningSocket? {
+        guard let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY) else { return nil }
+        var found: ListeningSocket?
+        Procfs.forEachLine(file, limit: 16 << 20) { line in
+            switch SocketTable.entry(line, matching: address) {
+            case .match(let inode): found = ListeningSocket(inode: inode)
+            case .other: return true
+            case .end: break
+            }
+            return false
+        }
+        return found
+    }
+}
+
+/// The lines of `/proc/net/tcp`, `tcp6` and `unix`: proc_pid_net(5).
+enum SocketTable {
+    enum Entry: Equatable {
+        case match(inode: UInt64)
+        case other
+        /// No listening socket follows.
+        case end
+    }
+
+    static func entry(_ line: some BidirectionalCollection<UInt8>, matching address: ListenAddress) -> Entry {
+        switch address {
+        case .tcp(let host, let port): tcp(line, host, port)
+        case .unix(let path): unix(line, name: path)
+        case .abstract(let name): unix(line, name: "@\(name)")
+        }
+    }
+
+    private static func tcp(
+        _ line: some BidirectionalCollection<UInt8>,
+        _ host: ListenAddress.Host,
+        _ port: UInt16
+    ) -> Entry {
+        let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 10)
+        // The heading has no colon at the end of its first field.
+        guard fields.count >= 10, fields[0].last == UInt8(ascii: ":") else { return .other }
+        // Listening sockets come first: tcp_seq_start, net/ipv4/tcp_ipv4.c. On a busy machine the rest is long.
+        guard fields[3].elementsEqual("0A".utf8) else { return .end }
+        guard let colon = fields[1].firstIndex(of: UInt8(ascii: ":")),
+            let bound = words(fields[1][..<colon]),
+            let number = UInt16(hexadecimal: fields[1][fields[1].index(after: colon)...]),
+            let inode = UInt64(decimal: fields[9])
+        else { return .other }
+        return number == port && accepts(bound, host) ? .match(inode: inode) : .other
+    }
+
+    /// An address printed as words in the machine's byte order.
+    private static func words(_ digits: some Collection<UInt8>) -> [UInt8]? {
+        guard digits.count == 8 || digits.count == 32 else { return nil }
+        var bytes: [UInt8] = []
+        var rest = Substring(decoding: digits, as: UTF8.self).utf8[...]
+        while !rest.isEmpty {
+            guard let word = UInt32(hexadecimal: rest.prefix(8)) else { return nil }
+            withUnsafeBytes(of: word) { bytes += $0 }
+            rest = rest.dropFirst(8)
+        }
+        return bytes
+    }
+
+    private static func accepts(_ bound: [UInt8], _ host: ListenAddress.Host) -> Bool {
+        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
+        // An IPv6 socket for all addresses accepts IPv4 as well, unless IPV6_V6ONLY, which is not shown.
+        if bound.allSatisfy({ $0 == 0 }) { return bound.count == 16 || !host.isV6 }
+        switch host {
+        case .any: return true
+        case .v4(let bytes): return bound == bytes || bound == mapped + bytes
+        case .v6(let bytes): return bound == bytes || (bound.count == 4 && bytes == mapped + bound)
+        case .loopback:
+            let v6Loopback = [UInt8](repeating: 0, count: 15) + [1]
+            return bound == v6Loopback || bound == [127, 0, 0, 1] || bound == mapped + [127, 0, 0, 1]
+        }
+    }
+
+    private static func unix(_ line: some Collection<UInt8>, name: String) -> Entry {
+        // Num RefCount Protocol Flags Type St Inode Path; the path may contain spaces.
+        let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 7)
+        guard fields.count == 8, let flags = UInt32(hexadecimal: fields[3]), let inode = UInt64(decimal: fields[6])
+        else { return .other }
+        let acceptsConnections: UInt32 = 1 << 16  // __SO_ACCEPTCON, include/uapi/linux/net.h
+        return flags & acceptsConnections != 0 && fields[7].elementsEqual(name.utf8) ? .match(inode: inode) : .other
+    }
+}
+
+extension ListenAddress.Host {
+    fileprivate var isV6: Bool {
+        if case .v6 = self { true } else { false }
+    }
+}
+
+extension FixedWidthInteger {
+    /// Hexadecimal digits without anything around them; nil for anything else or when it does not fit.
+    fileprivate init?(hexadecimal digits: some Collection<UInt8>) {
+        guard !digits.isEmpty, digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
+            let value = Self(String(decoding: digits, as: UTF8.self), radix: 16)
+        else { return nil }
+        self = value
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import CSystemd
+
+/// Signals that a loop serves like any other event.
+public final class SignalSource: EventSource {
+    /// A signal that has arrived: signalfd(2).
+    public struct Arrival: Hashable, Sendable {
+        /// The signal's number.
+        public let signal: Int32
+        /// Who sent it; 0 for the kernel and for processes outside the pid namespace.
+        public let senderProcess: Int32
+        /// The sender's real user id.
+        public let senderUser: UInt32
+
+        /// Creates an arrival from its parts.
+        public init(signal: Int32, senderProcess: Int32, senderUser: UInt32) {
+            self.signal = signal
+            self.senderProcess = senderProcess
+            self.senderUser = senderUser
+        }
+    }
+
+    private let handler: (Arrival) -> Void
+
+    fileprivate init(
+        _ loop: EventLoop,
+        _ signal: Int32,
+        priority: EventLoop.Priority,
+        handler: @escaping (Arrival) -> Void
+    ) throws(LinuxError) {
+        self.handler = handler
+        super.init()
+        try adopt(priority: priority, "receive signal \(signal)") { source, userData in
+            sd_event_add_signal(
+                loop.event, &source, signal,
+                { _, information, userData in
+                    guard let information = information?.pointee else { return 0 }
+                    let arrival = Arrival(
+                        signal: Int32(bitPattern: information.ssi_signo),
+                        senderProcess: Int32(bitPattern: information.ssi_pid),
+                        senderUser: information.ssi_uid
+                    )
+                    return EventSource.serve(userData, as: SignalSource.self) { $0.handler(arrival) }
+                },
+                userData
+            )
+        }
+    }
+
+    /// Blocks signals in the calling thread and the threads that it creates from now on.
+    ///
+    /// The main thread calls this before it creates any thread: the kernel gives a signal to any thread that does not
+    /// block it, and then the loop never sees it.
+    public static func block(_ signals: [Int32]) {
+        wd_signals_block(signals, signals.count)
+    }
+}
+
+extension EventLoop {
+    /// Calls the handler when one of the signals has arrived; blocks them in the calling thread.
+    ///
+    /// Several arrivals of the same signal that nobody has served yet are one: signal(7).
+    public func onSignal(
+        _ signals: [Int32],
+        priority: Priority = .normal,
+        handler: @escaping (SignalSource.Arrival) -> Void
+    ) throws(LinuxError) -> [SignalSource] {
+        SignalSource.block(signals)
+        var sources: [SignalSource] = []
+        for signal in signals {
+            sources.append(try SignalSource(self, signal, priority: priority, handler: handler))
+        }
+        return sources
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CSystemd
+import Glibc
+
+/// The machine and system on which this runs.
+public enum Machine {
+    /// The host's name.
+    public static var hostName: String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            guard let base = buffer.baseAddress, gethostname(base, buffer.count) == 0 else { return "localhost" }
+            buffer[buffer.count - 1] = 0
+            return String(cString: base)
+        }
+    }
+
+    /// The kernel's release, such as `6.1.0-18-amd64`.
+    public static var kernelRelease: String { Procfs.line("/proc/sys/kernel/osrelease") ?? "unknown" }
+
+    /// The system's name and version, such as "Debian GNU/Linux 12 (bookworm)": os-release(5).
+    public static var systemName: String {
+        for path in ["/etc/os-release", "/usr/lib/os-release"] {
+            let text = Procfs.read(path) ?? []
+            if let name = prettyName(osRelease: String(decoding: text, as: UTF8.self)) { return name }
+        }
+        return "Linux"
+    }
+
+    /// What the maker calls the machine, such as "KVM" or "ThinkPad X1"; nil when nobody says.
+    public static var hardwareModel: String? {
+        let paths = ["/sys/class/dmi/id/product_name", "/sys/firmware/devicetree/base/model"]
+        for path in paths {
+            guard let line = Procfs.line(path, limit: 256) else { continue }
+            let name = line.filter { !$0.isWhitespace || $0 == " " }.prefix { $0 != "\0" }
+            if !name.isEmpty { return String(name) }
+        }
+        return nil
+    }
+
+    /// The number of CPUs that are online.
+    public static var processorCount: Int { max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1) }
+
+    /// The machine's memory in bytes.
+    public static var memoryBytes: UInt64 {
+        UInt64(max(sysconf(Int32(_SC_PHYS_PAGES)), 0)) * UInt64(max(sysconf(Int32(_SC_PAGESIZE)), 0))
+    }
+
+    /// The time since boot, suspended or not.
+    public static var uptime: Duration { .nanoseconds(readNanoseconds(of: CLOCK_BOOTTIME)) }
+
+    /// The id of this boot: process ids and start times mean nothing in another one.
+    public static var bootIdentifier: String { Procfs.line("/proc/sys/kernel/random/boot_id") ?? "unknown" }
+
+    /// An id of this machine in 32 hexadecimal digits, the same for ever, that may be published.
+    ///
+    /// Derived from `/etc/machine-id`, which itself must not leave the machine: machine-id(5).
+    public static var identifier: String? {
+        var application = sd_id128_t()
+        application.bytes = (
+            0x5b, 0x1f, 0x9c, 0x07, 0x6d, 0x2e, 0x4b, 0x2a, 0x9e, 0x61, 0xd4, 0x0c, 0x83, 0x75, 0xfa, 0x18
+        )
+        var identifier = sd_id128_t()
+        guard sd_id128_get_machine_app_specific(application, &identifier) >= 0 else { return nil }
+        return withUnsafeBytes(of: &identifier.bytes) { bytes in
+            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+    }
+
+    static func prettyName(osRelease text: String) -> String? {
+        let key = "PRETTY_NAME="
+        for line in text.split(separator: "\n") where line.hasPrefix(key) {
+            var value = line.dropFirst(key.count)
+            guard let quote = value.first else { return nil }
+            guard quote == "\"" || quote == "'" else { return String(value) }
+            value = value.dropFirst()
+            var result = ""
+            var isEscaped = false
+            for character in value {
+                if isEscaped || (character != quote && character != "\\") {
+                    result.append(character)
+                    isEscaped = false
+                } else if character == quote {
+                    break
+                } else {
+                    isEscaped = true
+                }
+            }
+            return result.isEmpty ? nil : result
+        }
+        return nil
+    }
+}

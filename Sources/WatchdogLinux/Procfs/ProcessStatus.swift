@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What `/proc/PID/status` says and `stat` does not: proc_pid_status(5).
+public struct ProcessStatus: Hashable, Sendable {
+    /// The process that traces this one, usually a debugger; nil for none.
+    public let tracer: Int32?
+    /// The thread group: the process id, also for a thread.
+    public let process: Int32
+    /// The effective user id.
+    public let user: UInt32
+    /// The effective group id.
+    public let group: UInt32
+    /// Resident memory in bytes; nil for a zombie.
+    public let residentBytes: UInt64?
+
+    /// Reads a process's or thread's; nil if it is gone.
+    public static func read(_ pid: Int32) -> ProcessStatus? {
+        Procfs.read("/proc/\(pid)/status", limit: 16 << 10).flatMap { ProcessStatus(parsing: $0) }
+    }
+
+    /// Parses the lines of a `status` file; nil if what every process has is not there.
+    public init?(parsing text: some Collection<UInt8>) {
+        var tracer: Int32?
+        var process: Int32?
+        var user: UInt32?
+        var group: UInt32?
+        var residentKilobytes: UInt64?
+        // The name comes first and cannot contain a newline: the kernel escapes it.
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            func word<Number: FixedWidthInteger>(_ index: Int, of name: StaticString) -> Number? {
+                let key = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+                guard line.starts(with: key) else { return nil }
+                let words = line.dropFirst(key.count).split { $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: " ") }
+                return words.count > index ? Number(decimal: words[index]) : nil
+            }
+            switch line.first {
+            case UInt8(ascii: "T"):
+                tracer = tracer ?? word(0, of: "TracerPid:")
+                process = process ?? word(0, of: "Tgid:")
+            case UInt8(ascii: "U"): user = user ?? word(1, of: "Uid:")
+            case UInt8(ascii: "G"): group = group ?? word(1, of: "Gid:")
+            case UInt8(ascii: "V"): residentKilobytes = residentKilobytes ?? word(0, of: "VmRSS:")
+            default: continue
+            }
+        }
+        guard let tracer, let process, let user, let group else { return nil }
+        self.tracer = tracer == 0 ? nil : tracer
+        self.process = process
+        self.user = user
+        self.group = group
+        residentBytes = residentKilobytes.map { $0.multipliedReportingOverflow(by: 1024).partialValue }
+    }
+}

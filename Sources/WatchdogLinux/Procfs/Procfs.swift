@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Bounded reading of `/proc`, whose contents other users decide.
+enum Procfs {
+    /// A file's bytes, at most `limit` of them; nil if it cannot be read.
+    static func read(_ path: String, limit: Int = 64 << 10) -> [UInt8]? {
+        guard let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
+        return readAll(file.number, limit: limit)
+    }
+
+    /// A file's bytes from its beginning, at most `limit` of them; nil if it cannot be read.
+    static func readAll(_ descriptor: Int32, limit: Int) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let chunk = min(max(4096, bytes.count), limit - bytes.count)
+            let offset = bytes.count
+            bytes.append(contentsOf: repeatElement(0, count: chunk))
+            let length = bytes.withUnsafeMutableBytes { buffer in
+                pread(descriptor, buffer.baseAddress.map { $0 + offset }, chunk, off_t(offset))
+            }
+            bytes.removeLast(chunk - max(length, 0))
+            if length < 0 {
+                if Errno.current == .interrupted { continue }
+                return nil
+            }
+            if length == 0 { break }
+        }
+        return bytes
+    }
+
+    /// The first line of a file as text, without its newline; nil if it cannot be read.
+    static func line(_ path: String, limit: Int = 4096) -> String? {
+        read(path, limit: limit).map { bytes in
+            String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        }
+    }
+
+    /// Calls the closure with each line, without its newline, until it answers false or `limit` bytes have been read.
+    ///
+    /// Reads little at a time: the kernel produces what is read, and nothing further.
+    static func forEachLine(_ file: OwnedDescriptor, limit: Int, _ body: (ArraySlice<UInt8>) -> Bool) {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        var line: [UInt8] = []
+        var total = 0
+        while total < limit {
+            let length = Glibc.read(file.number, &buffer, buffer.count)
+            if length < 0, Errno.current == .interrupted { continue }
+            guard length > 0 else { break }
+            total += length
+            line += buffer.prefix(length)
+            var start = line.startIndex
+            while let end = line[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                guard body(line[start..<end]) else { return }
+                start = end + 1
+            }
+            line.removeSubrange(..<start)
+        }
+        if !line.isEmpty { _ = body(line[...]) }
+    }
+
+    /// The thread ids of a process, ascending; empty if it is gone.
+    static func threads(of pid: Int32) -> [Int32] {
+        numericEntries("/proc/\(pid)/task")
+    }
+
+    /// The process ids that `/proc` lists, ascending.
+    static func processes() -> [Int32] {
+        numericEntries("/proc")
+    }
+
+    /// The children of a process; empty if it is gone, or on a kernel without CONFIG_PROC_CHILDREN.
+    static func children(of pid: Int32) -> [Int32] {
+        threads(of: pid).flatMap { thread in
+            (read("/proc/\(pid)/task/\(thread)/children", limit: 1 << 20) ?? [])
+                .split(separator: UInt8(ascii: " "))
+                .compactMap { Int32(decimal: $0) }
+        }
+    }
+
+    private static func numericEntries(_ path: String) -> [Int32] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var numbers: [Int32] = []
+        while let entry = readdir(directory) {
+            let number = withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                Int32(decimal: name.prefix { $0 != 0 })
+            }
+            if let number { numbers.append(number) }
+        }
+        return numbers.sorted()
+    }
+}
+
+extension FixedWidthInteger {
+    /// A decimal number without sign, space or anything else around it; nil for anything else or when it does not fit.
+    init?(decimal digits: some Collection<UInt8>) {
+        guard !digits.isEmpty else { return nil }
+        var value: Self = 0
+        for digit in digits {
+            guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = product.addingReportingOverflow(Self(digit - UInt8(ascii: "0")))
+            guard !overflow, !carry else { return nil }
+            value = sum
+        }
+        self = value
+    }
+}

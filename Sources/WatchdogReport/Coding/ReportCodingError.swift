@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why an `.ips` file cannot be read or written.
+public struct ReportCodingError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The kind of fault.
+    public struct Code: Hashable, Sendable {
+        private enum Value {
+            case tooLarge
+            case empty
+            case malformed
+            case unexpected
+            case notACrashReport
+        }
+
+        private let value: Value
+
+        /// Larger than 64 MiB.
+        public static let tooLarge = Code(value: .tooLarge)
+        /// No first line.
+        public static let empty = Code(value: .empty)
+        /// Not JSON.
+        public static let malformed = Code(value: .malformed)
+        /// JSON, but a key is missing or has a value of another kind.
+        public static let unexpected = Code(value: .unexpected)
+        /// Another kind of report.
+        public static let notACrashReport = Code(value: .notACrashReport)
+    }
+
+    /// The kind of fault.
+    public let code: Code
+    /// The line at fault, from 1, where it is known.
+    public let line: Int?
+    /// What is wrong, without a final stop.
+    public let what: String
+
+    init(_ code: Code, line: Int?, _ what: String) {
+        self.code = code
+        self.line = line
+        self.what = what
+    }
+
+    /// `line 37: expected a comma or the object's end`.
+    public var description: String { line.map { "line \($0): \(what)" } ?? what }
+
+    static func tooLarge(_ count: Int) -> ReportCodingError {
+        ReportCodingError(.tooLarge, line: nil, "\(count) bytes, more than \(ReportLimits.fileBytes >> 20) MiB")
+    }
+
+    init(_ error: DecodingError, line: Int?) {
+        switch error {
+        case .keyNotFound(let key, let context):
+            self.init(.unexpected, line: line, "\(Self.path(context.codingPath + [key])) is missing")
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            let path = Self.path(context.codingPath)
+            let place = path.isEmpty ? "" : "\(path): "
+            self.init(.unexpected, line: line, place + context.debugDescription.singleLine(limit: 256))
+        @unknown default:
+            self.init(.unexpected, line: line, "\(error)".singleLine(limit: 256))
+        }
+    }
+
+    /// `threads[3].frames[0].imageIndex`.
+    private static func path(_ keys: [any CodingKey]) -> String {
+        keys.prefix(16).reduce(into: "") { path, key in
+            if let index = key.intValue {
+                path += "[\(index)]"
+            } else {
+                path += (path.isEmpty ? "" : ".") + key.stringValue.singleLine(limit: 64)
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// CPU time of the whole machine and of the app while an allowance ran.
+public struct CPUStatistics: Equatable, Sendable {
+    /// All processes in user mode: `/proc/stat`, user and nice.
+    public var systemUser: Duration
+    /// All processes in the kernel: `/proc/stat`, system, irq and softirq.
+    public var systemKernel: Duration
+    /// All threads of the app, in user mode and in the kernel.
+    public var application: Duration
+    /// The wall-clock time between the two readings.
+    public var elapsed: Duration
+
+    /// Creates the statistics.
+    public init(systemUser: Duration, systemKernel: Duration, application: Duration, elapsed: Duration) {
+        self.systemUser = systemUser
+        self.systemKernel = systemKernel
+        self.application = application
+        self.elapsed = elapsed
+    }
+
+    /// Per cent of everything the CPUs could have done, as in Apple's reports: real ones agree with
+    /// 100 · time / (elapsed · number of CPUs), rounded.
+    func percent(_ time: Duration, processorCount: Int) -> Int {
+        let capacity = elapsed * max(processorCount, 1)
+        guard capacity > .zero, time > .zero else { return 0 }
+        return Int((100 * (time / capacity)).rounded())
+    }
+}

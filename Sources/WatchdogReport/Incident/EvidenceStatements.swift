@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+extension HangEvidence {
+    /// The evidence piece by piece, each with its source.
+    ///
+    /// - Parameters:
+    ///   - pid: the process.
+    ///   - thread: the thread that runs its main loop; nil for the first, which has the process's number.
+    public func statements(pid: Int, thread: Int? = nil) -> [EvidenceStatement] {
+        let task = "/proc/\(pid)/task/\(thread ?? pid)"
+        var statements: [EvidenceStatement] = []
+        func note(_ what: String, _ value: String?, _ source: String) {
+            guard let value else { return }
+            statements.append(EvidenceStatement(what: what, value: value, source: source))
+        }
+        note("window", window.map(Self.text), "CLOCK_MONOTONIC")
+        note("main thread's time on a CPU in the window", runTime.map(Self.text), "\(task)/schedstat field 1")
+        note("main thread's time waiting for a CPU in the window", runDelay.map(Self.text), "\(task)/schedstat field 2")
+        note("main thread's state", state.map(String.init), "\(task)/stat field 3")
+        note("main thread's system call", syscall.map(Self.callText), "\(task)/syscall")
+        note("subject of the system call", subject, "/proc")
+        note("main thread's wait channel", waitChannel, "\(task)/wchan")
+        note("tracer", tracer.map { $0 == 0 ? "none" : "pid \($0)" }, "/proc/\(pid)/status TracerPid")
+        note("cgroup frozen", isFrozen.map { $0 ? "yes" : "no" }, "cgroup.events")
+        note("CPUs online", String(processorCount), "sysconf(3) _SC_NPROCESSORS_ONLN")
+        return statements
+    }
+
+    private static func text(_ duration: Duration) -> String { "\(duration.seconds(fractionDigits: 6)) s" }
+
+    private static func callText(_ text: String) -> String {
+        guard case .inside(let call) = SystemCall.position(in: text), let name = call.name else { return text }
+        return "\(name): \(text)"
+    }
+}

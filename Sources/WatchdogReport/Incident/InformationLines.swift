@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+/// The lines under `Application Specific Information`.
+///
+/// The first is the verdict. Every other begins with a word and a colon, so that no text of the app can pass for
+/// another part of the report.
+enum InformationLines {
+    static func lines(
+        _ facts: IncidentFacts, _ verdict: Verdict, _ captured: CapturedProcess?, notes: [String]
+    ) -> [String] {
+        var lines = [verdict.line, allowance(facts), state(facts)]
+        if let status = facts.status { lines.append("Status: \(status)") }
+        if let summary = facts.summary { lines.append("Summary: \(summary)") }
+        if let pings = facts.pings { lines.append(self.pings(pings)) }
+        lines.append(stacks(captured))
+        lines.append(kill(facts))
+        lines += notes.map { "Note: \($0)" }
+        return lines.map { $0.singleLine(limit: ReportLimits.lineLength) }
+    }
+
+    private static func allowance(_ facts: IncidentFacts) -> String {
+        let allowance = facts.allowance.seconds(fractionDigits: 2)
+        let what =
+            switch facts.exhaustion {
+            case .wallClock: "\(allowance) s for \(facts.event.rawValue)"
+            case .cpuTime: "\(allowance) s of CPU time for \(facts.event.rawValue)"
+            case .termination: "\(allowance) s to end after the request"
+            case .triggered: "not exhausted, the app asked for its own termination"
+            }
+        var parts = [what]
+        if facts.credit > .zero {
+            parts.append("\(facts.credit.seconds(fractionDigits: 2)) s credit for waiting for a CPU")
+        }
+        if facts.extended > .zero { parts.append("extended by \(facts.extended.seconds(fractionDigits: 2)) s") }
+        if facts.paused > .zero { parts.append("clock stopped for \(facts.paused.seconds(fractionDigits: 2)) s") }
+        parts.append("elapsed \(facts.elapsed.seconds(fractionDigits: 2)) s")
+        return "Allowance: " + parts.joined(separator: ", ")
+    }
+
+    private static func state(_ facts: IncidentFacts) -> String {
+        let words: [Character: String] = [
+            "R": "runnable", "S": "sleeping", "D": "uninterruptible", "T": "stopped", "t": "stopped by a tracer",
+            "Z": "ended", "X": "ended", "I": "idle",
+        ]
+        let main = facts.evidence.state.map { "main thread \($0) (\(words[$0] ?? "unknown state"))" }
+        return "State: \(facts.visibility.rawValue), \(facts.processState.rawValue), \(main ?? "main thread unknown")"
+    }
+
+    private static func pings(_ pings: PingSummary) -> String {
+        let last = pings.sinceLastAnswerNanoseconds.map {
+            ", last answer \(Duration.nanoseconds($0).seconds(fractionDigits: 2)) s ago"
+        }
+        return "Pings: \(pings.sent) sent, \(pings.answered) answered\(last ?? "")"
+    }
+
+    private static func stacks(_ captured: CapturedProcess?) -> String {
+        guard let captured else { return "Stacks: none could be taken" }
+        let reason = captured.methodReason.map { ", because \($0)" } ?? ""
+        switch captured.method {
+        case .ptrace:
+            return "Stacks: all threads stopped at once, for \(milliseconds(captured.frozenNanoseconds)) ms"
+        case .procfsRegisters: return "Stacks: taken without stopping the process\(reason)"
+        case .procfs: return "Stacks: none, only what the kernel tells of each thread\(reason)"
+        }
+    }
+
+    private static func kill(_ facts: IncidentFacts) -> String {
+        switch facts.kill {
+        case .none:
+            facts.enforcement == .report
+                ? "Kill: none, the process was left running (enforcement: report)" : "Kill: none"
+        case .verified(let after):
+            "Kill: every process gone \(milliseconds(UInt64(max(0, after.nanoseconds)))) ms after the decision"
+        case .unverified: "Kill: SIGKILL sent, effect not verified"
+        case .unkillable(let pids):
+            "Kill: SIGKILL did not end pid \(pids.prefix(32).map(String.init).joined(separator: ", "))"
+        }
+    }
+
+    private static func milliseconds(_ nanoseconds: UInt64) -> String {
+        let tenths = nanoseconds / 100_000 + (nanoseconds % 100_000 >= 50_000 ? 1 : 0)
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Replaces what may be a secret in arguments and environment by `<redacted>`.
+///
+/// A name that sounds secret hides its value; a value that looks secret is hidden under any name. It hides too much
+/// rather than too little, but it is no proof: a short password under a harmless name passes.
+public enum Redaction {
+    /// What stands in place of a secret.
+    public static let mark = "<redacted>"
+
+    /// Replaces secrets in a command line; the count of arguments stays.
+    ///
+    /// A secret is `--password=x`, the argument after `--token`, `NAME=x` or `Name: x` with a name that sounds secret,
+    /// and whatever ``value(_:)`` hides.
+    public static func arguments(_ arguments: [String]) -> [String] {
+        var expectation = Expectation()
+        return arguments.map { expectation.meet($0[...]) ?? value($0) }
+    }
+
+    /// Replaces secrets in an environment; the names stay.
+    public static func environment(_ variables: [String: String]) -> [String: String] {
+        variables.reduce(into: [:]) { result, variable in
+            if SecretName.harmless.contains(variable.key) || variable.value.isEmpty {
+                result[variable.key] = variable.value
+            } else {
+                result[variable.key] = SecretName.isLikely(variable.key[...]) ? mark : value(variable.value)
+            }
+        }
+    }
+
+    /// Replaces secrets within one text, word by word: `NAME=x` with a secret name, a header such as `Cookie: x`, what
+    /// follows `Bearer` or `--password`, the login of a URL, a private key, and long random-looking strings.
+    public static func value(_ text: String) -> String {
+        if text.contains("-----BEGIN") { return mark }
+        if let colon = text.firstIndex(of: ":"), !text[..<colon].contains(where: \.isWhitespace),
+            SecretName.isLikely(text[..<colon]), text[text.index(after: colon)...].first == " "
+        {
+            return text[...colon] + " " + mark
+        }
+        var expectation = Expectation()
+        var result = ""
+        for word in words(text) {
+            result += word.first?.isWhitespace == true ? String(word) : expectation.meet(word) ?? redacted(word)
+        }
+        return result
+    }
+
+    /// Runs of blanks and runs of everything else, in order.
+    private static func words(_ text: String) -> [Substring] {
+        var words: [Substring] = []
+        var start = text.startIndex
+        while start < text.endIndex {
+            let isBlank = text[start].isWhitespace
+            let end = text[start...].firstIndex { $0.isWhitespace != isBlank } ?? text.endIndex
+            words.append(text[start..<end])
+            start = end
+        }
+        return words
+    }
+
+    /// - Parameter depth: how many values of pairs this one is in; `a=b=c=…` must not exhaust the stack.
+    private static func redacted(_ word: Substring, depth: Int = 0) -> String {
+        guard let scheme = word.firstRange(of: "://") else { return redactedPairs(word, depth: depth) }
+        let name = word[..<scheme.lowerBound]
+        if let equals = name.lastIndex(of: "=") {
+            return SecretName.isLikely(name[..<equals])
+                ? name[...equals] + mark
+                : name[...equals] + redacted(word[word.index(after: equals)...], depth: depth)
+        }
+        return word[..<scheme.upperBound] + redactedAuthority(word[scheme.upperBound...], depth: depth)
+    }
+
+    /// `user:password@host/path?token=x`, of which the login and the values of secret names are hidden.
+    private static func redactedAuthority(_ rest: Substring, depth: Int) -> String {
+        let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
+        var login = rest[..<end].lastIndex(of: "@")
+        if login == nil, let colon = rest[..<end].firstIndex(of: ":"),
+            !rest[rest.index(after: colon)..<end].allSatisfy(\.isASCIIDigit)
+        {
+            // No port follows the colon: a password with an unescaped slash, cut in two.
+            login = rest.lastIndex(of: "@")
+        }
+        guard let login else { return redactedPairs(rest, depth: depth) }
+        return mark + "@" + redactedPairs(rest[rest.index(after: login)...], depth: depth)
+    }
+
+    /// `a=b&c=d`, of which the values of secret names are hidden, and values that look random.
+    private static func redactedPairs(_ text: Substring, depth: Int) -> String {
+        var result = ""
+        var start = text.startIndex
+        while let separator = text[start...].firstIndex(where: { "&;,?".contains($0) }) {
+            result += redactedPair(text[start..<separator], depth: depth) + String(text[separator])
+            start = text.index(after: separator)
+        }
+        return result + redactedPair(text[start...], depth: depth)
+    }
+
+    private static func redactedPair(_ text: Substring, depth: Int) -> String {
+        guard let equals = text.firstIndex(of: "="), text.index(after: equals) != text.endIndex else {
+            return RandomText.isLikely(text) ? mark : String(text)
+        }
+        let value = text[text.index(after: equals)...]
+        let isHidden = SecretName.isLikely(text[..<equals]) || depth == 8
+        return text[...equals] + (isHidden ? mark : redacted(value, depth: depth + 1))
+    }
+}
+
+/// What the word before makes of the next one.
+private struct Expectation {
+    private enum Kind {
+        case nothing
+        case secret
+        /// `name:password`.
+        case login
+    }
+
+    private var kind = Kind.nothing
+
+    /// - Returns: the word with its secret replaced, or nil when the word before says nothing about it.
+    mutating func meet(_ word: Substring) -> String? {
+        let bare = word.drop { "\"'`(".contains($0) }
+        let isOption = bare.hasPrefix("--") || (bare.hasPrefix("-") && bare.count == 2)
+        let expected = isOption ? .nothing : kind
+        let isScheme = ["bearer", "basic"].contains(bare.lowercased())
+        let introduces =
+            isScheme || (bare.hasPrefix("-") && !bare.contains("=") && SecretName.isLikely(bare))
+            || (bare.hasSuffix(":") && SecretName.isLikely(bare))
+        if expected == .secret {
+            // "Authorization: Bearer x": what follows the scheme is the secret.
+            kind = isScheme ? .secret : .nothing
+            return Redaction.mark
+        }
+        kind = introduces ? .secret : ["-u", "--user", "--proxy-user"].contains(bare) ? .login : .nothing
+        guard expected == .login, let colon = word.firstIndex(of: ":") else { return nil }
+        return word[...colon] + Redaction.mark
+    }
+}
+
+/// Names whose values are secrets.
+private enum SecretName {
+    /// Names that sound secret, or whose values look random, and which help to find the cause.
+    static let harmless: Set<String> = ["PWD", "OLDPWD", "INVOCATION_ID", "SSH_AUTH_SOCK"]
+
+    private static let parts = [
+        "PASSWORD", "PASSWD", "PASSPHRASE", "PASSCODE", "PWD", "SECRET", "TOKEN", "KEY", "CREDENTIAL", "AUTH", "COOKIE",
+        "DSN", "PRIVATE", "SIGNATURE", "BEARER", "JWT", "SALT", "CONNECTIONSTRING",
+    ]
+
+    static func isLikely(_ name: Substring) -> Bool {
+        let letters = name.prefix(256).uppercased().filter { $0.isLetter || $0.isNumber }
+        return !harmless.contains(String(name)) && parts.contains { letters.contains($0) }
+    }
+}

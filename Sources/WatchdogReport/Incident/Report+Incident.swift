@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+extension Report {
+    /// Builds the report of an incident.
+    ///
+    /// Reads no clock, no file and no environment. Secrets in arguments and environment are replaced, text of the
+    /// process is made safe for terminals, and everything is cut to what a reader accepts.
+    ///
+    /// - Parameters:
+    ///   - facts: what the supervisor knows.
+    ///   - host: the machine.
+    ///   - capture: the stacks; nil when none could be taken, and the report then says so.
+    public init(of facts: IncidentFacts, on host: HostFacts, capture: CapturedProcess?) {
+        let verdict = Verdict(judging: facts.evidence)
+        let appName = facts.appName.singleLine(limit: 255)
+        let stacks = StackInfo(
+            capture, main: facts.mainThread ?? facts.pid, name: appName, state: facts.evidence.state)
+        let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
+        let information = InformationLines.lines(facts, verdict, capture, notes: Array(notes))
+        let path = facts.executablePath.singleLine(limit: ReportLimits.stringLength)
+        let os = OSVersion(train: host.osName.singleLine(limit: 128), build: host.kernelRelease.singleLine(limit: 128))
+
+        var metadata = ReportMetadata(
+            appName: appName, timestamp: facts.captureTime.text(fractionDigits: 2), incidentID: facts.id.description)
+        metadata.appVersion = facts.appVersion?.singleLine(limit: 128) ?? ""
+        metadata.buildVersion = facts.buildVersion?.singleLine(limit: 128) ?? ""
+        metadata.sliceUUID = stacks.images.first { $0.path == path }?.uuid ?? ImageInfo.absent.uuid
+        metadata.bundleID = appName
+        metadata.shareWithAppDevs = 0
+        metadata.isFirstParty = 0
+        metadata.osVersion = "\(os.train) (\(os.build))"
+        metadata.rootsInstalled = 0
+        metadata.name = appName
+        metadata.linux = ReportMetadata.Linux(pid: facts.pid, event: facts.event.rawValue, verdict: verdict.brief)
+
+        var body = ReportBody(
+            procName: appName,
+            pid: facts.pid,
+            captureTime: facts.captureTime.text(fractionDigits: 4),
+            incident: facts.id.description,
+            exception: .watchdogKill,
+            faultingThread: stacks.faultingThread,
+            threads: stacks.threads,
+            usedImages: stacks.images
+        )
+        body.procPath = path
+        body.procRole = facts.visibility == .unknown ? "unknown" : facts.visibility.rawValue
+        body.userID = facts.userID
+        body.parentProc = facts.parentName.singleLine(limit: 255)
+        body.parentPid = facts.parentPID
+        body.coalitionName = facts.cgroup?.singleLine(limit: ReportLimits.stringLength)
+        body.bundleInfo = BundleInfo(
+            identifier: appName,
+            shortVersion: facts.appVersion?.singleLine(limit: 128),
+            version: facts.buildVersion?.singleLine(limit: 128)
+        )
+        #if arch(x86_64)
+            body.cpuType = "X86-64"
+        #elseif arch(arm64)
+            body.cpuType = "ARM-64"
+        #endif
+        body.procLaunch = facts.launchTime.text(fractionDigits: 4)
+        body.procStartAbsTime = facts.launchInstant.nanoseconds
+        body.procExitAbsTime = facts.captureInstant.nanoseconds
+        body.uptime = host.uptimeSeconds
+        body.modelCode = host.machineModel.singleLine(limit: 128)
+        body.osVersion = os
+        body.crashReporterKey = host.crashReporterKey.singleLine(limit: 64)
+        body.version = 2
+        body.bugType = ReportMetadata.crash
+        body.rootsInstalled = 0
+        // Apple's mark for a report without a death: "SIMULATED (this is NOT a crash)".
+        body.isSimulated = facts.enforcement == .report ? 1 : nil
+        body.termination = TerminationInfo(
+            code: facts.code.code,
+            flags: TerminationInfo.watchdogFlags,
+            namespace: facts.code.namespace.singleLine(limit: 64),
+            reasons: TerminationReasons.lines(facts, processorCount: host.processorCount)
+                .map { $0.singleLine(limit: ReportLimits.lineLength) }
+        )
+        body.applicationSpecificInformation = ["watchdogd": information]
+        body.legacyInfo = LegacyInfo(
+            threadTriggered: LegacyInfo.Thread(name: stacks.threads[stacks.faultingThread].name))
+        body.linux = LinuxDetails(facts, host, verdict, capture, stacks, notes: Array(notes))
+        self.init(metadata: metadata, body: body)
+    }
+}
+
+extension LinuxDetails {
+    fileprivate init(
+        _ facts: IncidentFacts, _ host: HostFacts, _ verdict: Verdict, _ capture: CapturedProcess?,
+        _ stacks: StackInfo, notes: [String]
+    ) {
+        self.init(
+            verdict: Verdict(
+                kind: verdict.kind,
+                runningTenths: verdict.runningTenths,
+                waitingTenths: verdict.waitingTenths,
+                line: verdict.line.singleLine(limit: ReportLimits.lineLength),
+                brief: verdict.brief
+            ),
+            evidence: facts.evidence.statements(pid: facts.pid, thread: facts.mainThread).map {
+                EvidenceStatement(
+                    what: $0.what, value: $0.value.singleLine(limit: ReportLimits.lineLength), source: $0.source)
+            },
+            allowance: AllowanceDetails(facts),
+            enforcement: facts.enforcement.rawValue,
+            kill: KillDetails(facts.kill),
+            exitStatus: facts.exitStatus,
+            capture: capture.map(CaptureDetails.init),
+            threads: stacks.details,
+            buildIDs: stacks.buildIDs,
+            kernelRelease: host.kernelRelease.singleLine(limit: 128),
+            hostName: host.hostName.singleLine(limit: 255),
+            processorCount: host.processorCount,
+            cgroup: facts.cgroup?.singleLine(limit: ReportLimits.stringLength),
+            commandLine: Redaction.arguments(Array(facts.arguments.prefix(ReportLimits.strings)))
+                .map { $0.singleLine(limit: ReportLimits.stringLength) },
+            environment: Self.environment(facts.environment),
+            executableUserID: facts.executableUserID,
+            status: facts.status?.singleLine(limit: ReportLimits.lineLength),
+            summary: facts.summary?.singleLine(limit: ReportLimits.lineLength),
+            pings: facts.pings,
+            notes: notes.map { $0.singleLine(limit: ReportLimits.lineLength) }
+        )
+    }
+
+    private static func environment(_ variables: [String: String]) -> [String: String] {
+        let kept = variables.sorted { $0.key < $1.key }.prefix(ReportLimits.strings)
+        let safe = Redaction.environment(Dictionary(uniqueKeysWithValues: Array(kept))).map {
+            ($0.key.singleLine(limit: 255), $0.value.singleLine(limit: ReportLimits.stringLength))
+        }
+        return Dictionary(safe, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension AllowanceDetails {
+    fileprivate init(_ facts: IncidentFacts) {
+        self.init(
+            event: facts.event.rawValue,
+            kind: facts.exhaustion.rawValue,
+            nanoseconds: facts.allowance.nanoseconds,
+            creditNanoseconds: facts.credit.nanoseconds,
+            extendedNanoseconds: facts.extended.nanoseconds,
+            pausedNanoseconds: facts.paused.nanoseconds,
+            elapsedNanoseconds: facts.elapsed.nanoseconds
+        )
+    }
+}
+
+extension KillDetails {
+    fileprivate init(_ outcome: IncidentFacts.KillOutcome) {
+        switch outcome {
+        case .none: self.init(outcome: "none", nanoseconds: nil, survivors: [])
+        case .verified(let after): self.init(outcome: "verified", nanoseconds: after.nanoseconds, survivors: [])
+        case .unverified: self.init(outcome: "unverified", nanoseconds: nil, survivors: [])
+        case .unkillable(let pids):
+            self.init(outcome: "unkillable", nanoseconds: nil, survivors: Array(pids.prefix(1_024)))
+        }
+    }
+}
+
+extension CaptureDetails {
+    fileprivate init(_ capture: CapturedProcess) {
+        self.init(
+            method: capture.method,
+            methodReason: capture.methodReason?.singleLine(limit: ReportLimits.lineLength),
+            frozenNanoseconds: capture.frozenNanoseconds,
+            notes: capture.notes.prefix(64).map { $0.singleLine(limit: ReportLimits.lineLength) }
+        )
+    }
+}

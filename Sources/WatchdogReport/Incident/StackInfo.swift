@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The threads and images of a capture in the form of a report, within ``ReportLimits``.
+struct StackInfo {
+    private(set) var threads: [ThreadInfo] = []
+    private(set) var details: [ThreadDetails] = []
+    private(set) var images: [ImageInfo] = []
+    private(set) var buildIDs: [String?] = []
+    private(set) var faultingThread = 0
+    private(set) var notes: [String] = []
+    private var bytesLeft: Int
+    private var absentImage: Int?
+
+    /// - Parameters:
+    ///   - captured: nil when nothing could be had; the main thread then stands there without frames, because readers
+    ///     demand a faulting thread.
+    ///   - main: the thread that runs the main loop.
+    ///   - state: the main thread's state, for when `captured` is nil.
+    ///   - frameBytes: what all frames together may take in the file.
+    init(
+        _ captured: CapturedProcess?, main: Int, name: String, state: Character?,
+        frameBytes: Int = ReportLimits.frameBytes
+    ) {
+        bytesLeft = frameBytes
+        for image in captured?.images.prefix(ReportLimits.images) ?? [] {
+            images.append(ImageInfo(image))
+            buildIDs.append(image.buildID.map { $0.singleLine(limit: 128) })
+        }
+        var source = captured?.threads ?? []
+        if source.isEmpty { source = [CapturedThread(id: main, name: name, state: state.map(String.init) ?? "?")] }
+        if source.count > ReportLimits.threads {
+            notes.append("\(source.count - ReportLimits.threads) threads were left out")
+            source = Array(source.prefix(ReportLimits.threads))
+        }
+        faultingThread = source.firstIndex { $0.id == main } ?? 0
+        for (index, thread) in source.enumerated() { append(thread, isFaulting: index == faultingThread) }
+        noteScannedFrames()
+    }
+
+    private mutating func append(_ thread: CapturedThread, isFaulting: Bool) {
+        let kept = affordable(thread.frames)
+        if kept.count < thread.frames.count {
+            notes.append("\(thread.frames.count - kept.count) outer frames of thread \(threads.count) were left out")
+        }
+        let frames = kept.map { info($0) }
+        let asynchronous = affordable(thread.asynchronousFrames).map { info($0) }
+        threads.append(
+            ThreadInfo(
+                id: thread.id,
+                triggered: isFaulting ? true : nil,
+                name: thread.name.isEmpty ? nil : thread.name.singleLine(limit: 64),
+                threadState: isFaulting ? ThreadState(thread.registers) : nil,
+                frames: frames
+            ))
+        details.append(
+            ThreadDetails(
+                id: thread.id,
+                state: thread.state.singleLine(limit: 8),
+                waitChannel: thread.waitChannel?.singleLine(limit: 64),
+                syscall: thread.syscall?.singleLine(limit: 256),
+                kernelStack: thread.kernelStack.prefix(64).map { $0.singleLine(limit: 128) },
+                runNanoseconds: thread.runNanoseconds,
+                runDelayNanoseconds: thread.runDelayNanoseconds,
+                voluntarySwitches: thread.voluntarySwitches,
+                involuntarySwitches: thread.involuntarySwitches,
+                trust: kept.map(\.trust),
+                asynchronousFrames: asynchronous
+            ))
+    }
+
+    /// The innermost frames for which there is room.
+    private mutating func affordable(_ frames: [Frame]) -> ArraySlice<Frame> {
+        var count = 0
+        for frame in frames.prefix(ReportLimits.framesPerThread) {
+            let cost = 300 + Self.jsonBytes(frame.symbol) + Self.jsonBytes(frame.sourceFile)
+            guard cost <= bytesLeft else { break }
+            bytesLeft -= cost
+            count += 1
+        }
+        return frames.prefix(count)
+    }
+
+    /// An upper bound of what the text takes in the file: JSON doubles a quote and a backslash, and an escaped
+    /// character becomes five.
+    private static func jsonBytes(_ text: String?) -> Int {
+        guard let text else { return 0 }
+        return min(text.utf8.count, ReportLimits.symbolLength * 4) * (text.utf8.allSatisfy { $0 >= 0x20 } ? 2 : 6)
+    }
+
+    private mutating func info(_ frame: Frame) -> FrameInfo {
+        let isKnown = images.indices.contains(frame.imageIndex) && frame.imageIndex != absentImage
+        let hasSource = frame.sourceFile != nil
+        return FrameInfo(
+            imageOffset: isKnown ? frame.imageOffset : frame.address,
+            imageIndex: isKnown ? frame.imageIndex : indexOfAbsentImage(),
+            symbol: frame.symbol?.singleLine(limit: ReportLimits.symbolLength),
+            symbolLocation: frame.symbol == nil ? nil : frame.symbolLocation ?? 0,
+            sourceFile: frame.sourceFile?.singleLine(limit: ReportLimits.symbolLength),
+            sourceLine: hasSource ? max(0, frame.sourceLine ?? 0) : nil,
+            inline: frame.isInlined ? true : nil
+        )
+    }
+
+    private mutating func indexOfAbsentImage() -> Int {
+        if let absentImage { return absentImage }
+        let index = images.firstIndex(of: .absent) ?? images.count
+        if index == images.count {
+            images.append(.absent)
+            buildIDs.append(nil)
+        }
+        absentImage = index
+        return index
+    }
+
+    private mutating func noteScannedFrames() {
+        let trust = details[faultingThread].trust
+        let scanned = trust.indices.filter { trust[$0] == .scan }
+        guard !scanned.isEmpty else { return }
+        let numbers = scanned.prefix(8).map(String.init).joined(separator: ", ") + (scanned.count > 8 ? ", ..." : "")
+        let frames =
+            scanned.count == 1
+            ? "Frame \(numbers) of thread \(faultingThread) was" : "Frames \(numbers) of thread \(faultingThread) were"
+        notes.append("\(frames) found by scanning the stack and may be stale")
+    }
+}
+
+extension ImageInfo {
+    /// The image in the form of a report.
+    init(_ image: BinaryImage) {
+        guard image.base != 0 || image.size != 0 || image.buildID != nil else {
+            self = .absent
+            return
+        }
+        self.init(
+            source: "P",
+            arch: image.architecture.isEmpty ? "unknown-arch" : image.architecture.singleLine(limit: 32),
+            base: image.base,
+            size: image.size,
+            uuid: Self.uuid(buildID: image.buildID),
+            path: image.path.singleLine(limit: ReportLimits.symbolLength),
+            name: image.name.singleLine(limit: 255)
+        )
+    }
+
+    /// The first 16 bytes of a build-id as a UUID, filled with zeros where it is shorter.
+    static func uuid(buildID: String?) -> String {
+        let digits = (buildID ?? "").prefix(32)
+        guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return absent.uuid }
+        let full = digits + String(repeating: "0", count: 32 - digits.count)
+        guard let high = UInt64(full.prefix(16), radix: 16), let low = UInt64(full.suffix(16), radix: 16) else {
+            return absent.uuid
+        }
+        return IncidentID.dashed(high, low)
+    }
+}
+
+extension ThreadState {
+    /// The names in Apple's order, which is also that of the text.
+    static let x86Names = [
+        "rax", "rbx", "rcx", "rdx", "rdi", "rsi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+        "rip", "rflags", "cr2",
+    ]
+
+    /// The registers of a captured thread, possibly none; segments and the like have no place in a report.
+    init(_ registers: [String: UInt64]) {
+        let known = registers.filter { Self.x86Names.contains($0.key) }
+        self.init(flavor: Self.x86, registers: known.mapValues { Register(value: $0) })
+    }
+}

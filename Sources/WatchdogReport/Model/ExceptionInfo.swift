@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The exception of a report, in Apple's terms.
+public struct ExceptionInfo: Codable, Equatable, Sendable {
+    /// `EXC_CRASH` for every death by a signal that no instruction caused.
+    public var type: String
+    /// The signal's name.
+    public var signal: String?
+    /// The codes as text.
+    public var codes: String?
+    /// The codes as numbers.
+    public var rawCodes: [UInt64]?
+    /// What happened in detail.
+    public var subtype: String?
+    /// More words.
+    public var message: String?
+
+    /// Creates the values.
+    public init(
+        type: String, signal: String?, codes: String?, rawCodes: [UInt64]?, subtype: String? = nil,
+        message: String? = nil
+    ) {
+        self.type = type
+        self.signal = signal
+        self.codes = codes
+        self.rawCodes = rawCodes
+        self.subtype = subtype
+        self.message = message
+    }
+
+    /// What a watchdog's kill looks like.
+    public static let watchdogKill = ExceptionInfo(
+        type: "EXC_CRASH", signal: "SIGKILL", codes: "0x0000000000000000, 0x0000000000000000", rawCodes: [0, 0])
+}

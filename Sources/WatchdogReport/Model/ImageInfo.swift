@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One image of a report.
+public struct ImageInfo: Codable, Equatable, Sendable {
+    /// How it was found: `P` in the process, `A` absent.
+    public var source: String
+    /// `x86_64`, `arm64`.
+    public var arch: String?
+    /// Load address.
+    public var base: UInt64
+    /// Bytes from ``base`` to its end.
+    public var size: UInt64
+    /// In our reports the first 16 bytes of the build-id.
+    public var uuid: String
+    /// The file.
+    public var path: String?
+    /// The path's last component.
+    public var name: String?
+
+    /// Creates the values.
+    public init(
+        source: String, arch: String?, base: UInt64, size: UInt64, uuid: String, path: String?, name: String?
+    ) {
+        self.source = source
+        self.arch = arch
+        self.base = base
+        self.size = size
+        self.uuid = uuid
+        self.path = path
+        self.name = name
+    }
+
+    /// Where frames point whose address lies in no image.
+    public static let absent = ImageInfo(
+        source: "A", arch: nil, base: 0, size: 0, uuid: "00000000-0000-0000-0000-000000000000", path: nil, name: nil)
+
+    /// Reads an image; one without a base or a size counts as absent.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        source = try container.decodeIfPresent(String.self, forKey: .source) ?? "A"
+        arch = try container.decodeIfPresent(String.self, forKey: .arch)
+        base = try container.decodeIfPresent(UInt64.self, forKey: .base) ?? 0
+        size = try container.decodeIfPresent(UInt64.self, forKey: .size) ?? 0
+        uuid = try container.decodeIfPresent(String.self, forKey: .uuid) ?? Self.absent.uuid
+        path = try container.decodeIfPresent(String.self, forKey: .path)
+        name = try container.decodeIfPresent(String.self, forKey: .name)
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The identifier of one incident: a random UUID (RFC 9562, version 4), written in capitals as Apple does.
+public struct IncidentID: Hashable, Sendable, Codable, CustomStringConvertible {
+    private let high: UInt64
+    private let low: UInt64
+
+    /// Creates a random identifier.
+    public static func random(using generator: inout some RandomNumberGenerator) -> IncidentID {
+        let version = generator.next() & ~0xf000 | 0x4000
+        let variant = generator.next() & ~(0b11 << 62) | 0b10 << 62
+        return IncidentID(high: version, low: variant)
+    }
+
+    /// Creates a random identifier.
+    public static func random() -> IncidentID {
+        var generator = SystemRandomNumberGenerator()
+        return random(using: &generator)
+    }
+
+    private init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Reads `356753AC-2172-45DC-977A-11F2328980D0`, in either case.
+    public init?(_ text: String) {
+        let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard groups.map(\.utf8.count) == [8, 4, 4, 4, 12],
+            groups.allSatisfy({ $0.utf8.allSatisfy { Character(UnicodeScalar($0)).isHexDigit } }),
+            let high = UInt64(groups[0...2].joined(), radix: 16), let low = UInt64(groups[3...4].joined(), radix: 16)
+        else { return nil }
+        self.init(high: high, low: low)
+    }
+
+    /// The identifier as text, in capitals.
+    public var description: String { Self.dashed(high, low).uppercased() }
+
+    /// Reads the text of ``description``.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let value = IncidentID(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a UUID")
+        }
+        self = value
+    }
+
+    /// Writes ``description``.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+
+    /// The form of a UUID in lower case.
+    static func dashed(_ high: UInt64, _ low: UInt64) -> String {
+        let digits = Array(high.hexadecimal(width: 16).dropFirst(2) + low.hexadecimal(width: 16).dropFirst(2))
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+}

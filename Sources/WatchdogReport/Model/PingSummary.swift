@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The pings of one launch.
+public struct PingSummary: Codable, Equatable, Sendable {
+    /// How many were sent.
+    public var sent: Int
+    /// How many the main loop answered.
+    public var answered: Int
+    /// From the last answer to the report, in nanoseconds; nil when there was none.
+    public var sinceLastAnswerNanoseconds: Int64?
+    /// The slowest answer, in nanoseconds; nil when there was none.
+    public var slowestNanoseconds: Int64?
+
+    /// Creates the values.
+    public init(
+        sent: Int, answered: Int, sinceLastAnswerNanoseconds: Int64? = nil, slowestNanoseconds: Int64? = nil
+    ) {
+        self.sent = sent
+        self.answered = answered
+        self.sinceLastAnswerNanoseconds = sinceLastAnswerNanoseconds
+        self.slowestNanoseconds = slowestNanoseconds
+    }
+}

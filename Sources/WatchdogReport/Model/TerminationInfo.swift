@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Who ended a process and why.
+public struct TerminationInfo: Codable, Equatable, Sendable {
+    /// The code in its namespace.
+    public var code: UInt64
+    /// Bits of the kernel's `OS_REASON_FLAG_…`.
+    public var flags: Int?
+    /// Who decided: `WATCHDOG`, `SIGNAL`.
+    public var namespace: String
+    /// The explanation, one line each.
+    public var reasons: [String]?
+    /// The code in words, for signals.
+    public var indicator: String?
+    /// The process that sent the signal.
+    public var byProc: String?
+    /// Its pid.
+    public var byPid: Int?
+
+    /// A report is to be written (2), and the decision came from user space (4).
+    public static let watchdogFlags = 6
+
+    /// Creates the values.
+    public init(code: UInt64, flags: Int?, namespace: String, reasons: [String]? = nil) {
+        self.code = code
+        self.flags = flags
+        self.namespace = namespace
+        self.reasons = reasons
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+extension ReportStore {
+    /// Bytes that are read of a file for its first line, which has a few hundred.
+    private static let firstLineBytes = 64 << 10
+    /// Digits of an incident's UUID that are enough to ask for it.
+    private static let prefixLength = 4
+
+    /// All reports, the newest first; of each only the first line is read.
+    ///
+    /// - Throws: ``ReportStoreError`` when the folder cannot be read.
+    public func list() throws(ReportStoreError) -> [StoredReport] {
+        let folder = try StoreFolder(directory)
+        var reports: [StoredReport] = []
+        for name in try folder.names() where ReportFileName.isReport(name) {
+            guard let report = look(at: name, in: folder) else { continue }
+            reports.append(report)
+        }
+        return reports.sorted { WallTime.isNewer(($0.time, $0.name), ($1.time, $1.name)) }
+    }
+
+    /// Finds one report.
+    ///
+    /// - Parameter reference: `latest`, the first four or more digits of an incident's UUID, a file's name in the store,
+    ///   or the path of any file.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/notFound`` or
+    ///   ``ReportStoreError/Code/ambiguous``.
+    public func find(_ reference: String) throws(ReportStoreError) -> StoredReport {
+        if reference.contains("/") { return try look(atPath: reference) }
+        if reference.hasSuffix(".ips") {
+            // The folder may be missing or closed to this user, and the file lie elsewhere.
+            if let folder = try? StoreFolder(directory), let report = look(at: reference, in: folder) { return report }
+            return try look(atPath: reference)
+        }
+        let reports = try list()
+        if reference == "latest" {
+            guard let report = reports.first else {
+                throw ReportStoreError(.notFound, "find", "report", reason: "\(directory) holds no report")
+            }
+            return report
+        }
+        guard reference.count >= Self.prefixLength else {
+            throw ReportStoreError(
+                .notFound, "find", "report \"\(reference)\"",
+                reason: "an incident is named by at least \(Self.prefixLength) digits")
+        }
+        let matches = reports.filter { $0.metadata?.incidentID.uppercased().hasPrefix(reference.uppercased()) == true }
+        guard let match = matches.first else {
+            throw ReportStoreError(
+                .notFound, "find", "report \"\(reference)\"", reason: "\(directory) holds no such report",
+                suggestion: "give the beginning of an incident's identifier, a file or \"latest\"")
+        }
+        guard matches.count == 1 else {
+            let names = matches.prefix(5).map(\.name).joined(separator: ", ") + (matches.count > 5 ? ", ..." : "")
+            throw ReportStoreError(
+                .ambiguous, "find", "report \"\(reference)\"", reason: "\(matches.count) reports begin so: \(names)")
+        }
+        return match
+    }
+
+    /// Reads a report.
+    ///
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` when the file is no report.
+    public func read(_ stored: StoredReport) throws(ReportStoreError) -> Report {
+        let limit = ReportLimits.fileBytes + 1
+        let bytes: [UInt8]
+        if stored.isInStore {
+            bytes = try StoreFolder(directory).read(stored.name, limit: limit)
+        } else {
+            bytes = try StoreFolder.read(path: stored.path, limit: limit)
+        }
+        do {
+            return try ReportCoding.decode(bytes)
+        } catch {
+            throw ReportStoreError(.damaged, "read", stored.path, reason: error.description)
+        }
+    }
+
+    private func look(at name: String, in folder: borrowing StoreFolder) -> StoredReport? {
+        guard let status = folder.status(name), status.isRegular else { return nil }
+        let line: Result<[UInt8], ReportStoreError> = .init(catching: { () throws(ReportStoreError) in
+            try folder.read(name, limit: Self.firstLineBytes)
+        })
+        return Self.report(name, folder.pathOf(name), status, line, isInStore: true)
+    }
+
+    private func look(atPath path: String) throws(ReportStoreError) -> StoredReport {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw ReportStoreError(
+                errno == ENOENT ? .notFound : .failed, "find", path, errnoReason: errno)
+        }
+        let line = try StoreFolder.read(path: path, limit: Self.firstLineBytes)
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        return Self.report(name, path, StoreFolder.Status(status), .success(line), isInStore: false)
+    }
+
+    private static func report(
+        _ name: String, _ path: String, _ status: StoreFolder.Status, _ line: Result<[UInt8], ReportStoreError>,
+        isInStore: Bool
+    ) -> StoredReport {
+        var metadata: ReportMetadata?
+        var fault: String?
+        do {
+            metadata = try ReportCoding.decodeMetadata(line.get())
+        } catch {
+            fault = "\(error)"
+        }
+        return StoredReport(
+            name: name, path: path, size: status.size, modified: status.modified, metadata: metadata, fault: fault,
+            isInStore: isInStore)
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Why a report cannot be kept, found or read.
+public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The kind of failure.
+    public struct Code: Hashable, Sendable {
+        private enum Value {
+            case unusable
+            case full
+            case failed
+            case notFound
+            case ambiguous
+            case damaged
+            case invalidReport
+        }
+
+        private let value: Value
+
+        /// The folder cannot be made or written to.
+        public static let unusable = Code(value: .unusable)
+        /// No room on the disk or in the quota.
+        public static let full = Code(value: .full)
+        /// Another system call failed.
+        public static let failed = Code(value: .failed)
+        /// No report goes by this name.
+        public static let notFound = Code(value: .notFound)
+        /// Several reports go by this name.
+        public static let ambiguous = Code(value: .ambiguous)
+        /// The file is no report.
+        public static let damaged = Code(value: .damaged)
+        /// The report cannot be written as a file.
+        public static let invalidReport = Code(value: .invalidReport)
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// The system's error number, where there is one.
+    public let errno: Int32?
+    /// What was tried: `create`, `find report`.
+    public let operation: String
+    /// What it was tried on.
+    public let subject: String
+    /// Why it failed.
+    public let reason: String
+    /// What to do about it.
+    public let suggestion: String?
+
+    init(
+        _ code: Code, _ operation: String, _ subject: String, reason: String, errno: Int32? = nil,
+        suggestion: String? = nil
+    ) {
+        self.code = code
+        self.errno = errno
+        self.operation = operation
+        self.subject = subject
+        self.reason = reason
+        self.suggestion = suggestion
+    }
+
+    /// A failed system call; no room is told apart from everything else.
+    init(_ operation: String, _ subject: String, errno: Int32, code: Code = .failed) {
+        let isFull = errno == ENOSPC || errno == EDQUOT
+        self.init(
+            isFull ? .full : code, operation, subject, reason: Self.text(errno), errno: errno,
+            suggestion: Self.suggestion(errno))
+    }
+
+    /// A failed system call with a code of its own.
+    init(_ code: Code, _ operation: String, _ subject: String, errnoReason errno: Int32) {
+        self.init(
+            code, operation, subject, reason: Self.text(errno), errno: errno, suggestion: Self.suggestion(errno))
+    }
+
+    /// `cannot create /var/log/x: Permission denied (EACCES); …`.
+    public var description: String {
+        "cannot \(operation) \(subject.singleLine(limit: 4_096)): \(reason)" + (suggestion.map { "; \($0)" } ?? "")
+    }
+
+    private static func text(_ errno: Int32) -> String {
+        let words = strerror(errno).map { String(cString: $0) } ?? "error \(errno)"
+        return names[errno].map { "\(words) (\($0))" } ?? words
+    }
+
+    private static let names: [Int32: String] = [
+        EPERM: "EPERM", ENOENT: "ENOENT", EINTR: "EINTR", EIO: "EIO", EACCES: "EACCES", EEXIST: "EEXIST",
+        EXDEV: "EXDEV", ENOTDIR: "ENOTDIR", EISDIR: "EISDIR", EINVAL: "EINVAL", ENFILE: "ENFILE", EMFILE: "EMFILE",
+        EFBIG: "EFBIG", ENOSPC: "ENOSPC", EROFS: "EROFS", EMLINK: "EMLINK", ENAMETOOLONG: "ENAMETOOLONG",
+        ELOOP: "ELOOP", EDQUOT: "EDQUOT", ESTALE: "ESTALE", EOPNOTSUPP: "EOPNOTSUPP",
+    ]
+
+    private static func suggestion(_ errno: Int32) -> String? {
+        switch errno {
+        case EACCES, EPERM: "choose a folder that user \(geteuid()) may write to"
+        case EROFS: "choose a folder on a file system that is mounted for writing"
+        case ENOSPC: "free some space there, or choose another folder"
+        case EDQUOT: "free some of the user's quota, or choose another folder"
+        case ENOTDIR: "a part of the path is a file; choose another folder"
+        case ELOOP: "a symbolic link stands in its place; remove it"
+        case ENOENT: "check the path"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// An open folder; every file is reached through its descriptor and never through a symbolic link.
+struct StoreFolder: ~Copyable {
+    struct Status {
+        var isRegular: Bool
+        var size: Int64
+        var modified: WallTime
+    }
+
+    let path: String
+    private let descriptor: Int32
+
+    init(_ path: String) throws(ReportStoreError) {
+        // O_NONBLOCK: opening a FIFO in its place must not wait for a writer.
+        descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+        self.path = path
+        guard descriptor >= 0 else { throw ReportStoreError("open", path, errno: errno, code: .unusable) }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func pathOf(_ name: String) -> String { path.hasSuffix("/") ? path + name : "\(path)/\(name)" }
+
+    private func failure(_ operation: String, _ name: String) -> ReportStoreError {
+        ReportStoreError(operation, pathOf(name), errno: errno)
+    }
+
+    /// Creates a file that did not exist and fills it; leaves nothing behind on failure.
+    ///
+    /// - Parameter isLasting: whether to wait until the disk has it, which may take tens of milliseconds.
+    func create(_ name: String, _ bytes: [UInt8], isLasting: Bool = true) throws(ReportStoreError) {
+        let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o640)
+        guard file >= 0 else { throw failure("create", name) }
+        let error = Self.fill(file, bytes) ?? (isLasting && fsync(file) != 0 ? errno : nil)
+        close(file)
+        guard let error else { return }
+        remove(name)
+        throw ReportStoreError("write", pathOf(name), errno: error)
+    }
+
+    /// - Returns: the error number of the call that failed.
+    private static func fill(_ file: Int32, _ bytes: [UInt8]) -> Int32? {
+        // The mode of open(2) is subject to the umask.
+        guard fchmod(file, 0o640) == 0 else { return errno }
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes[offset...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count < 0 ? errno : EIO }
+            offset += count
+        }
+        return nil
+    }
+
+    /// Gives a file its final name, unless that is taken.
+    ///
+    /// - Returns: false when the name is taken.
+    func publish(_ temporary: String, as name: String) throws(ReportStoreError) -> Bool {
+        // link(2) fails on an existing name, rename(2) would replace it.
+        if linkat(descriptor, temporary, descriptor, name, 0) == 0 {
+            remove(temporary)
+            return true
+        }
+        switch errno {
+        case EEXIST: return false
+        case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: break  // No hard links here, as on FAT and some network file systems.
+        default: throw failure("create", name)
+        }
+        let claim = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o640)
+        guard claim >= 0 else {
+            if errno == EEXIST { return false }
+            throw failure("create", name)
+        }
+        close(claim)
+        guard renameat(descriptor, temporary, descriptor, name) == 0 else {
+            let error = failure("create", name)
+            remove(name)
+            throw error
+        }
+        return true
+    }
+
+    /// Waits until the disk has the names.
+    func synchronise() throws(ReportStoreError) {
+        guard fsync(descriptor) == 0 else { throw failure("save", "") }
+    }
+
+    @discardableResult
+    func remove(_ name: String) -> Bool {
+        unlinkat(descriptor, name, 0) == 0
+    }
+
+    /// Nil when there is no such file.
+    func status(_ name: String) -> Status? {
+        var status = stat()
+        guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        return Status(status)
+    }
+
+    /// The names of all files, in no order.
+    func names() throws(ReportStoreError) -> [String] {
+        // fdopendir(3) takes the descriptor over, and a duplicate would share its position.
+        let own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard own >= 0, let stream = fdopendir(own) else { throw failure("list", "") }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+            }
+            if let name { names.append(name) }
+        }
+        return names
+    }
+
+    /// The first bytes of a file.
+    func read(_ name: String, limit: Int) throws(ReportStoreError) -> [UInt8] {
+        let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+        guard file >= 0 else { throw failure("open", name) }
+        defer { close(file) }
+        return try Self.read(file, pathOf(name), limit: limit)
+    }
+
+    /// The first bytes of a file at a path that the user named, through symbolic links.
+    static func read(path: String, limit: Int) throws(ReportStoreError) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else { throw ReportStoreError("open", path, errno: errno) }
+        defer { close(file) }
+        return try read(file, path, limit: limit)
+    }
+
+    private static func read(_ file: Int32, _ path: String, limit: Int) throws(ReportStoreError) -> [UInt8] {
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw ReportStoreError("read", path, errno: errno) }
+        guard Status(status).isRegular else {
+            throw ReportStoreError(.damaged, "read", path, reason: "not a regular file")
+        }
+        let size = min(Int(clamping: status.st_size), limit)
+        var error: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            while count < size {
+                let step = Glibc.read(file, buffer.baseAddress.map { $0 + count }, size - count)
+                if step < 0, errno == EINTR { continue }
+                if step < 0 { error = errno }
+                guard step > 0 else { break }
+                count += step
+            }
+        }
+        guard error == 0 else { throw ReportStoreError("read", path, errno: error) }
+        return bytes
+    }
+}
+
+extension StoreFolder.Status {
+    init(_ status: stat) {
+        self.init(
+            isRegular: status.st_mode & S_IFMT == S_IFREG,
+            size: Int64(status.st_size),
+            modified: WallTime(
+                seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int32(clamping: status.st_mtim.tv_nsec))
+        )
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+extension Verdict {
+    /// Judges evidence; never says more than it shows.
+    ///
+    /// Who holds the process from outside comes first (frozen, traced, stopped), because then the shares say nothing of
+    /// the app; then the shares of the window; then, without shares, the one look at the state.
+    public init(judging evidence: HangEvidence) {
+        let shares = CPUShares(evidence)
+        let finding = Finding(evidence, shares)
+        let tail =
+            shares.map {
+                "\(percentText(tenths: $0.tenths($0.running))) running, "
+                    + "\(percentText(tenths: $0.tenths($0.waiting))) waiting for CPU"
+            } ?? "time on the CPU not known"
+        self.init(
+            kind: finding.kind,
+            runningTenths: shares.map { $0.tenths($0.running) },
+            waitingTenths: shares.map { $0.tenths($0.waiting) },
+            line: finding.kind == .unknown && shares == nil ? finding.text : "\(finding.text) · \(tail)",
+            brief: finding.brief
+        )
+    }
+}
+
+/// The verdict's kind and its words, without the shares.
+private struct Finding {
+    let kind: Verdict.Kind
+    let text: String
+    let brief: String
+
+    init(_ evidence: HangEvidence, _ shares: CPUShares?) {
+        let place = WaitingPlace(evidence)
+        if let held = Self(heldFromOutside: evidence, place) {
+            self = held
+        } else if let shares {
+            self.init(evidence, shares, place)
+        } else {
+            self.init(oneLookAt: evidence, place)
+        }
+    }
+
+    private init(_ kind: Verdict.Kind, _ text: String, brief: String? = nil) {
+        self.kind = kind
+        self.text = text
+        self.brief = brief ?? kind.rawValue
+    }
+
+    private init?(heldFromOutside evidence: HangEvidence, _ place: WaitingPlace) {
+        if evidence.isFrozen == true {
+            self.init(.frozen, "Process frozen with its cgroup")
+        } else if let tracer = evidence.tracer, tracer > 0 {
+            let main =
+                evidence.state.map { $0 == "t" ? ", which had stopped it" : ", main thread in state \($0)" } ?? ""
+            self.init(.traced, "Process traced by pid \(tracer)\(main)", brief: "traced by \(tracer)")
+        } else if evidence.state == "t" {
+            self.init(.traced, "Main thread stopped by a tracer (state t)")
+        } else if evidence.state == "T" {
+            self.init(.stopped, "Main thread stopped by a signal (state T)")
+        } else if let state = evidence.state, state == "Z" || state == "X" {
+            self.init(.exited, "Main thread has ended (state \(state)), the process has not")
+        } else {
+            return nil
+        }
+    }
+
+    private init(_ evidence: HangEvidence, _ shares: CPUShares, _ place: WaitingPlace) {
+        let window = shares.window.seconds(fractionDigits: 2)
+        let running = shares.running.seconds(fractionDigits: 2)
+        let waiting = shares.waiting.seconds(fractionDigits: 2)
+        let sleeping = shares.sleeping.seconds(fractionDigits: 2)
+        if shares.isAtLeast(VerdictThresholds.starved, shares.waiting) {
+            let processors = evidence.processorCount == 1 ? "1 CPU" : "\(evidence.processorCount) CPUs"
+            self.init(.starved, "Main thread starved: waited \(waiting) s of \(window) s for one of \(processors)")
+        } else if shares.isAtLeast(VerdictThresholds.spinning, shares.running) {
+            self.init(.spinning, "Main thread spinning: ran \(running) s of \(window) s")
+        } else if shares.isAtLeast(VerdictThresholds.busy, shares.wanting) {
+            self.init(.busy, "Main thread busy: ran \(running) s and waited \(waiting) s for a CPU, of \(window) s")
+        } else if !shares.isAtMost(VerdictThresholds.blocked, shares.wanting) {
+            let last = place.isKnown ? ", last seen \(place.text)" : ""
+            self.init(.partlyRunning, "Main thread partly running: slept \(sleeping) s of \(window) s\(last)")
+        } else if evidence.state == "D" {
+            self.init(
+                .uninterruptible, "Main thread in uninterruptible sleep \(sleeping) s \(place.text)",
+                brief: "D state\(place.brief)")
+        } else {
+            self.init(.blocked, "Main thread blocked \(sleeping) s \(place.text)", brief: "blocked\(place.brief)")
+        }
+    }
+
+    private init(oneLookAt evidence: HangEvidence, _ place: WaitingPlace) {
+        let there = place.isKnown ? " \(place.text)" : ""
+        switch evidence.state {
+        case "D":
+            self.init(
+                .uninterruptible, "Main thread in uninterruptible sleep\(there) when looked at",
+                brief: "D state\(place.brief)")
+        case "S", "I":
+            self.init(.blocked, "Main thread asleep\(there) when looked at", brief: "blocked\(place.brief)")
+        case "R":
+            self.init(.unknown, "Main thread runnable when looked at, no evidence whether it got a CPU")
+        case nil where place.isKnown:
+            self.init(.blocked, "Main thread \(place.text) when looked at", brief: "blocked\(place.brief)")
+        default:
+            self.init(.unknown, "No evidence of what the main thread did")
+        }
+    }
+}

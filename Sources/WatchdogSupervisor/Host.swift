@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// What all apps of one watchdogd share: the loop, the threads beside it, and the places in the file system.
+///
+/// Isolation: the loop's thread.
+final class Host {
+    /// What other threads tell the loop.
+    enum Message: Sendable {
+        case captured(app: Int, incident: Int, CaptureOutcome)
+        case reported(app: Int, incident: Int, ReportOutcome)
+    }
+
+    let loop: EventLoop
+    let facts: HostFacts
+    let mailbox: Mailbox<Message>
+    let captureThread: CaptureThread
+    let reportWriter: ReportWriter
+    let runtimeDirectory: RuntimeDirectory
+    let cgroupParent: CgroupParent?
+    /// Why there are no cgroups.
+    let cgroupRefusal: String?
+    /// The user id that watchdogd runs as.
+    let userID = geteuid()
+    /// How the loop is scheduled; asked for after the other threads exist, so that they do not inherit it.
+    private(set) var scheduling: SchedulingGrant?
+
+    private var kernels: [Int: LinuxKernel] = [:]
+    private var nextKey = 1
+    private var sources: [EventSource] = []
+    private var runningCaptures = 0
+    private var hasChildNews = false
+
+    init(loop: EventLoop, store: ReportStore) throws {
+        self.loop = loop
+        facts = .current()
+        mailbox = try Mailbox(capacity: 1_024)
+        captureThread = try CaptureThread()
+        reportWriter = ReportWriter(store: store, symbolicator: Symbolicator(), mailbox: mailbox)
+        runtimeDirectory = try RuntimeDirectory.create()
+        do {
+            cgroupParent = try CgroupParent.create()
+            cgroupRefusal = nil
+        } catch {
+            cgroupParent = nil
+            cgroupRefusal = "\(error)"
+        }
+    }
+
+    /// Connects the host to its loop; to be called once, on the main thread.
+    func start() throws {
+        sources += try loop.onSignal([SIGCHLD], priority: .important) { [unowned self] _ in childrenChanged() }
+        sources.append(try loop.receive(from: mailbox) { [unowned self] in received($0) })
+        scheduling = SchedulingGrant.request()
+    }
+
+    /// Takes away what was put into the file system.
+    func stop() {
+        runtimeDirectory.remove()
+        try? cgroupParent?.remove()
+    }
+
+    // MARK: - Apps
+
+    /// Lets an app take part; returns the key by which other threads name it.
+    func add(_ kernel: LinuxKernel) -> Int {
+        defer { nextKey += 1 }
+        kernels[nextKey] = kernel
+        return nextKey
+    }
+
+    func remove(_ key: Int) {
+        kernels[key] = nil
+    }
+
+    /// A cgroup for an app, or the reason why there is none.
+    func makeCgroup(for name: String) -> (cgroup: Cgroup?, refusal: String?) {
+        guard let cgroupParent else { return (nil, cgroupRefusal) }
+        do {
+            return (try cgroupParent.create(app: name), nil)
+        } catch {
+            return (nil, "\(error)")
+        }
+    }
+
+    private func received(_ message: Message) {
+        switch message {
+        case .captured(let app, let incident, let outcome):
+            captureEnded()
+            kernels[app]?.captured(incident, outcome)
+        case .reported(let app, let incident, let outcome):
+            kernels[app]?.reported(incident, outcome)
+        }
+    }
+
+    // MARK: - Children
+
+    /// Counts captures, because a wait in their time would take the stops that the capture thread waits for.
+    func captureBegan() {
+        runningCaptures += 1
+    }
+
+    func captureEnded() {
+        runningCaptures -= 1
+        if runningCaptures == 0, hasChildNews { childrenChanged() }
+    }
+
+    /// SIGCHLD: something happened to a child, and nothing says to which.
+    func childrenChanged() {
+        hasChildNews = runningCaptures > 0
+        guard !hasChildNews else { return }
+        var supervised: Set<Int32> = []
+        for kernel in kernels.values {
+            kernel.childrenChanged()
+            supervised.formUnion(kernel.children)
+        }
+        _ = Subreaper.reapOrphans(except: supervised)
+    }
+}

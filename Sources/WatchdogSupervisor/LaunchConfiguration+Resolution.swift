@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension LaunchConfiguration {
+    /// Looks up everything that a run names, so that a mistake is told before anything is launched.
+    init(_ run: RunConfiguration) throws {
+        let user = try Self.user(named: run.user)
+        environment = Environment.inherited.forApp(variables: run.environment, user: user)
+        spec = run.spec
+        arguments = run.command
+        workingDirectory = run.workingDirectory
+        credentials = user?.credentials
+        // Before anything is created: a wrong option leaves no trace.
+        probe = try Self.probe(run.probe)
+        store = try Self.store(at: run.reportsDirectory)
+        try Self.checkSummary(run.summary)
+        do {
+            executable = try resolveExecutable(
+                run.command[0].description,
+                path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+                workingDirectory: run.workingDirectory
+            )
+        } catch {
+            throw RunError("\(error)", exitCode: error.shellCode)
+        }
+    }
+
+    private static func user(named name: String?) throws -> UserAccount? {
+        guard let name else { return nil }
+        let user: UserAccount
+        do {
+            user = try UserAccount.find(user: name)
+        } catch {
+            throw RunError.noUser("--user \(name): \(error); name one of /etc/passwd")
+        }
+        guard geteuid() == 0 || user.credentials.user == geteuid() else {
+            throw RunError.notPermitted("--user \(name): only root can run programs as another user")
+        }
+        // As oneself there is nothing to change, and no right to change it is needed.
+        return geteuid() == 0 ? user : nil
+    }
+
+    private static func store(at path: String?) throws -> ReportStore {
+        let store = ReportStore(directory: path ?? Run.defaultReportsDirectory)
+        do {
+            try store.prepare()
+        } catch {
+            throw RunError.cannotCreate("--reports: \(error)")
+        }
+        return store
+    }
+
+    private static func probe(_ probe: RunConfiguration.Probe?) throws -> Probe? {
+        switch probe {
+        case .listening(let text):
+            do {
+                return .listening(try ListenAddress(parsing: text))
+            } catch {
+                throw RunError.usage("--readiness: \(error)")
+            }
+        case .command(let command): return .command(command)
+        case nil: return nil
+        }
+    }
+
+    private static func checkSummary(_ target: RunConfiguration.SummaryTarget?) throws {
+        guard case .file(let path) = target else { return }
+        do {
+            try AtomicFile.check(path)
+        } catch {
+            throw RunError.cannotCreate("--json \(path): \(error)")
+        }
+    }
+}
+
+extension Run {
+    /// Where reports go unless a run says otherwise.
+    ///
+    /// `/var/log/watchdogd/reports` for root, else the user's state directory (XDG Base Directory Specification).
+    public static var defaultReportsDirectory: String {
+        if geteuid() == 0 { return "/var/log/watchdogd/reports" }
+        let environment = Environment.inherited
+        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/watchdogd/reports" }
+        return "\(environment["HOME"] ?? "/tmp")/.local/state/watchdogd/reports"
+    }
+}

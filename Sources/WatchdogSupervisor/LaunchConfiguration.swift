@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// A run's configuration with everything looked up: nothing in it can still be missing.
+struct LaunchConfiguration {
+    let spec: AppSpec
+    let executable: String
+    let arguments: [ByteString]
+    let environment: Environment
+    let workingDirectory: String?
+    let credentials: Credentials?
+    let probe: Probe?
+    let store: ReportStore
+    /// Tells this launch from all others.
+    let launchID = IncidentID.random()
+
+    /// What a readiness probe looks at.
+    enum Probe {
+        case listening(ListenAddress)
+        case command(String)
+    }
+
+    var name: String { spec.name }
+}
+
+extension Environment {
+    /// The variables as text, the last of each name.
+    var dictionary: [String: String] {
+        var result: [String: String] = [:]
+        for entry in entries {
+            let parts = entry.description.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { result[String(parts[0])] = String(parts[1]) }
+        }
+        return result
+    }
+
+    /// What an app inherits, plus what it was given, plus how it reaches its supervisor.
+    ///
+    /// - Parameters:
+    ///   - variables: set on top of the inherited ones, in order.
+    ///   - user: whose `HOME`, `USER`, `LOGNAME` and `SHELL` replace the supervisor's, unless set in `variables`.
+    func forApp(variables: [(name: String, value: String)], user: UserAccount?) -> Environment {
+        var result = self
+        // These belong to the supervisor's own service manager, or to a supervisor above this one.
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_CHANNEL", "LISTEN_PID", "LISTEN_FDS"] {
+            result[name] = nil
+        }
+        if let user {
+            result["HOME"] = user.home
+            result["USER"] = user.name
+            result["LOGNAME"] = user.name
+            result["SHELL"] = user.shell
+        }
+        // A Swift app survives its first SIGABRT when the runtime's backtracer has caught it.
+        if result["SWIFT_BACKTRACE"] == nil { result["SWIFT_BACKTRACE"] = "enable=no" }
+        for (name, value) in variables { result[name] = value }
+        return result
+    }
+}

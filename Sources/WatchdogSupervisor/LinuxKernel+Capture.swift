@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension LinuxKernel {
+    func capture(_ incident: Incident) {
+        facts[incident.id] = makeFacts(incident)
+        guard let main else {
+            captured(incident.id, .failed("there is no process"))
+            return
+        }
+        var options = SnapshotOptions(pidfd: main.process.descriptor.number, startTime: main.startTime)
+        if incident.isEnforced {
+            options.ending = .kill(
+                controlGroup: cgroup?.killDescriptor?.number,
+                processGroup: main.process.pid
+            )
+        }
+        let mailbox = host.mailbox
+        let key = key
+        let id = incident.id
+        host.captureBegan()
+        let isAccepted = host.captureThread.capture(main.process.pid, options) { result in
+            let outcome: CaptureOutcome =
+                switch result {
+                case .success(let snapshot): .taken(snapshot)
+                case .failure(let error): .failed("\(error)")
+                }
+            mailbox.post(.captured(app: key, incident: id, outcome))
+        }
+        guard !isAccepted else { return }
+        host.captureEnded()
+        captured(id, .failed("too many captures are waiting"))
+    }
+
+    func captured(_ incident: Int, _ outcome: CaptureOutcome) {
+        captures[incident] = outcome
+        supervisor?.captureEnded()
+    }
+
+    func report(_ incident: Incident) {
+        guard var facts = facts.removeValue(forKey: incident.id) else { return }
+        complete(&facts, for: incident)
+        let capture = captures.removeValue(forKey: incident.id) ?? .failed("they were not taken in time")
+        pendingReports[incident.id] = incident
+        host.reportWriter.write(
+            app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture)
+    }
+
+    func reported(_ incident: Int, _ outcome: ReportOutcome) {
+        guard let incident = pendingReports.removeValue(forKey: incident) else { return }
+        onReport(incident, outcome)
+    }
+
+    // MARK: - Facts
+
+    /// What has to be read before the process is gone.
+    private func makeFacts(_ incident: Incident) -> IncidentFacts {
+        let pid = main?.process.pid ?? 0
+        let now = now
+        var facts = IncidentFacts(
+            id: .random(),
+            event: incident.event,
+            exhaustion: incident.exhaustion,
+            allowance: incident.allowance,
+            elapsed: now - incident.startedAt,
+            appName: configuration.name,
+            pid: Int(pid),
+            executablePath: main.flatMap { ProcessFacts.executable($0.process.pid) } ?? configuration.executable,
+            userID: Int(configuration.credentials?.user ?? host.userID),
+            parentName: "watchdogd",
+            parentPID: Int(getpid()),
+            launchTime: main?.launchTime ?? .current(),
+            captureTime: .current(),
+            launchInstant: main?.launchedAt ?? now,
+            captureInstant: now,
+            evidence: hangEvidence(incident.evidence)
+        )
+        facts.mainThread = main?.probe.map { Int($0.thread) }
+        facts.credit = incident.credit
+        facts.extended = incident.extended
+        facts.paused = incident.paused
+        facts.arguments = configuration.arguments.map(\.description)
+        facts.environment = configuration.environment.dictionary
+        facts.cgroup = cgroup?.path
+        facts.cpu = cpuStatistics()
+        facts.visibility = .foreground
+        facts.watchdogVisibility = .foreground
+        facts.enforcement = incident.isEnforced ? .kill : .report
+        if incident.rebases > 0 {
+            facts.notes.append(
+                "The allowance was started anew \(incident.rebases) times because watchdogd itself did not run.")
+        }
+        if let thread = facts.mainThread, thread != facts.pid {
+            facts.notes.append("The main loop last answered on thread \(thread), not on the process's first.")
+        }
+        if incident.evidence == nil {
+            facts.notes.append("The process could not be looked at when the allowance was exhausted.")
+        }
+        return facts
+    }
+
+    /// What is known only when the incident is over.
+    private func complete(_ facts: inout IncidentFacts, for incident: Incident) {
+        if let supervisor {
+            let account = supervisor.account
+            facts.status = account.status
+            facts.summary = account.summary
+            facts.exitStatus = account.exitStatus
+            facts.pings = account.pingSummary(
+                until: facts.captureInstant,
+                slowest: supervisor.machine.pings.count > 0 ? supervisor.machine.pings.maximum : nil)
+        }
+        facts.kill =
+            switch incident.isDeathVerified {
+            case nil: .none
+            case true?: .verified(after: now - incident.decidedAt)
+            case false?: .unkillable(containment?.survivors().map { Int($0.pid) } ?? [])
+            }
+    }
+}
+
+extension Incident {
+    fileprivate var exhaustion: IncidentFacts.Exhaustion {
+        switch (cause, event) {
+        case (.triggered, _): .triggered
+        case (.exhausted, .processExit): .termination
+        case (.exhausted, _): .wallClock
+        }
+    }
+}

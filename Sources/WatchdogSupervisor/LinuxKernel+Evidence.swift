@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// What was read when an allowance started: evidence is the difference to it.
+struct Window {
+    let start: ProcessProbe.Observation
+    let machine: MachineCPU?
+}
+
+extension LinuxKernel {
+    var suspendedTime: Duration { SuspendedTime.now() }
+
+    func followMainLoop(to thread: Int32?) {
+        guard let main, thread ?? main.process.pid != main.probe?.thread else { return }
+        // The thread may be gone, or never have been the app's: then the one before is as good as any.
+        guard let probe = try? ProcessProbe(main.process.pid, thread: thread) else { return }
+        self.main?.probe = probe
+    }
+
+    func beginWindow() {
+        window = main?.probe?.observe().map { Window(start: $0, machine: .read()) }
+    }
+
+    func inspect() -> Evidence {
+        let observation = main?.probe?.observe()
+        lastObservation = observation
+        guard let observation else { return Evidence(state: nil) }
+        return Evidence(
+            state: observation.state.letter.first,
+            tracer: observation.tracer,
+            isFrozen: cgroup?.isFrozen ?? false,
+            runTime: difference(observation.schedule?.runTime, window?.start.schedule?.runTime) ?? .zero,
+            runDelay: difference(observation.schedule?.runDelay, window?.start.schedule?.runDelay) ?? .zero
+        )
+    }
+
+    private func difference(_ end: Duration?, _ start: Duration?) -> Duration? {
+        guard let end, let start else { return nil }
+        return max(.zero, end - start)
+    }
+
+    /// The evidence of an incident in full; nil stands for what could not be read.
+    func hangEvidence(_ evidence: Evidence?) -> HangEvidence {
+        var result = HangEvidence(processorCount: host.facts.processorCount)
+        guard evidence != nil, let observation = lastObservation else { return result }
+        if let window {
+            result.window = observation.at - window.start.at
+            result.runTime = difference(observation.schedule?.runTime, window.start.schedule?.runTime)
+            result.runDelay = difference(observation.schedule?.runDelay, window.start.schedule?.runDelay)
+        }
+        result.state = observation.state.letter.first
+        result.tracer = Int(observation.tracer ?? 0)
+        result.isFrozen = cgroup?.isFrozen
+        result.syscall = observation.syscall
+        result.waitChannel = observation.waitChannel
+        return result
+    }
+
+    func cpuStatistics() -> CPUStatistics? {
+        guard let window, let before = window.machine, let after = MachineCPU.read(), let observation = lastObservation
+        else { return nil }
+        return CPUStatistics(
+            systemUser: max(.zero, after.userTime - before.userTime),
+            systemKernel: max(.zero, after.systemTime - before.systemTime),
+            application: max(.zero, observation.processCPUTime - window.start.processCPUTime),
+            elapsed: observation.at - window.start.at
+        )
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogWire
+
+/// The process whose end is the app's end, with what is read of it again and again.
+struct MainProcess {
+    let process: Pidfd
+    let startTime: UInt64?
+    /// Nil when it was gone before it could be looked at.
+    var probe: ProcessProbe?
+    let source: IOSource
+    let launchedAt: Instant
+    let launchTime: WatchdogReport.WallTime
+}
+
+extension LinuxKernel {
+    /// The number under which the app finds its channel: the first after the standard streams.
+    private static let channelDescriptor: Int32 = 3
+
+    func spawn() throws -> Int32 {
+        var request = SpawnRequest(
+            executable: ByteString(configuration.executable),
+            arguments: configuration.arguments,
+            environment: environment
+        )
+        request.processIdVariables = [Wire.Environment.watchdogProcess]
+        if let appEnd { request.descriptors.append(.init(appEnd.number, as: Self.channelDescriptor)) }
+        request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }
+        request.credentials = configuration.credentials
+        request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
+        request.cgroup = cgroup?.descriptor
+        if let scheduling = host.scheduling { request.withdraw(scheduling) }
+        let spawned = try WatchdogLinux.spawn(request)
+        appEnd = nil
+        if let cgroup, spawned.cgroupRefusal == nil {
+            containment = .cgroup(cgroup)
+        } else {
+            let tree = ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: launchMarker)
+            containment = .processTree(tree)
+        }
+        try supervise(spawned.process, startTime: spawned.startTime)
+        return spawned.pid
+    }
+
+    /// An environment entry by which a process is known for the app's even when all its ancestors are gone.
+    private var launchMarker: String { "\(Self.launchVariable)=\(configuration.launchID)" }
+    private static let launchVariable = "WATCHDOG_LAUNCH_ID"
+
+    private var environment: Environment {
+        var environment = configuration.environment
+        environment[Self.launchVariable] = configuration.launchID.description
+        environment[Wire.Environment.notifySocket] = notifySocket.address
+        environment[Wire.Environment.watchdogMicroseconds] =
+            "\(configuration.spec.allowances.update.nanoseconds / 1_000)"
+        environment[Wire.Environment.channel] = "\(Self.channelDescriptor)"
+        return environment
+    }
+
+    /// Makes a process the main process: its end is the app's end from now on.
+    private func supervise(_ process: Pidfd, startTime: UInt64?) throws {
+        let source = try loop.onReadable(process.descriptor, priority: .important) { [unowned self] in
+            mainProcessEnded()
+        }
+        main?.source.cancel()
+        main = MainProcess(
+            process: process,
+            startTime: startTime,
+            probe: try? ProcessProbe(process.pid),
+            source: source,
+            launchedAt: main?.launchedAt ?? now,
+            launchTime: main?.launchTime ?? .current()
+        )
+        window = nil
+    }
+
+    func adoptMainProcess(_ pid: Int32) -> Bool {
+        if pid == main?.process.pid { return true }
+        // The pidfd first: what is checked afterwards is then checked of the process that it holds.
+        guard let process = try? Pidfd(opening: pid), isOurs(pid), !process.hasExited else { return false }
+        do {
+            try supervise(process, startTime: ProcessStat.read(pid)?.startTime)
+            beginWindow()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func isOurs(_ pid: Int32) -> Bool {
+        switch containment {
+        case .cgroup(let cgroup): cgroup.processes().contains(pid)
+        case .processTree(let tree): tree.processes().contains(pid)
+        case nil: false
+        }
+    }
+}

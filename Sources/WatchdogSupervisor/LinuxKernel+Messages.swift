@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+
+extension LinuxKernel {
+    /// Messages read in one turn of the loop, so that a flood leaves room for everything else.
+    private static let burst = 32
+
+    /// Turns of the loop that one socket gets in a tenth of a second: 6,400 messages a second at the most.
+    func limitRates() throws {
+        try notifySource?.limitRate(interval: .milliseconds(100), burst: 20)
+        try channelSource?.limitRate(interval: .milliseconds(100), burst: 20)
+    }
+
+    /// Heeds what is still in the sockets when the main process has ended: what it said last was said before its end.
+    ///
+    /// Both queues are short, but another process of the app may fill them faster than they are read.
+    func hearLastWords() {
+        readNotifySocket(atMost: 512)
+        readChannel(atMost: 512)
+    }
+
+    func readNotifySocket(atMost count: Int = burst) {
+        for _ in 0..<count {
+            guard let message = try? notifySocket.receive() else { return }
+            // The attachments are closed when `message` goes, after it was heeded: that answers BARRIER=1.
+            if isFromApp(message) { supervisor?.notifyReceived(message.bytes) }
+        }
+    }
+
+    /// The socket is the app's alone.
+    ///
+    /// A sender may be gone already, so that only its user id can be judged.
+    private func isFromApp(_ message: SocketMessage) -> Bool {
+        [0, host.userID, configuration.credentials?.user].contains(message.senderUser)
+    }
+
+    func readChannel(atMost count: Int = burst) {
+        for _ in 0..<count {
+            guard let reception = try? channel.receive() else { return }
+            switch reception {
+            case .message(let message):
+                supervisor?.channelReceived(message.bytes)
+            case .nothing:
+                return
+            case .closed:
+                // An app may close its end, or be about to end; its pings then stay unanswered.
+                channelSource?.cancel()
+                channelSource = nil
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogWire
+
+/// The real kernel behind one ``Supervisor``: one launch of one app on the loop that it shares with others.
+///
+/// Isolation: the loop's thread.
+final class LinuxKernel: Kernel {
+    let host: Host
+    let configuration: LaunchConfiguration
+    let cgroup: Cgroup?
+    /// Why there is no cgroup.
+    let cgroupRefusal: String?
+    let notifySocket: NotifySocket
+    let channel: Channel
+    let terminal: ForegroundTerminal?
+    private(set) var key = 0
+
+    weak var supervisor: Supervisor?
+    /// Called when the report of an incident is written, or could not be.
+    var onReport: (Incident, ReportOutcome) -> Void = { _, _ in }
+
+    var containment: Containment?
+    var appEnd: OwnedDescriptor?
+    var deadline: Timer?
+    var notifySource: IOSource?
+    var channelSource: IOSource?
+    var main: MainProcess?
+    var window: Window?
+    var lastObservation: ProcessProbe.Observation?
+    var captures: [Int: CaptureOutcome] = [:]
+    var facts: [Int: IncidentFacts] = [:]
+    /// Until the next look at the dying tree; nil when there is none to wait for.
+    var treeStep: Duration?
+    var treeTimer: Timer?
+    var probeProcess: ProbeProcess?
+    var exitUsage: ResourceUsage?
+    var pendingReports: [Int: Incident] = [:]
+
+    /// - Parameters:
+    ///   - host: what it shares with other apps.
+    ///   - configuration: what is launched.
+    ///   - terminal: what is lent to the program, when watchdogd has a terminal and the program is to have it.
+    init(_ host: Host, _ configuration: LaunchConfiguration, terminal: ForegroundTerminal?) throws {
+        self.host = host
+        self.configuration = configuration
+        self.terminal = terminal
+        (cgroup, cgroupRefusal) = host.makeCgroup(for: configuration.name)
+        notifySocket = try NotifySocket(
+            in: host.runtimeDirectory,
+            name: "notify-\(configuration.launchID)",
+            user: configuration.credentials?.user ?? host.userID
+        )
+        (channel, appEnd) = try Channel.pair()
+    }
+
+    /// Connects everything to the loop; to be called once, before the launch.
+    func start(_ supervisor: Supervisor) throws {
+        self.supervisor = supervisor
+        key = host.add(self)
+        deadline = try loop.timer(priority: .idle) { [weak supervisor] _ in supervisor?.deadlineReached() }
+        notifySource = try loop.onReadable(notifySocket.descriptor) { [unowned self] in readNotifySocket() }
+        channelSource = try loop.onReadable(channel.descriptor) { [unowned self] in readChannel() }
+        try limitRates()
+    }
+
+    /// Leaves the loop, ends a readiness command that still runs, and takes away what the launch put into the file system.
+    func stop() {
+        probeProcess?.cancel()
+        for source in [deadline, notifySource, channelSource, main?.source, treeTimer] { source?.cancel() }
+        host.remove(key)
+        // Busy while a process in it cannot be killed: the next watchdogd removes what this one has to leave.
+        try? cgroup?.remove()
+    }
+
+    var loop: EventLoop { host.loop }
+
+    /// The main process's id; nil before the launch.
+    var pid: Int32? { main?.process.pid }
+
+    var now: Instant { .now() }
+
+    func arm(at instant: Instant?) {
+        if deadline?.due != instant { deadline?.arm(at: instant) }
+    }
+
+    func send(_ datagram: [UInt8]) {
+        // An app that does not read, or has closed its end, loses messages: its pings then stay unanswered.
+        _ = try? channel.send(datagram)
+    }
+
+    func signal(_ signal: Int32) {
+        // The process may be gone already: then its exit is on the way.
+        try? main?.process.send(signal)
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// What a run tells: lines while it lasts, the summary and the exit code at its end.
+///
+/// Isolation: the loop's thread.
+final class RunSession {
+    private let configuration: RunConfiguration
+    private let kernel: LinuxKernel
+    private let supervisor: Supervisor
+    private let loop: EventLoop
+    private let narration: Narration
+    private var launch: RunSummary.Launch?
+    private var reports: [Int: ReportOutcome] = [:]
+    private var incidents: [Incident] = []
+    private var outcome: Outcome?
+
+    init(_ configuration: RunConfiguration, _ kernel: LinuxKernel, _ supervisor: Supervisor, _ loop: EventLoop) {
+        self.configuration = configuration
+        self.kernel = kernel
+        self.supervisor = supervisor
+        self.loop = loop
+        narration = Narration(name: configuration.spec.name, verbosity: configuration.verbosity)
+        supervisor.onNotice = { [unowned self] in noticed($0) }
+        supervisor.onFinish = { [unowned self] in
+            outcome = $0
+            concludeIfReported()
+        }
+        kernel.onReport = { [unowned self] in reported($0, $1) }
+    }
+
+    /// What `--verbose` tells before the launch.
+    func describe() {
+        guard configuration.verbosity == .verbose else { return }
+        if let scheduling = kernel.host.scheduling { StandardError.say("scheduling: \(scheduling)") }
+        let reason = kernel.cgroupRefusal ?? "unknown reason"
+        StandardError.say(kernel.cgroup.map { "cgroup: \($0.path)" } ?? "no cgroup: \(reason)")
+        StandardError.say("reports: \(kernel.configuration.store.directory)")
+    }
+
+    private func noticed(_ notice: Notice) {
+        if let line = narration.line(for: notice) { StandardError.say(line) }
+        switch notice {
+        case .ready(let source, let after):
+            launch = RunSummary.Launch(milliseconds: after.milliseconds, source: source.rawValue)
+            if configuration.expectation == .ready { supervisor.requestTermination() }
+        case .transgressed(let incident):
+            incidents.append(incident)
+        case .launched, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
+            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable:
+            break
+        }
+    }
+
+    private func reported(_ incident: Incident, _ report: ReportOutcome) {
+        reports[incident.id] = report
+        incidents = incidents.map { $0.id == incident.id ? incident : $0 }
+        StandardError.say(narration.lines(of: incident, pid: kernel.pid, report))
+        concludeIfReported()
+    }
+
+    /// A report takes a moment longer than the death of its app.
+    private func concludeIfReported() {
+        guard let outcome, kernel.pendingReports.isEmpty else { return }
+        loop.exit(code: conclude(outcome))
+    }
+
+    private func conclude(_ outcome: Outcome) -> Int32 {
+        if let failure = supervisor.spawnFailure { StandardError.say("\(failure)") }
+        let isMet = configuration.expectation?.isMet(
+            by: outcome, incidents: incidents, wasReady: supervisor.machine.launchDuration != nil)
+        if let expectation = configuration.expectation, isMet == false {
+            StandardError.say("expected \(expectation), but \(narration.name) \(narration.words(for: outcome))")
+        }
+        var exitCode = isMet.map { $0 ? 0 : 1 } ?? exitCode(of: outcome)
+        do {
+            try write(summary(of: outcome, isMet: isMet, exitCode: exitCode))
+        } catch {
+            StandardError.say("the summary could not be written: \(error)")
+            if exitCode == 0 { exitCode = RunError.cannotCreate("").exitCode }
+        }
+        return exitCode
+    }
+
+    private func exitCode(of outcome: Outcome) -> Int32 {
+        switch outcome.cause {
+        case .spawnFailed:
+            guard let error = supervisor.spawnFailure as? SpawnError, error.stage == .execute else { return 125 }
+            return error.shellCode
+        case .watchdog:
+            return 137
+        case .exited, .terminated, .killedOnRequest:
+            return outcome.status?.shellCode ?? 137
+        }
+    }
+
+    // MARK: - Summary
+
+    private func write(_ summary: RunSummary) throws {
+        guard let target = configuration.summary else { return }
+        let text = try summary.text()
+        switch target {
+        case .standardOutput: print(text, terminator: "")
+        case .file(let path): try AtomicFile.write(Array(text.utf8), to: path)
+        }
+    }
+
+    private func summary(of outcome: Outcome, isMet: Bool?, exitCode: Int32) -> RunSummary {
+        let machine = supervisor.machine
+        return RunSummary(
+            app: configuration.spec.name,
+            pid: kernel.pid,
+            termination: outcome.cause.name,
+            spawnError: supervisor.spawnFailure.map { "\($0)" },
+            launch: launch,
+            pings: RunSummary.Pings(machine.pings, strayAnswers: machine.strayAnswers),
+            hangs: RunSummary.Hangs(
+                count: machine.hangs.count,
+                longestMilliseconds: machine.hangs.count > 0 ? machine.hangs.maximum.milliseconds : nil
+            ),
+            incidents: incidents.map { RunSummary.WatchdogReport($0, reports[$0.id]) },
+            exit: RunSummary.Exit(outcome.status),
+            isDeathVerified: outcome.isDeathVerified,
+            resourceUsage: kernel.exitUsage.map { RunSummary.ResourceUsage($0) },
+            report: incidents.last.flatMap { reports[$0.id]?.path },
+            status: supervisor.account.status,
+            summary: supervisor.account.summary,
+            expectation: isMet.flatMap { isMet in
+                configuration.expectation.map { RunSummary.ExpectationResult(expected: $0.description, isMet: isMet) }
+            },
+            exitCode: exitCode
+        )
+    }
+}
+
+extension RunSummary.WatchdogReport {
+    init(_ incident: Incident, _ report: ReportOutcome?) {
+        self.init(
+            code: "0x" + String(TerminationCode.ateBadFood.code, radix: 16),
+            event: incident.event.rawValue,
+            allowanceMilliseconds: incident.allowance.milliseconds,
+            creditMilliseconds: incident.credit.milliseconds,
+            isEnforced: incident.isEnforced,
+            isDeathVerified: incident.isDeathVerified,
+            verdict: report?.verdict.line,
+            verdictKind: report?.verdict.kind.rawValue,
+            report: report?.path,
+            reportError: report?.failure
+        )
+    }
+}
+
+extension RunSummary.ResourceUsage {
+    init(_ usage: ResourceUsage) {
+        self.init(
+            userMilliseconds: usage.userTime.milliseconds,
+            systemMilliseconds: usage.systemTime.milliseconds,
+            maximumResidentKilobytes: Int(usage.maximumResidentBytes / 1024),
+            minorFaults: Int(usage.minorFaults),
+            majorFaults: Int(usage.majorFaults),
+            voluntarySwitches: Int(usage.voluntarySwitches),
+            involuntarySwitches: Int(usage.involuntarySwitches)
+        )
+    }
+}

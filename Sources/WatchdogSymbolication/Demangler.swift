@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CElfutils
+import Glibc
+
+/// Readable names of symbols.
+enum Demangler {
+    /// The short readable form of a Swift, C++ or older Rust symbol; any other name is returned as it is.
+    ///
+    /// Short means without module, return type and the notes on asynchronous parts: `closure #1 in Service.run(depth:)`.
+    static func demangle(_ name: String) -> String {
+        let name = withoutCompilerSuffix(name)
+        guard isMangled(name), let readable = wd_demangle(name) else { return name }
+        defer { free(readable) }
+        let result = String(cString: readable)
+        // The top level of a program has no name of its own: "closure #1 in ".
+        if result.hasSuffix(" in ") { return result + "top-level code" }
+        return result.isEmpty ? name : withoutRustHash(result)
+    }
+
+    /// True for a Swift function that only forwards to another: reabstraction thunks, partial-apply forwarders.
+    static func isThunk(_ name: String) -> Bool {
+        isSwift(name) && wd_is_thunk(name)
+    }
+
+    static func isSwift(_ name: String) -> Bool {
+        name.hasPrefix("$s") || name.hasPrefix("$S") || name.hasPrefix("$e") || name.hasPrefix("_T0")
+    }
+
+    /// True for the parts of Swift's asynchronous functions, which keep their context in a register of its own.
+    ///
+    /// `Ya` marks the type of the function itself, `…TQ<n>_` and `…TY<n>_` are what follows an await
+    /// (docs/ABI/Mangling.rst in the Swift repository). A function that only takes an asynchronous one has `Ya` in its
+    /// name too; that does no harm, since whatever is found in the register must be a context.
+    static func isAsynchronous(_ name: String) -> Bool {
+        guard isSwift(name) else { return false }
+        if name.contains("Ya") { return true }
+        guard name.hasSuffix("_") else { return false }
+        var rest = name.dropLast()
+        while let last = rest.last, last.isNumber { rest = rest.dropLast() }
+        return rest.hasSuffix("TY") || rest.hasSuffix("TQ")
+    }
+
+    private static func isMangled(_ name: String) -> Bool {
+        isSwift(name) || name.hasPrefix("_Z")
+    }
+
+    /// `parse.constprop.0`, `parse.cold`: GCC and LLVM mark specialized, split and cold parts of a function so.
+    private static func withoutCompilerSuffix(_ name: String) -> String {
+        guard !isSwift(name) else { return name }
+        let marks: Set<Substring> = ["cold", "constprop", "isra", "part", "lto_priv", "llvm", "clone"]
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard let end = parts.dropFirst().firstIndex(where: marks.contains), parts[0] != "" else { return name }
+        return parts[..<end].joined(separator: ".")
+    }
+
+    /// `core::fmt::write::h0123456789abcdef`: the hash is no part of the function's name.
+    private static func withoutRustHash(_ name: String) -> String {
+        guard let separator = name.range(ofLast: "::h") else { return name }
+        let hash = name[separator...].dropFirst(3)
+        return hash.count == 16 && hash.allSatisfy(\.isHexDigit) ? String(name[..<separator]) : name
+    }
+}
+
+extension String {
+    /// Where the last occurrence of `text` begins.
+    fileprivate func range(ofLast text: String) -> Index? {
+        var index = endIndex
+        while index > startIndex {
+            formIndex(before: &index)
+            if self[index...].hasPrefix(text) { return index }
+        }
+        return nil
+    }
+}

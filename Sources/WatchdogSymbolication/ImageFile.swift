@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The bytes that an image was mapped from: a regular file, or the vDSO's copy in the snapshot.
+///
+/// Reads by pread(2), never through a mapping, which would end the process should the file become shorter.
+final class ImageFile {
+    enum Source {
+        case descriptor(Int32)
+        case bytes(ArraySlice<UInt8>)
+    }
+
+    private static let pageSize: UInt64 = 4096
+    private static let pageLimit = 4096
+
+    let source: Source
+    private let isOwned: Bool
+    private var pages: [UInt64: [UInt8]] = [:]
+
+    /// The vDSO.
+    init(bytes: ArraySlice<UInt8>) {
+        source = .bytes(bytes)
+        isOwned = false
+    }
+
+    /// A file by descriptor, which stays the caller's; nil when it is not a regular file.
+    init?(descriptor: Int32) {
+        guard ImageFile.inode(of: descriptor) != nil else { return nil }
+        source = .descriptor(descriptor)
+        isOwned = false
+    }
+
+    /// The file at the path of an image, provided that it is still the one that was mapped.
+    ///
+    /// O_NONBLOCK, because the path may lead to a FIFO by now.
+    init?(pathOf image: Image) {
+        guard !image.isDeleted else { return nil }
+        let descriptor = open(image.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { return nil }
+        guard ImageFile.inode(of: descriptor) == image.inode else {
+            close(descriptor)
+            return nil
+        }
+        source = .descriptor(descriptor)
+        isOwned = true
+    }
+
+    deinit {
+        if isOwned, case .descriptor(let descriptor) = source { close(descriptor) }
+    }
+
+    /// The inode number of a regular file.
+    private static func inode(of descriptor: Int32) -> UInt64? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return UInt64(status.st_ino)
+    }
+
+    /// `count` bytes at `offset`, or nil where the file ends before.
+    func bytes(at offset: UInt64, count: Int) -> [UInt8]? {
+        guard count >= 0, offset <= UInt64(Int64.max) - UInt64(count) else { return nil }
+        switch source {
+        case .bytes(let bytes):
+            guard offset <= UInt64(bytes.count), bytes.count - Int(offset) >= count else { return nil }
+            return Array(bytes.dropFirst(Int(offset)).prefix(count))
+        case .descriptor(let descriptor):
+            let start = offset % ImageFile.pageSize
+            guard start + UInt64(count) <= ImageFile.pageSize else {
+                return ImageFile.read(descriptor, at: offset, count: count)
+            }
+            let page = page(offset / ImageFile.pageSize, of: descriptor)
+            guard page.count >= Int(start) + count else { return nil }
+            return Array(page[Int(start)..<Int(start) + count])
+        }
+    }
+
+    /// Code is read in many small pieces that lie close together.
+    private func page(_ number: UInt64, of descriptor: Int32) -> [UInt8] {
+        if let known = pages[number] { return known }
+        let size = Int(ImageFile.pageSize)
+        let page = ImageFile.read(descriptor, at: number * ImageFile.pageSize, count: size, orFewer: true) ?? []
+        if pages.count >= ImageFile.pageLimit { pages.removeAll() }
+        pages[number] = page
+        return page
+    }
+
+    private static func read(_ descriptor: Int32, at offset: UInt64, count: Int, orFewer: Bool = false) -> [UInt8]? {
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count, let base = buffer.baseAddress {
+                let got = pread(descriptor, base + filled, count - filled, off_t(offset) + off_t(filled))
+                if got < 0, errno == EINTR { continue }
+                guard got > 0 else { return }
+                filled += got
+            }
+        }
+        return bytes.count == count || orFewer ? bytes : nil
+    }
+}

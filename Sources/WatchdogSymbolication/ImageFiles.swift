@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogCapture
+
+/// Finds the file of each image: by the descriptors handed over, by path where there is none.
+struct ImageFiles {
+    private let contents: SnapshotContents
+    private let descriptors: [Int32]
+    private let byStart: [UInt64: Int32]
+    private let byPath: [String: Int32]
+    /// What could not be had and why.
+    private(set) var notes: [String] = []
+
+    init(_ contents: SnapshotContents, modules descriptors: [Int32]) {
+        self.contents = contents
+        self.descriptors = descriptors
+        let modules = contents.modules.compactMap { module -> (module: SnapshotModule, descriptor: Int32)? in
+            guard let index = module.descriptor, descriptors.indices.contains(index) else { return nil }
+            return (module, descriptors[index])
+        }
+        byStart = Dictionary(modules.map { ($0.module.start, $0.descriptor) }) { first, _ in first }
+        byPath = Dictionary(modules.map { ($0.module.path, $0.descriptor) }) { first, _ in first }
+    }
+
+    /// The file, or nil with a note.
+    mutating func open(_ image: Image) -> ImageFile? {
+        if image.isVDSO { return (contents.vdso?.bytes).map(ImageFile.init(bytes:)) }
+        if let descriptor = byStart[image.range.lowerBound] ?? byPath[image.path] {
+            if let file = ImageFile(descriptor: descriptor) { return file }
+            notes.append("\(image.path): what was handed over is not a regular file")
+            return nil
+        }
+        guard let file = ImageFile(pathOf: image) else {
+            notes.append("\(image.path): the file was not handed over and is not to be had by its path")
+            return nil
+        }
+        notes.append("\(image.path): opened by its path; it may have changed in place, compare the build-id")
+        return file
+    }
+}

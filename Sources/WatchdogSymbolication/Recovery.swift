@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogReport
+
+/// Finds the caller of a frame whose function has no usable call frame information.
+///
+/// `swiftc -O` without `-g` emits none for functions that do not throw, and no frame pointers either. Whatever is found
+/// on the stack must follow a call instruction to be taken for a return address.
+struct Recovery {
+    /// How well a word on the stack is confirmed as this function's return address.
+    private enum Evidence: Int, Comparable {
+        /// It is executable, but the code is not in a file.
+        case executable
+        /// A call to another function precedes it, which may have ended in a jump to this one.
+        case otherCall
+        /// A call through a pointer or a linkage table precedes it.
+        case indirectCall
+        /// A call to this very function precedes it.
+        case directCall
+
+        static func < (left: Evidence, right: Evidence) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// How far a search goes: compilers seldom make frames larger than this.
+    private static let scanBytes: UInt64 = 4096
+    /// How many candidates are looked into; each may take as long as reading a large function does.
+    private static let candidateLimit = 16
+
+    private let unwinder: Unwinder
+    private let position: Unwinder.Position
+    private let programCounter: UInt64
+    private let stackPointer: UInt64
+    private let framePointer: UInt64?
+    private let functionStart: UInt64?
+
+    init?(unwinder: Unwinder, position: Unwinder.Position) {
+        guard let programCounter = position.programCounter, let stackPointer = position.stackPointer,
+            let lookup = position.lookupAddress
+        else { return nil }
+        self.unwinder = unwinder
+        self.position = position
+        self.programCounter = programCounter
+        self.stackPointer = stackPointer
+        framePointer = position.registers[X86_64.Register.rbp]
+        functionStart = unwinder.symbols.function(containing: lookup)?.address
+    }
+
+    /// The caller and what it rests on, by the strongest evidence first.
+    func caller() -> (position: Unwinder.Position, trust: Frame.Trust)? {
+        if let caller = byInstructions() ?? byLeaf() { return (caller, .prologue) }
+        if let caller = byFramePointer(atLeast: .directCall) { return (caller, .framePointer) }
+        if let found = byStrongScan() { return found }
+        if let caller = byFramePointer(atLeast: .indirectCall) ?? byFramePointer(atLeast: .executable) {
+            return (caller, .framePointer)
+        }
+        return byWeakScan().map { ($0, .scan) }
+    }
+
+    // MARK: - The function's own instructions
+
+    /// What the function has done to the stack up to the program counter tells where the return address is.
+    func byInstructions() -> Unwinder.Position? {
+        functionStart.flatMap { caller(ofFunctionAt: $0) }
+    }
+
+    private func caller(ofFunctionAt start: UInt64) -> Unwinder.Position? {
+        guard
+            let layout = unwinder.stackLayouts.layout(ofFunctionAt: start, at: programCounter, position.isReturnAddress)
+        else { return nil }
+        let slot: UInt64
+        if let depth = layout.depth {
+            // A function that calls has a frame, if only to align the stack.
+            guard depth > 0 || !position.isReturnAddress else { return nil }
+            slot = stackPointer &+ UInt64(bitPattern: depth)
+        } else if let depth = layout.framePointerDepth, let framePointer {
+            slot = framePointer &+ UInt64(bitPattern: depth)
+        } else {
+            return nil
+        }
+        var registers = position.registers
+        for (register, depth) in layout.saved {
+            registers[register] = unwinder.memory.word(at: slot &- UInt64(bitPattern: depth))
+        }
+        return caller(returnAddressAt: slot, registers: registers, atLeast: .executable)
+    }
+
+    /// A call to an address where no function is has touched nothing yet.
+    private func byLeaf() -> Unwinder.Position? {
+        guard !position.isReturnAddress, functionStart == nil else { return nil }
+        return caller(returnAddressAt: stackPointer, registers: position.registers, atLeast: .otherCall)
+    }
+
+    // MARK: - The frame pointer
+
+    private func byFramePointer(atLeast evidence: Evidence) -> Unwinder.Position? {
+        guard let framePointer, framePointer >= stackPointer, framePointer % 8 == 0,
+            unwinder.memory.isSameRange(framePointer, as: stackPointer),
+            let saved = unwinder.memory.word(at: framePointer)
+        else { return nil }
+        if evidence == .executable {
+            // Nothing but the chain speaks for it: code made at run time.
+            guard saved == 0 || saved > framePointer, unwinder.images.index(containing: programCounter) == nil else {
+                return nil
+            }
+        }
+        var registers = position.registers
+        for register in X86_64.calleeSaved { registers[register] = nil }
+        registers[X86_64.Register.rbp] = saved
+        guard let caller = caller(returnAddressAt: framePointer &+ 8, registers: registers, atLeast: evidence) else {
+            return nil
+        }
+        return caller
+    }
+
+    // MARK: - Searching the stack
+
+    /// Empty for a stack pointer so close to the end of the address space that it cannot be one.
+    private func slots() -> StrideTo<UInt64> {
+        let start = (stackPointer &+ 7) & ~7
+        return stride(from: start, to: start &+ Recovery.scanBytes, by: 8)
+    }
+
+    /// The first return address that follows a call to this very function.
+    private func byStrongScan() -> (position: Unwinder.Position, trust: Frame.Trust)? {
+        var candidates = 0
+        for slot in slots() {
+            guard let word = unwinder.memory.word(at: slot) else { break }
+            guard let call = call(before: word) else { continue }
+            if call.evidence >= .directCall { return scanned(slot).map { ($0, .scan) } }
+            // Without a symbol the call itself tells where this function may begin, and its prologue whether it does.
+            guard functionStart == nil, case .direct(let target) = call.instruction, target <= programCounter,
+                candidates < Recovery.candidateLimit
+            else { continue }
+            candidates += 1
+            guard let caller = caller(ofFunctionAt: target), caller.stackPointer == slot &+ 8
+            else { continue }
+            return (caller, .prologue)
+        }
+        return nil
+    }
+
+    /// The first return address whose own caller makes sense too; else the first that a call through a pointer could
+    /// have left.
+    private func byWeakScan() -> Unwinder.Position? {
+        var fallback: Unwinder.Position?
+        var best: (position: Unwinder.Position, evidence: Evidence)?
+        var candidates = 0
+        for slot in slots() where (slot &+ 8) % X86_64.stackAlignment == 0 && candidates < Recovery.candidateLimit {
+            guard let word = unwinder.memory.word(at: slot) else { break }
+            guard let call = call(before: word), let candidate = scanned(slot) else { continue }
+            candidates += 1
+            if isConfirmedByItsCaller(candidate) {
+                if call.evidence >= .indirectCall { return candidate }
+                if best == nil { best = (candidate, call.evidence) }
+            }
+            if fallback == nil, call.evidence >= .indirectCall { fallback = candidate }
+        }
+        return best?.position ?? fallback
+    }
+
+    private func isConfirmedByItsCaller(_ candidate: Unwinder.Position) -> Bool {
+        let (caller, isOutermost) = unwinder.callerByCallFrames(of: candidate)
+        if isOutermost { return true }
+        if let address = caller?.programCounter { return call(before: address) != nil }
+        return Recovery(unwinder: unwinder, position: candidate)?.byInstructions() != nil
+    }
+
+    private func scanned(_ slot: UInt64) -> Unwinder.Position? {
+        var registers = position.registers
+        for register in X86_64.calleeSaved where register != X86_64.Register.rbp { registers[register] = nil }
+        // Many functions save the frame pointer next to the return address.
+        if slot >= stackPointer &+ 8, let saved = unwinder.memory.word(at: slot &- 8), saved > slot,
+            unwinder.memory.isSameRange(saved, as: slot)
+        {
+            registers[X86_64.Register.rbp] = saved
+        }
+        return caller(returnAddressAt: slot, registers: registers, atLeast: .otherCall)
+    }
+
+    // MARK: - Evidence
+
+    private func caller(
+        returnAddressAt slot: UInt64,
+        registers: Registers,
+        atLeast wanted: Evidence
+    ) -> Unwinder.Position? {
+        guard slot >= stackPointer, let address = unwinder.memory.word(at: slot) else { return nil }
+        let evidence = call(before: address)?.evidence ?? (isCodeOutsideFiles(address) ? .executable : nil)
+        guard let evidence, evidence >= wanted else { return nil }
+        var registers = registers
+        registers[X86_64.Register.rip] = address
+        registers[X86_64.Register.rsp] = slot &+ 8
+        return Unwinder.Position(registers: registers, isReturnAddress: true)
+    }
+
+    private func isCodeOutsideFiles(_ address: UInt64) -> Bool {
+        unwinder.space.isExecutable(address &- 1) && unwinder.images.code(at: address &- 1, count: 1) == nil
+    }
+
+    private func call(before address: UInt64) -> (instruction: X86_64.Call, evidence: Evidence)? {
+        guard unwinder.space.isExecutable(address &- 1),
+            let bytes = unwinder.images.code(
+                at: address &- UInt64(X86_64.longestCall),
+                count: X86_64.longestCall
+            ),
+            let call = X86_64.call(before: address, bytes: bytes)
+        else { return nil }
+        guard case .direct(let target) = call, let functionStart else { return (call, .indirectCall) }
+        if target == functionStart { return (call, .directCall) }
+        let isTrampoline = X86_64.isTrampoline(unwinder.images.code(at: target, upTo: 16))
+        return (call, isTrampoline ? .indirectCall : .otherCall)
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The lines and inlined calls of all images; each image's debug information is opened at its first use.
+final class SourceLines {
+    /// What the debug information says of one address.
+    struct Result {
+        /// The line of the instruction there, in the innermost call.
+        var location: SourceLocation?
+        /// From the innermost outwards.
+        var inlined: [CompilationUnit.InlinedCall]
+        /// Mangled where the language mangles, with its run-time address.
+        var function: (name: String?, start: UInt64)?
+    }
+
+    private let images: ImageTable
+    private let excluded: Set<Int>
+    private var units: [Int: CompilationUnits?] = [:]
+
+    /// Creates the table.
+    ///
+    /// - Parameter excluded: Images, by index, whose debug information is left alone.
+    init(_ images: ImageTable, excluding excluded: Set<Int> = []) {
+        self.images = images
+        self.excluded = excluded
+    }
+
+    /// Looks up a run-time address; nil without debug information.
+    func lookUp(_ address: UInt64) -> Result? {
+        guard let index = images.index(containing: address), !excluded.contains(index), let units = units(of: index),
+            let unit = units.unit(containing: address &- units.bias)
+        else { return nil }
+        let (inlined, function) = unit.calls(at: address &- units.bias)
+        return Result(
+            location: unit.location(of: address &- units.bias),
+            inlined: inlined,
+            function: function.map { ($0.name, $0.start &+ units.bias) }
+        )
+    }
+
+    private func units(of image: Int) -> CompilationUnits? {
+        // Asked for even when the units are known: what is read of them later is announced by it.
+        let module = images.module(image)
+        if let known = units[image] { return known }
+        let opened = module.flatMap { CompilationUnits(of: $0) }
+        units[image] = .some(opened)
+        return opened
+    }
+}

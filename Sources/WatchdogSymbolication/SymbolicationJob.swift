@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CWorker
+import FoundationEssentials
+import Glibc
+public import WatchdogCapture
+import WatchdogPolicy
+import WatchdogReport
+
+/// The whole job of `watchdogd-symbolicate`: a snapshot in, a ``CapturedProcess`` as JSON out.
+public struct SymbolicationJob {
+    /// How long it may take.
+    public var budget: Duration
+
+    /// Creates a job.
+    public init(budget: Duration = .seconds(3)) {
+        self.budget = budget
+    }
+
+    /// Symbolicates `contents`; does less of it when something fails or time runs out.
+    ///
+    /// The work is done in child processes, since libelf and libdw parse files that belong to strangers; when one
+    /// crashes or hangs in a file, the next leaves the file out. Call it from a process with one thread.
+    ///
+    /// - Parameters:
+    ///   - contents: The snapshot.
+    ///   - modules: Descriptors by the numbers that the snapshot gives its modules.
+    ///   - output: A descriptor to write one line of JSON to.
+    /// - Returns: nil, or in a few words what went wrong in the last attempt.
+    public func run(_ contents: SnapshotContents, modules: [Int32], output: Int32) -> String? {
+        wd_worker_seal()
+        // libdw would ask a server on the network for what it does not find.
+        unsetenv("DEBUGINFOD_URLS")
+        var plan = AttemptPlan(start: .monotonic(), budget: budget)
+        var attempt = plan.current
+        while true {
+            do throws(Attempt.Failure) {
+                let blackboard = try Worker.run(until: attempt.deadline) { blackboard in
+                    SymbolicationJob.perform(attempt, contents, modules: modules, blackboard: blackboard)
+                }
+                return Descriptor.write(blackboard.result, to: output) ? nil : "cannot write the result"
+            } catch {
+                guard let next = plan.next(after: error) else { return "symbolication ended with \(error)" }
+                attempt = next
+            }
+        }
+    }
+
+    private static func perform(
+        _ attempt: Attempt,
+        _ contents: SnapshotContents,
+        modules: [Int32],
+        blackboard: Blackboard
+    ) -> Int32 {
+        let symbolicator = Symbolicator(contents, modules: modules, attempt: attempt) { blackboard.image = $0 }
+        guard var symbolicator else { return EX_OSERR }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let json = try? encoder.encode(symbolicator.run()) else { return EX_SOFTWARE }
+        return blackboard.post(json + [UInt8(ascii: "\n")]) ? EX_OK : EX_SOFTWARE
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogReport
+
+/// Follows one thread's stack from its registers to its outermost frame.
+///
+/// Each step takes the best evidence there is: call frame information, then the function's own instructions, then the
+/// frame pointer, then a search for return addresses. What each frame rests on is noted in it.
+struct Unwinder {
+    /// One machine frame.
+    struct Frame {
+        var programCounter: UInt64
+        /// The call is before the program counter; false for the innermost frame, for what a signal interrupted, and
+        /// for the code that returns from a handler, which nothing has called.
+        var isReturnAddress: Bool
+        var trust: WatchdogReport.Frame.Trust
+        /// Swift's AsyncContext, should the function be an asynchronous one.
+        var asyncContext: UInt64?
+
+        /// An address that is certainly in the function: a call that does not return may be its last instruction.
+        var lookupAddress: UInt64 {
+            isReturnAddress ? programCounter &- 1 : programCounter
+        }
+    }
+
+    /// Why unwinding stopped.
+    enum End: Equatable {
+        /// At the thread's first function.
+        case complete
+        /// The caller could not be found.
+        case lost
+        /// At the limit of frames.
+        case limit
+        /// At the limit of time.
+        case outOfTime
+    }
+
+    let space: AddressSpace
+    let images: ImageTable
+    let symbols: Symbols
+    let callFrames: CallFrameInformation
+    let memory: CapturedMemory
+    let stackLayouts: StackLayouts
+
+    /// Where unwinding stands: the registers of one frame.
+    struct Position {
+        var registers: Registers
+        var isReturnAddress: Bool
+
+        var programCounter: UInt64? { registers[X86_64.Register.rip] }
+        var stackPointer: UInt64? { registers[X86_64.Register.rsp] }
+        var lookupAddress: UInt64? { programCounter.map { isReturnAddress ? $0 &- 1 : $0 } }
+    }
+
+    private enum Step {
+        case caller(Position, WatchdogReport.Frame.Trust)
+        case outermost
+    }
+
+    /// The frames from innermost to outermost, at most `limit`.
+    ///
+    /// - Parameter isOutOfTime: Asked before each step.
+    func unwind(
+        _ registers: Registers,
+        limit: Int,
+        isOutOfTime: () -> Bool = { false }
+    ) -> (frames: [Frame], end: End) {
+        var position = Position(registers: registers, isReturnAddress: false)
+        guard let innermost = frame(position, trust: .registers) else { return ([], .lost) }
+        var frames = [innermost]
+        while frames.count < limit {
+            guard !isOutOfTime() else { return (frames, .outOfTime) }
+            switch step(from: position) {
+            case .caller(let caller, let trust):
+                guard let next = frame(caller, trust: trust) else { return (frames, .lost) }
+                if !caller.isReturnAddress { frames[frames.count - 1].isReturnAddress = false }
+                frames.append(next)
+                position = caller
+            case .outermost: return (frames, .complete)
+            case nil: return (frames, .lost)
+            }
+        }
+        return (frames, .limit)
+    }
+
+    private func frame(_ position: Position, trust: WatchdogReport.Frame.Trust) -> Frame? {
+        guard let programCounter = position.programCounter else { return nil }
+        return Frame(
+            programCounter: programCounter,
+            isReturnAddress: position.isReturnAddress,
+            trust: trust,
+            asyncContext: position.registers[X86_64.asyncContext]
+        )
+    }
+
+    private func step(from position: Position) -> Step? {
+        switch stepByCallFrames(from: position) {
+        case .outermost: return .outermost
+        case .caller(let caller, let trust):
+            if caller.programCounter == 0 { return .outermost }
+            if isPlausible(caller) { return .caller(caller, trust) }
+        case nil: break
+        }
+        guard !isThreadStart(position) else { return .outermost }
+        return Recovery(unwinder: self, position: position)?.caller().map { .caller($0.position, $0.trust) }
+    }
+
+    private func stepByCallFrames(from position: Position) -> Step? {
+        guard let address = position.lookupAddress, let rules = callFrames.rules(at: address) else { return nil }
+        switch callFrames.step(rules, from: position.registers, read: read) {
+        case .outermost: return .outermost
+        case .caller(let registers, let isSignalFrame):
+            // A call leaves the stack pointer above the callee's; a signal may have changed stacks.
+            if !isSignalFrame {
+                guard let old = position.stackPointer, let new = registers[X86_64.Register.rsp], new > old else {
+                    return nil
+                }
+            }
+            return .caller(Position(registers: registers, isReturnAddress: !isSignalFrame), .cfi)
+        case nil: return nil
+        }
+    }
+
+    /// The caller according to call frame information alone, when that makes sense.
+    func callerByCallFrames(of position: Position) -> (caller: Position?, isOutermost: Bool) {
+        switch stepByCallFrames(from: position) {
+        case .outermost: (nil, true)
+        case .caller(let caller, _): (caller.programCounter == 0 ? nil : caller, caller.programCounter == 0)
+        case nil: (nil, false)
+        }
+    }
+
+    private func isPlausible(_ caller: Position) -> Bool {
+        caller.programCounter.map(space.isExecutable) ?? false
+    }
+
+    func read(_ address: UInt64) -> UInt64? {
+        memory.word(at: address) ?? images.constantWord(at: address)
+    }
+
+    /// True in code that has no caller and may lack the call frame information that says so.
+    private func isThreadStart(_ position: Position) -> Bool {
+        guard let address = position.lookupAddress else { return true }
+        let starts: Set = ["_start", "__clone", "clone", "__clone3", "clone3", "_start_c", "_dl_start_user"]
+        if let name = symbols.function(containing: address)?.name, starts.contains(name) { return true }
+        guard let entry = images.index(containing: address).flatMap({ images.file(of: $0) })?.entry else {
+            return false
+        }
+        return address &- entry < 64
+    }
+}

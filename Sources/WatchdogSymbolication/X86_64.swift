@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What unwinding has to know of x86-64: registers, calls, and what functions put on the stack.
+///
+/// Source: System V psABI for AMD64, sections 3.2 and 3.36; Intel SDM volume 2.
+enum X86_64 {
+    /// DWARF numbers, which are also the first indices of the snapshot's registers.
+    enum Register {
+        static let rax = 0
+        static let rdx = 1
+        static let rcx = 2
+        static let rbx = 3
+        static let rsi = 4
+        static let rdi = 5
+        static let rbp = 6
+        static let rsp = 7
+        static let r12 = 12
+        static let r13 = 13
+        static let r14 = 14
+        static let r15 = 15
+        static let rip = 16
+    }
+
+    /// As Apple's tools spell it.
+    static let name = "x86_64"
+    static let registerCount = 17
+    static let calleeSaved = [Register.rbx, Register.rbp, Register.r12, Register.r13, Register.r14, Register.r15]
+    /// Swift's asynchronous functions keep their AsyncContext here across calls (swiftasynccc).
+    static let asyncContext = Register.r14
+    /// The stack pointer plus 8 is a multiple of this at every function's entry.
+    static let stackAlignment: UInt64 = 16
+
+    /// How the instruction before a return address calls.
+    enum Call: Equatable {
+        case direct(target: UInt64)
+        case indirect
+    }
+
+    /// Bytes that ``call(before:bytes:)`` wants.
+    static let longestCall = 8
+
+    /// The call that ends at `address`, given the bytes before it; nil when there is none.
+    static func call(before address: UInt64, bytes: [UInt8]) -> Call? {
+        let end = bytes.count
+        if end >= 5, bytes[end - 5] == 0xe8 {
+            let distance = bytes.suffix(4).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            return .direct(target: address &+ UInt64(bitPattern: Int64(Int32(bitPattern: distance))))
+        }
+        // FF /2: call r/m64, of 2 to 7 bytes by its ModRM and SIB bytes; a prefix before it changes nothing here.
+        for length in 2...7 where length <= end {
+            guard bytes[end - length] == 0xff else { continue }
+            let addressing = bytes[end - length + 1]
+            guard addressing & 0x38 == 0x10 else { continue }
+            if operandLength(addressing, next: length > 2 ? bytes[end - length + 2] : 0) == length - 1 {
+                return .indirect
+            }
+        }
+        return nil
+    }
+
+    /// Bytes of ModRM, SIB and displacement.
+    private static func operandLength(_ addressing: UInt8, next: UInt8) -> Int {
+        let mode = addressing >> 6
+        let base = addressing & 7
+        if mode == 3 { return 1 }
+        let hasIndex = base == 4
+        switch mode {
+        case 0: return base == 5 || hasIndex && next & 7 == 5 ? (hasIndex ? 6 : 5) : hasIndex ? 2 : 1
+        case 1: return hasIndex ? 3 : 2
+        default: return hasIndex ? 6 : 5
+        }
+    }
+
+    /// True when the code jumps on at once: an entry of a procedure linkage table, or a tail call and nothing else.
+    static func isTrampoline(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        if rest.starts(with: [0xf3, 0x0f, 0x1e, 0xfa]) { rest = rest.dropFirst(4) }  // endbr64
+        if rest.first == 0xf2 { rest = rest.dropFirst() }  // bnd
+        return rest.starts(with: [0xff, 0x25]) || rest.starts(with: [0xe9])
+    }
+}

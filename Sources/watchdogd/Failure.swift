@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WatchdogReport
+import WatchdogSupervisor
+
+/// Failures as the command line tells them: one line, and an exit code of sysexits.h.
+enum Failure {
+    static func reporting<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as ReportStoreError {
+            StandardError.say(error.description)
+            throw ExitCode(exitCode(for: error))
+        } catch let error as ReportCodingError {
+            StandardError.say("\(error)")
+            throw ExitCode(65)
+        }
+    }
+
+    /// EX_NOINPUT, EX_USAGE, EX_DATAERR, else EX_IOERR.
+    private static func exitCode(for error: ReportStoreError) -> Int32 {
+        switch error.code {
+        case .notFound, .unusable: 66
+        case .ambiguous: 64
+        case .damaged, .invalidReport: 65
+        default: 74
+        }
+    }
+}

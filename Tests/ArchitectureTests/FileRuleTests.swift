@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@Suite("Files")
+struct FileRuleTests {
+    @Test("No file is longer than 600 lines")
+    func filesAreShort() {
+        #expect(
+            SourceTree.handwritten.filter { $0.lines.count > 601 }.map { "\($0.path): \($0.lines.count - 1) lines" }
+                == [])
+    }
+
+    @Test("A file of an executable holds at most 150 lines of code: what is worth testing lives in a library")
+    func executablesAreThin() {
+        let executables = ["Sources/watchdogd", "Sources/watchdogd-symbolicate"].flatMap(SourceTree.files(below:))
+        #expect(!executables.isEmpty)
+        let thick = executables.filter { $0.isSwift && $0.code.count > 150 }
+        #expect(thick.map { "\($0.path): \($0.code.count) lines of code" } == [])
+    }
+
+    @Test("Every source file begins with its licence")
+    func filesNameTheirLicence() {
+        let marked = SourceTree.handwritten + ["Package.swift", "Makefile"].compactMap(SourceTree.file)
+        let unmarked = marked.filter { file in
+            // The first line may belong to the kernel (#!) or to SwiftPM (swift-tools-version).
+            let tools = file.lines.first.map { $0.hasPrefix("#!") || $0.hasPrefix("// swift-tools-version") } ?? false
+            let first = file.lines.dropFirst(tools ? 1 : 0).first ?? ""
+            return !first.contains("SPDX-License-Identifier: Apache-2.0")
+        }
+        #expect(unmarked.map(\.path) == [])
+    }
+
+    /// `usleep` with less than 10 ms stays allowed: it paces a poll, with a limit, for what the kernel announces to nobody.
+    @Test("Unit tests never sleep: they pass time in, or wait for an event with a deadline")
+    func unitTestsNeverSleep() {
+        let sleep = #/(?:^|\W)(?:(?:sleep|nanosleep|clock_nanosleep)\s*\(|usleep\s*\(\s*(?:\d{5,}|\d+_\d))/#
+        #expect(SourceTree.unitTests.flatMap { $0.places(matching: sleep) } == [])
+    }
+
+    @Test("Swift code starts no process by fork, system or popen: only the C side of a spawn is safe after a clone")
+    func swiftNeverForks() {
+        let start = #/(?:^|[^.\w])(?:fork|vfork|system|popen)\s*\(/#
+        #expect(SourceTree.swiftSources.flatMap { $0.places(matching: start) } == [])
+    }
+}
+
+extension SourceFile {
+    /// A program for an interpreter.
+    var isScript: Bool {
+        fileExtension == "sh" || fileExtension == "py" || lines.first?.hasPrefix("#!") == true
+    }
+}

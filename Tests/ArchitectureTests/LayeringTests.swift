@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+
+@Suite("Layers")
+struct LayeringTests {
+    @Test("A module imports only what its layer allows", arguments: Module.all)
+    func importsAreAllowed(module: Module) {
+        let files = module.files
+        #expect(!files.isEmpty, "Sources/\(module.name) holds no Swift file: delete it from the table")
+        let forbidden = files.flatMap(ImportLine.all(in:)).filter { !module.mayImport.contains($0.module) }
+        #expect(forbidden.map { "\($0.place): \(module.name) must not import \($0.module)" } == [])
+    }
+
+    @Test("Every folder of Sources is in the table of layers")
+    func everyFolderIsKnown() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: "\(SourceTree.root)/Sources")
+        #expect(Set(folders) == Module.withoutSwift.union(Module.all.map(\.name)))
+    }
+
+    @Test("Nothing imports Foundation, which is five times the size of FoundationEssentials")
+    func nothingImportsFoundation() {
+        let found = SourceTree.swiftSources.flatMap(ImportLine.all(in:)).filter { $0.module == "Foundation" }
+        #expect(found.map(\.place) == [])
+    }
+
+    @Test("Of the report module only the store reaches the system")
+    func reportModelIsPure() {
+        let impure = SourceTree.files(below: "Sources/WatchdogReport").flatMap(ImportLine.all(in:)).filter {
+            $0.module == "Glibc" && !$0.place.hasPrefix("Sources/WatchdogReport/Store/")
+        }
+        #expect(impure.map(\.place) == [])
+    }
+
+    @Test("The pure modules read no clock, no file, no environment", arguments: ["WatchdogPolicy", "WatchdogWire"])
+    func pureModulesArePure(module: String) {
+        // Not \b, for which "Task.sleep" is one word (Unicode Standard Annex 29, rule WB6).
+        let impure =
+            #/
+            (?: ^ | \W ) (?: ContinuousClock | SuspendingClock | SystemRandomNumberGenerator | CommandLine | Task
+                | async | await ) (?: \W | $ )
+            | (?: ^ | [^.\w] ) (?: clock_gettime | open | fopen | getenv | readLine | print ) \s* \(
+            /#
+        let found = SourceTree.files(below: "Sources/\(module)").filter(\.isSwift).flatMap {
+            $0.places(matching: impure)
+        }
+        #expect(found == [])
+    }
+
+    @Test("C code includes libc and the kernel's headers, nothing else", arguments: ["CLinux", "CSnapshot", "CWorker"])
+    func cCodeIncludesLibcOnly(target: String) {
+        let foreign = #/#\s*include\s*<(?:systemd|elfutils|libelf|gelf|dwarf|libunwind|unwind)/#
+        let found = SourceTree.files(below: "Sources/\(target)").filter(\.isC).flatMap { $0.places(matching: foreign) }
+        #expect(found == [])
+    }
+
+    @Test("Public C headers define no feature macro: the module of Glibc has been built without it")
+    func publicHeadersDefineNoFeatureMacro() {
+        let headers = SourceTree.files(below: "Sources").filter { $0.fileExtension == "h" }
+        #expect(headers.flatMap { $0.places(matching: #/#\s*define\s+_\w+_SOURCE/#) } == [])
+    }
+}

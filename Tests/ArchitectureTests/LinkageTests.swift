@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// What a product may name in its dynamic section.
+struct LinkageRule: Sendable, CustomTestStringConvertible {
+    let product: String
+    let libraries: Set<String>
+
+    var testDescription: String { product }
+
+    private static let swiftRuntime: Set<String> = [
+        "libswiftCore.so", "libswift_Concurrency.so", "libswift_StringProcessing.so", "libswift_RegexParser.so",
+        "libswift_Builtin_float.so", "libswiftSwiftOnoneSupport.so", "libswiftSynchronization.so", "libswiftGlibc.so",
+    ]
+    private static let dispatch: Set<String> = ["libswiftDispatch.so", "libdispatch.so", "libBlocksRuntime.so"]
+    private static let system: Set<String> = [
+        "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
+    ]
+    private static let app = swiftRuntime.union(dispatch).union(system)
+    private static let daemon = app.union(["libFoundationEssentials.so", "libsystemd.so.0"])
+
+    static let all: [LinkageRule] = [
+        LinkageRule(product: "watchdogd", libraries: daemon),
+        LinkageRule(product: "watchdogd-symbolicate", libraries: daemon.union(["libdw.so.1", "libelf.so.1"])),
+        LinkageRule(product: "HealthyApp", libraries: app),
+        LinkageRule(product: "SlowLaunch", libraries: app),
+        LinkageRule(product: "HangMain", libraries: app),
+        LinkageRule(product: "IgnoresTerm", libraries: app),
+        LinkageRule(product: "ForkingApp", libraries: app),
+    ]
+
+    static let productsAreThere = all.allSatisfy { BuiltProduct($0.product).exists }
+}
+
+@Suite("Linkage")
+struct LinkageTests {
+    @Test(
+        "A product names no library beyond its rule: an app brings neither Foundation nor libdw nor libsystemd",
+        .enabled(
+            if: LinkageRule.productsAreThere || BuiltProduct.mustExist,
+            "not all products are next to the tests: run 'swift build' first"
+        ),
+        arguments: LinkageRule.all
+    )
+    func linksOnlyWhatItMay(rule: LinkageRule) throws {
+        let needed = try BuiltProduct(rule.product).neededLibraries()
+        #expect(needed.contains("libc.so.6"))
+        #expect(needed.filter { !rule.libraries.contains($0) } == [])
+    }
+
+    @Test("There is a rule for every sample app")
+    func everySampleAppHasARule() {
+        let apps = SourceTree.files(below: "Sources/SampleApps").filter(\.isSwift)
+            .map { String($0.path.split(separator: "/")[2]) }
+        #expect(Set(apps).subtracting(LinkageRule.all.map(\.product)) == [])
+    }
+}
+
+@Suite("Spawn")
+struct SpawnTests {
+    private static let childSide = SourceTree.files(below: "Sources/CLinux")
+        .filter { $0.path.hasSuffix("_child.c") }
+        .map { BuiltProduct("CLinux.build/\($0.path.dropFirst("Sources/CLinux/".count)).o") }
+
+    /// Between clone and execve the child shares the parent's memory: a function of libc may wait there for a lock that
+    /// another thread of the parent holds.
+    @Test("What runs between clone and execve calls nothing outside its own file")
+    func childSideIsSelfContained() throws {
+        #expect(!Self.childSide.isEmpty)
+        for object in Self.childSide {
+            // Made up by the assembler for position-independent code.
+            #expect(try object.undefinedSymbols().filter { $0 != "_GLOBAL_OFFSET_TABLE_" } == [], "\(object.path)")
+        }
+    }
+}

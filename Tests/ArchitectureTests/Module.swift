@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// A folder of `Sources` and what its Swift files may import, besides the standard library.
+struct Module: Sendable, CustomTestStringConvertible {
+    let name: String
+    let mayImport: Set<String>
+
+    var testDescription: String { name }
+
+    /// The layers, lowest first.
+    ///
+    /// `Synchronization` counts as Glibc does: it is part of the toolchain and brings nothing.
+    static let all: [Module] = [
+        // What an app links.
+        Module("WatchdogWire"),
+        Module("Watchdog", "WatchdogWire", "Dispatch", "Glibc", "Synchronization"),
+        // Pure core.
+        Module("WatchdogPolicy"),
+        Module("WatchdogReport", "WatchdogPolicy", "FoundationEssentials", "Glibc"),
+        // Linux.
+        Module("WatchdogLinux", "WatchdogPolicy", "CLinux", "CSystemd", "Glibc", "Synchronization"),
+        Module(
+            "WatchdogCapture",
+            "WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "CSnapshot", "FoundationEssentials", "Glibc",
+            "Synchronization"
+        ),
+        Module(
+            "WatchdogSymbolication",
+            "WatchdogPolicy", "WatchdogReport", "WatchdogCapture", "WatchdogLinux", "CSnapshot", "CElfutils", "CWorker",
+            "FoundationEssentials", "Glibc"
+        ),
+        // The shell.
+        Module(
+            "WatchdogSupervisor",
+            "WatchdogPolicy", "WatchdogWire", "WatchdogReport", "WatchdogLinux", "WatchdogCapture",
+            "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
+        ),
+        // Executables.
+        Module(
+            "watchdogd",
+            "WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogSupervisor", "ArgumentParser",
+            "FoundationEssentials", "Glibc"
+        ),
+        Module("watchdogd-symbolicate", "WatchdogReport", "WatchdogSymbolication", "FoundationEssentials", "Glibc"),
+        Module("SampleApps", "Watchdog", "Dispatch", "Glibc", "Synchronization"),
+    ]
+
+    /// Folders without Swift: C targets, and module maps of system libraries.
+    static let withoutSwift: Set<String> = ["CElfutils", "CLinux", "CSnapshot", "CSystemd", "CWorker"]
+
+    private init(_ name: String, _ mayImport: String...) {
+        self.name = name
+        self.mayImport = Set(mayImport)
+    }
+
+    var files: [SourceFile] { SourceTree.files(below: "Sources/\(name)").filter(\.isSwift) }
+}
+
+/// One `import` line.
+struct ImportLine: Sendable {
+    let module: String
+    let place: String
+
+    /// Attributes, access level and the kind of a scoped import are skipped: `@testable internal import struct A.B` is A.
+    private static var pattern: Regex<(Substring, Substring)> {
+        #/
+        ^ (?: @\w+ (?: \( [^)]* \) )? \s+ )*
+        (?: (?: public | package | internal | fileprivate | private ) \s+ )?
+        import \s+
+        (?: (?: typealias | struct | class | enum | protocol | let | var | func | actor ) \s+ )?
+        (\w+)
+        /#
+    }
+
+    static func all(in file: SourceFile) -> [ImportLine] {
+        file.code.compactMap { number, text in
+            guard text.contains("import"), let match = text.firstMatch(of: pattern) else { return nil }
+            return ImportLine(module: String(match.output.1), place: "\(file.path):\(number)")
+        }
+    }
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// The real binaries with real programs, one after the other: deadlines mean little on a machine that does ten things at
+/// once.
+@Suite("watchdogd, end to end", .serialized)
+enum EndToEnd {}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+import WatchdogReport
+
+extension EndToEnd {
+    /// A way to hang and what a report has to show of it.
+    struct Hang: Sendable, CustomTestStringConvertible {
+        let how: String
+        /// Functions of the main thread, innermost first.
+        let functions: [String]
+        /// Another thread that has to do with it.
+        var thread: String?
+        var testDescription: String { how }
+    }
+
+    @Suite("HangMain")
+    struct HangTests {
+        static let hangs: [Hang] = [
+            Hang(how: "sleep", functions: ["waitForServer", "loadPosts", "refreshTimeline"]),
+            Hang(
+                how: "semaphore", functions: ["waitForDownload", "readContents", "openDocument"],
+                thread: "downloader"),
+            Hang(how: "deadlock", functions: ["lockIndex", "updateIndex", "saveSettings"], thread: "indexer"),
+            Hang(how: "spin", functions: ["sumPrimes", "layoutBars", "renderChart"]),
+            Hang(how: "network", functions: ["receiveResponse", "requestToken", "signIn"], thread: "server"),
+            Hang(how: "filelock", functions: ["lockCatalog", "loadCatalog", "openLibrary"]),
+            Hang(how: "dns", functions: ["resolveHost", "downloadAvatar", "refreshAvatars"]),
+        ]
+
+        @Test("is killed, and the report shows how its main thread got where it hangs", arguments: hangs)
+        func killed(hang: Hang) throws {
+            let ending = try supervise(
+                ["--update", "700ms", "--ping", "100ms"],
+                [product("HangMain"), "--how", hang.how, "--after", "0.2"])
+            #expect(ending.exitCode == 137)
+            #expect(ending.output == "HangMain: ready\n")
+
+            let summary = try #require(ending.summary)
+            #expect(summary.app == "HangMain")
+            #expect(summary.termination == "watchdog")
+            #expect(summary.launch?.source == "channel")
+            #expect(summary.exit?.signal == "SIGKILL")
+            #expect(summary.isDeathVerified)
+            #expect(summary.exitCode == 137)
+            let incident = try #require(summary.incidents.first)
+            #expect(summary.incidents.count == 1)
+            #expect(incident.code == "0x8badf00d")
+            #expect(incident.event == "scene-update")
+            #expect(incident.allowanceMilliseconds == 700)
+            #expect(incident.isEnforced)
+            #expect(incident.isDeathVerified == true)
+
+            let report = try #require(ending.reports.first)
+            #expect(ending.reports.count == 1)
+            #expect(incident.report == ending.reportPaths[0])
+            #expect(summary.report == incident.report)
+            #expect(
+                ending.errors.suffix(3) == [
+                    "watchdogd: HangMain[\(summary.pid ?? 0)] killed: scene-update exhausted 700 ms (0x8badf00d)",
+                    "  \(incident.verdict ?? "")",
+                    "  \(ending.reportPaths[0])",
+                ])
+            check(report, pid: summary.pid)
+            expectHonestKind(report, isSpinning: hang.how == "spin")
+            expectFrames(report, hang)
+        }
+
+        private func check(_ report: Report, pid: Int32?) {
+            #expect(report.metadata.bugType == "309")
+            #expect(report.metadata.linux?.event == "scene-update")
+            #expect(report.body.pid == pid.map(Int.init))
+            #expect(report.body.procPath == product("HangMain"))
+            #expect(report.body.parentProc == "watchdogd")
+            #expect(report.body.exception == .watchdogKill)
+            #expect(report.body.termination?.code == 0x8bad_f00d)
+            #expect(report.body.termination?.namespace == "WATCHDOG")
+            #expect(report.body.linux?.kill.outcome == "verified")
+            #expect(report.body.linux?.enforcement == "kill")
+            #expect(report.body.linux?.allowance.event == "scene-update")
+            expectPatience(report)
+        }
+
+        /// On a machine that has other things to do, what would spin waits for a CPU instead.
+        private func expectHonestKind(_ report: Report, isSpinning: Bool) {
+            guard let verdict = report.body.linux?.verdict else {
+                Issue.record("a report without a verdict")
+                return
+            }
+            if isSpinning {
+                #expect(
+                    verdict.kind == .spinning || [.busy, .starved].contains(verdict.kind) && wasCrowded(report),
+                    "\(verdict.line)")
+                #expect(verdict.runningTenths ?? 0 > 0)
+            } else {
+                #expect(verdict.kind == .blocked, "\(verdict.line)")
+                #expect(verdict.line.hasPrefix("Main thread blocked"))
+            }
+            #expect(report.body.applicationSpecificInformation?.values.contains { $0.contains(verdict.line) } == true)
+        }
+
+        private func wasCrowded(_ report: Report) -> Bool { report.body.linux?.verdict.waitingTenths ?? 0 > 50 }
+
+        private func expectFrames(_ report: Report, _ hang: Hang) {
+            let main = report.body.threads[report.body.faultingThread]
+            #expect(main.id == report.body.pid, "the first thread is to blame")
+            let names = main.frames.compactMap(\.symbol)
+            var rest = names[...]
+            for function in hang.functions {
+                let index = rest.firstIndex { $0.contains(function) }
+                #expect(index != nil, "\(function) is missing or out of order in \(names)")
+                if let index { rest = rest[(index + 1)...] }
+            }
+            if let thread = hang.thread {
+                #expect(report.body.threads.contains { $0.name == thread })
+            }
+        }
+    }
+}
+
+/// Nobody is killed before the allowance is over, whatever it was extended by.
+func expectPatience(_ report: Report, sourceLocation: SourceLocation = #_sourceLocation) {
+    guard let allowance = report.body.linux?.allowance else {
+        Issue.record("a report without an allowance", sourceLocation: sourceLocation)
+        return
+    }
+    let due = allowance.nanoseconds + allowance.creditNanoseconds + allowance.extendedNanoseconds
+    #expect(allowance.elapsedNanoseconds >= due, "killed before its time", sourceLocation: sourceLocation)
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+
+/// What a supervision must not leave behind.
+enum Leftovers {
+    /// Living processes whose environment has an entry; a zombie has no environment.
+    static func processes(marked entry: String) -> [Int32] {
+        let entry = Array(entry.utf8)
+        return names(in: "/proc").compactMap { Int32($0) }.filter { pid in
+            guard pid != getpid(), let environment = contents(of: "/proc/\(pid)/environ") else { return false }
+            return environment.split(separator: 0).contains { $0.elementsEqual(entry) }
+        }
+    }
+
+    /// Their command lines, for a message.
+    static func describe(_ processes: [Int32]) -> [String] {
+        processes.map { pid in
+            let words = (contents(of: "/proc/\(pid)/cmdline") ?? []).split(separator: 0)
+            return "\(pid): " + words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+        }
+    }
+
+    /// The cgroup below which a supervisor of this process would create its own; nil without cgroup2.
+    static let ownCgroup: String? = {
+        let mounts = String(decoding: contents(of: "/proc/self/mountinfo") ?? [], as: UTF8.self).split(separator: "\n")
+        let membership = String(decoding: contents(of: "/proc/self/cgroup") ?? [], as: UTF8.self).split(separator: "\n")
+        guard let mount = mounts.last(where: { $0.contains(" - cgroup2 ") })?.split(separator: " ").dropFirst(4).first,
+            let own = membership.first(where: { $0.hasPrefix("0::") })?.dropFirst(3)
+        else { return nil }
+        return own == "/" ? String(mount) : "\(mount)\(own)"
+    }()
+
+    /// True when a supervisor may create cgroups.
+    static let canUseCgroups = ownCgroup.map { access($0, W_OK) == 0 } ?? false
+
+    /// The cgroup of a supervisor, if it is still there.
+    static func cgroup(ofSupervisor pid: Int32) -> String? {
+        guard let path = ownCgroup.map({ "\($0)/watchdogd-\(pid)" }), access(path, F_OK) == 0 else { return nil }
+        return path
+    }
+
+    /// Removes a supervisor's cgroup with its empty children.
+    static func remove(_ cgroup: String) {
+        for name in names(in: cgroup) { rmdir("\(cgroup)/\(name)") }
+        rmdir(cgroup)
+    }
+
+    /// Children of a process that have ended and were not reaped.
+    static func zombies(of pid: Int32) -> [Int32] {
+        names(in: "/proc/\(pid)/task").flatMap { thread in
+            (contents(of: "/proc/\(pid)/task/\(thread)/children") ?? []).split(separator: UInt8(ascii: " "))
+                .compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+        }.filter { ProcessStat.read($0)?.state == .zombie }
+    }
+}

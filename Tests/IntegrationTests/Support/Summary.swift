@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+
+/// What `--json` promises, as a program that reads it would declare it.
+struct Summary: Decodable {
+    struct Launch: Decodable {
+        var milliseconds: Double
+        var source: String
+    }
+
+    struct Pings: Decodable {
+        var count: Int
+        var maxMilliseconds: Double?
+        var strayAnswers: Int
+    }
+
+    struct Hangs: Decodable {
+        var count: Int
+        var longestMilliseconds: Double?
+    }
+
+    struct Incident: Decodable {
+        var code: String
+        var event: String
+        var allowanceMilliseconds: Double
+        var creditMilliseconds: Double
+        var isEnforced: Bool
+        var isDeathVerified: Bool?
+        var verdict: String?
+        var verdictKind: String?
+        var report: String?
+        var reportError: String?
+    }
+
+    struct Exit: Decodable {
+        var code: Int32?
+        var signal: String?
+    }
+
+    struct ResourceUsage: Decodable {
+        var userMilliseconds: Double
+        var maximumResidentKilobytes: Int
+    }
+
+    struct Expectation: Decodable {
+        var expected: String
+        var isMet: Bool
+    }
+
+    var app: String
+    var pid: Int32?
+    var termination: String
+    var spawnError: String?
+    var launch: Launch?
+    var pings: Pings
+    var hangs: Hangs
+    var incidents: [Incident]
+    var exit: Exit?
+    var isDeathVerified: Bool
+    var resourceUsage: ResourceUsage?
+    var report: String?
+    var status: String?
+    var summary: String?
+    var expectation: Expectation?
+    var exitCode: Int32
+
+    init(_ text: some Sequence<UInt8>) throws {
+        self = try JSONDecoder().decode(Summary.self, from: Data(text))
+    }
+}

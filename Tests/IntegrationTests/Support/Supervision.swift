@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// `watchdogd run` with a directory of its own for reports, summary and sockets.
+final class Supervision {
+    let scratch: Scratch
+    let program: Program
+    private let marker: String
+    private let reads: Bool
+
+    /// Starts it.
+    ///
+    /// - Parameters:
+    ///   - options: of `watchdogd run`, besides those that say where its files go.
+    ///   - command: what it supervises.
+    ///   - environment: variables on top of those of all tests.
+    ///   - wrapper: a command that ends in executing watchdogd, such as `unshare`.
+    ///   - binary: which watchdogd; by default the one that was built.
+    ///   - reports: where reports go, below the scratch directory unless it is a path.
+    init(
+        _ options: [String],
+        _ command: [String],
+        environment: [String: String] = [:],
+        wrapper: [String] = [],
+        binary: String = product("watchdogd"),
+        scratch: Scratch? = nil,
+        reports: String? = nil,
+        streams: Program.Streams = .pipes
+    ) throws {
+        let scratch = try scratch ?? Scratch()
+        self.scratch = scratch
+        marker = "WATCHDOGD_TEST=\(UInt64.random(in: 0 ... .max))"
+        var variables = testEnvironment()
+        variables["HOME"] = scratch.path
+        variables["TMPDIR"] = scratch.path
+        variables["XDG_RUNTIME_DIR"] = try scratch.makeDirectory("runtime", mode: 0o700)
+        variables["WATCHDOGD_TEST"] = String(marker.dropFirst("WATCHDOGD_TEST=".count))
+        for (name, value) in environment { variables[name] = value }
+        reads = !options.contains("--json")
+        let own = ["--reports", reports ?? scratch["reports"]] + (reads ? ["--json", scratch["summary.json"]] : [])
+        program = try Program(
+            wrapper + [binary, "run"] + own + options + ["--"] + command,
+            environment: variables, directory: scratch.path, streams: streams)
+    }
+
+    /// A test that failed leaves processes: those of this supervision are ended, and no others.
+    deinit {
+        if program.status == nil { try? program.send(SIGKILL) }
+        for pid in Leftovers.processes(marked: marker) { kill(pid, SIGKILL) }
+        guard let cgroup = Leftovers.cgroup(ofSupervisor: program.pid) else { return }
+        _ = eventually(within: .seconds(2)) {
+            Leftovers.remove(cgroup)
+            return access(cgroup, F_OK) != 0
+        }
+    }
+
+    /// The folder of its reports.
+    var reports: String { scratch["reports"] }
+
+    /// Living processes of the supervision without watchdogd itself.
+    var processes: [Int32] { Leftovers.processes(marked: marker).filter { $0 != program.pid } }
+
+    @discardableResult
+    func line(_ text: String = "", on stream: Program.Stream = .output) throws -> String {
+        try program.line(text, on: stream)
+    }
+
+    func send(_ signal: Int32) throws { try program.send(signal) }
+
+    /// Waits for watchdogd's end; nothing may be left of the supervision then.
+    func end(within limit: Duration = patience, sourceLocation: SourceLocation = #_sourceLocation) throws -> Ending {
+        let status = try program.end(within: limit)
+        // One that was sent SIGKILL a moment ago needs that moment.
+        _ = eventually(within: .milliseconds(300)) { processes.isEmpty }
+        #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
+        #expect(Leftovers.cgroup(ofSupervisor: program.pid) == nil, sourceLocation: sourceLocation)
+        #expect(names(in: scratch["runtime"]) == [], sourceLocation: sourceLocation)
+        #expect(
+            names(in: scratch.path).filter { $0.hasSuffix(".tmp") } == [], "no half-written summary",
+            sourceLocation: sourceLocation)
+        let files = names(in: reports)
+        #expect(files.allSatisfy { $0.hasSuffix(".ips") }, "\(files)", sourceLocation: sourceLocation)
+        return Ending(
+            exitCode: status.code ?? -1,
+            output: program.text(.output),
+            errors: program.text(.errors).split(separator: "\n").map(String.init),
+            summary: reads ? try contents(of: scratch["summary.json"]).map { try Summary($0) } : nil,
+            reports: try files.map { try ReportCoding.decode(contents(of: "\(reports)/\($0)") ?? []) },
+            reportPaths: files.map { "\(reports)/\($0)" },
+            scratch: scratch
+        )
+    }
+}
+
+/// How a supervision ended, and what it left on purpose.
+struct Ending {
+    /// Of watchdogd; -1 when a signal ended it.
+    let exitCode: Int32
+    let output: String
+    /// The lines on standard error, watchdogd's and the program's.
+    let errors: [String]
+    /// Nil when nothing was launched.
+    let summary: Summary?
+    let reports: [Report]
+    let reportPaths: [String]
+    /// Keeps the files.
+    let scratch: Scratch
+
+    /// The lines that watchdogd itself wrote to standard error.
+    var messages: [String] { errors.filter { $0.hasPrefix("watchdogd: ") } }
+}
+
+/// Supervises a program to its end.
+func supervise(
+    _ options: [String], _ command: [String], environment: [String: String] = [:],
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws -> Ending {
+    try Supervision(options, command, environment: environment).end(sourceLocation: sourceLocation)
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+
+/// Where programs are looked for: the system's own first, as others may be hidden from an ordinary user.
+let searchPath: String =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:" + (Environment.inherited["PATH"] ?? "")
+
+let isRoot = geteuid() == 0
+
+/// True when a program is there to be run.
+func isInstalled(_ program: String) -> Bool {
+    (try? resolveExecutable(program, path: searchPath, workingDirectory: nil)) != nil
+}
+
+/// A file that the build has left next to this test bundle.
+func product(_ name: String) -> String { "\(productFolder)/\(name)" }
+
+private let productFolder: String = {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = max(0, readlink("/proc/self/exe", &buffer, buffer.count))
+    let path = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
+}()
+
+/// The folder of files that tests run.
+let subjects = "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" } + "/Subjects"
+
+/// What programs of the tests inherit: nothing that changes how Swift or Python behave.
+func testEnvironment() -> Environment {
+    var environment = Environment.inherited
+    for name in ["SWIFT_BACKTRACE", "NOTIFY_SOCKET", "WATCHDOG_CHANNEL", "WATCHDOG_USEC", "WATCHDOG_PID"] {
+        environment[name] = nil
+    }
+    environment["PATH"] = searchPath
+    environment["LC_ALL"] = "C.UTF-8"
+    environment["PYTHONPATH"] = subjects
+    environment["PYTHONUNBUFFERED"] = "1"
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    return environment
+}
+
+/// The command that runs a piece of Python; `wd` is the module of that name in `Subjects`.
+func python(_ source: String, _ arguments: String...) -> [String] {
+    ["/usr/bin/python3", "-c", "from wd import *\n" + source] + arguments
+}
+
+/// The command that runs a piece of shell.
+func shell(_ source: String, _ arguments: String...) -> [String] {
+    ["/bin/sh", "-c", source, "sh"] + arguments
+}

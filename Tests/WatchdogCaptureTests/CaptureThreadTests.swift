@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+
+@testable import WatchdogCapture
+
+@Suite("The capture thread")
+struct CaptureThreadTests {
+    /// What completions reported, in their order.
+    private final class Reports: Sendable {
+        private let errors = Mutex<[Int32?]>([])
+
+        func add(_ result: Result<Snapshot, SnapshotError>) {
+            errors.withLock { errors in
+                switch result {
+                case .success: errors.append(nil)
+                case .failure(let error): errors.append(error.errno.rawValue)
+                }
+            }
+        }
+
+        var count: Int { errors.withLock { $0.count } }
+        var all: [Int32?] { errors.withLock { $0 } }
+    }
+
+    /// A door at which captures wait.
+    private final class Door: Sendable {
+        private let semaphore: PosixSemaphore
+        private let arrived = Mutex(0)
+
+        init() throws {
+            semaphore = try PosixSemaphore()
+        }
+
+        var arrivals: Int { arrived.withLock { $0 } }
+
+        func pass() {
+            arrived.withLock { $0 += 1 }
+            semaphore.wait()
+        }
+
+        func open() {
+            semaphore.signal()
+        }
+    }
+
+    private static func failure(_ process: Int32) -> Result<Snapshot, SnapshotError> {
+        .failure(SnapshotError("test", of: process, Errno(rawValue: process)))
+    }
+
+    @Test(
+        "captures one process after the other",
+        arguments: [CaptureThreadConfiguration.Scheduling.inherited, .niceness(-5), .realTime(priority: 2)]
+    )
+    func captures(scheduling: CaptureThreadConfiguration.Scheduling) throws {
+        let thread = try CaptureThread(CaptureThreadConfiguration(scheduling: scheduling))
+        defer { thread.shutDown() }
+        let subjects = try (0..<3).map { _ in try Subject("threads", "4") }
+        let reports = Reports()
+        for subject in subjects {
+            #expect(thread.capture(subject.process, SnapshotOptions(ending: .kill()), completion: reports.add))
+        }
+        try eventually("three captures") { reports.count == 3 }
+        #expect(reports.all == [nil, nil, nil])
+        for subject in subjects {
+            #expect(try subject.reap() == 9)
+        }
+        #expect(thread.droppedCount == 0)
+    }
+
+    @Test("runs with the priority asked for, where that is permitted")
+    func scheduling() throws {
+        let policy = Mutex<[Int32]>([])
+        let configuration = CaptureThreadConfiguration(residentBytes: 0, scheduling: .realTime(priority: 2))
+        let thread = try CaptureThread(configuration) { _, process, _ in
+            var parameters = sched_param()
+            sched_getparam(0, &parameters)
+            policy.withLock { $0 = [sched_getscheduler(0), parameters.sched_priority] }
+            return (Self.failure(process), false)
+        }
+        defer { thread.shutDown() }
+        thread.capture(1, SnapshotOptions()) { _ in }
+        try eventually("a capture") { policy.withLock { !$0.isEmpty } }
+        let resetOnFork: Int32 = 0x4000_0000
+        let isPermitted = ThreadWithResult {
+            var parameters = sched_param()
+            parameters.sched_priority = 2
+            return sched_setscheduler(0, SCHED_RR, &parameters) == 0
+        }
+        let expected = try isPermitted.result() ? [SCHED_RR | resetOnFork, 2] : [SCHED_OTHER, 0]
+        #expect(policy.withLock { $0 } == expected)
+    }
+
+    @Test("goes on after a capture whose thread had to end")
+    func lingering() throws {
+        let thread = try CaptureThread()
+        defer { thread.shutDown() }
+        let reports = Reports()
+        let subject = try Subject("vfork")
+        try subject.waitForState("D")
+        for _ in 0..<3 {
+            thread.capture(subject.process, SnapshotOptions(), completion: reports.add)
+        }
+        try eventually("three captures") { reports.count == 3 }
+        #expect(reports.all == [nil, nil, nil])
+        try eventually("the tracer's end") {
+            textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true
+        }
+        try subject.send(0)
+        #expect(try subject.line() == "returned")
+    }
+
+    @Test("keeps nobody from reaping a process that dies during its capture")
+    func dying() throws {
+        let thread = try CaptureThread()
+        defer { thread.shutDown() }
+        for attempt in 0..<60 {
+            let subject = try Subject("threads", "16")
+            let process = subject.process
+            let reports = Reports()
+            let killer = ThreadWithResult {
+                usleep(UInt32(600 + attempt * 10))
+                return kill(process, SIGKILL)
+            }
+            thread.capture(process, SnapshotOptions(), completion: reports.add)
+            #expect(try subject.reap() == 9)
+            try eventually("the capture") { reports.count == 1 }
+            #expect(try killer.result() == 0)
+        }
+    }
+
+    @Test("refuses and counts what its queue cannot hold")
+    func queueLimit() throws {
+        let door = try Door()
+        let reports = Reports()
+        let thread = try CaptureThread(CaptureThreadConfiguration(queueLimit: 2)) { _, process, _ in
+            door.pass()
+            return (Self.failure(process), false)
+        }
+        defer { thread.shutDown() }
+        #expect(thread.capture(1, SnapshotOptions(), completion: reports.add))
+        try eventually("the first capture") { door.arrivals == 1 }
+        #expect(thread.capture(2, SnapshotOptions(), completion: reports.add))
+        #expect(thread.capture(3, SnapshotOptions(), completion: reports.add))
+        #expect(!thread.capture(4, SnapshotOptions(), completion: reports.add))
+        #expect(!thread.capture(5, SnapshotOptions(), completion: reports.add))
+        #expect(thread.droppedCount == 2)
+        for _ in 0..<3 {
+            door.open()
+        }
+        try eventually("three captures") { reports.count == 3 }
+        #expect(reports.all == [1, 2, 3])
+    }
+
+    @Test("hands the captures that wait to a new worker when one is stuck")
+    func stuck() throws {
+        let door = try Door()
+        let reports = Reports()
+        let thread = try CaptureThread(CaptureThreadConfiguration()) { _, process, _ in
+            if process == 1 { door.pass() }
+            return (Self.failure(process), false)
+        }
+        defer { thread.shutDown() }
+        #expect(!thread.replaceStuckWorker(after: .zero, at: .now()), "nothing runs")
+        thread.capture(1, SnapshotOptions(), completion: reports.add)
+        try eventually("the first capture") { door.arrivals == 1 }
+        thread.capture(2, SnapshotOptions(), completion: reports.add)
+        #expect(!thread.replaceStuckWorker(after: .seconds(60), at: .now()), "not stuck yet")
+        #expect(thread.replaceStuckWorker(after: .seconds(60), at: .now() + .seconds(61)))
+        try eventually("the second capture") { reports.count == 1 }
+        #expect(reports.all == [2])
+        door.open()
+        try eventually("the first capture") { reports.count == 2 }
+        thread.capture(3, SnapshotOptions(), completion: reports.add)
+        try eventually("the third capture") { reports.count == 3 }
+        #expect(reports.all == [2, 1, 3])
+    }
+
+    @Test("refuses captures when too many workers are stuck")
+    func tooManyStuck() throws {
+        let door = try Door()
+        let reports = Reports()
+        let thread = try CaptureThread(CaptureThreadConfiguration(residentBytes: 0)) { _, process, _ in
+            door.pass()
+            return (Self.failure(process), false)
+        }
+        defer { thread.shutDown() }
+        for round in 1...4 {
+            thread.capture(1, SnapshotOptions(), completion: reports.add)
+            try eventually("capture \(round)") { door.arrivals == round }
+            #expect(thread.replaceStuckWorker(after: .zero, at: .now() + .seconds(1)))
+            try eventually("worker \(round)") { thread.stuckWorkerCount == round }
+        }
+        #expect(!thread.capture(1, SnapshotOptions(), completion: reports.add))
+        for _ in 0..<4 {
+            door.open()
+        }
+        try eventually("four captures") { reports.count == 4 && thread.stuckWorkerCount == 0 }
+        #expect(thread.capture(1, SnapshotOptions(), completion: reports.add))
+        door.open()
+        try eventually("a fifth capture") { reports.count == 5 }
+    }
+
+    @Test("ends what waits with an error when it is shut down")
+    func shutDown() throws {
+        let door = try Door()
+        let reports = Reports()
+        let thread = try CaptureThread(CaptureThreadConfiguration()) { _, process, _ in
+            door.pass()
+            return (Self.failure(process), false)
+        }
+        thread.capture(1, SnapshotOptions(), completion: reports.add)
+        try eventually("the first capture") { door.arrivals == 1 }
+        thread.capture(2, SnapshotOptions(), completion: reports.add)
+        #expect(!thread.shutDown(within: .milliseconds(5)), "one capture still runs")
+        #expect(reports.all == [ECANCELED])
+        #expect(!thread.capture(3, SnapshotOptions(), completion: reports.add))
+        door.open()
+        #expect(thread.shutDown(within: .seconds(20)))
+        #expect(reports.all == [ECANCELED, 1])
+    }
+}

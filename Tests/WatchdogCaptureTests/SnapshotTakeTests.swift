@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+@testable import WatchdogCapture
+
+@Suite("A snapshot of a real process")
+struct SnapshotTakeTests {
+    /// Checks that every marker was found at its address in the stack of its thread.
+    private func expectMarkers(_ subject: Subject, in contents: SnapshotContents) {
+        for marker in subject.markers {
+            let thread = contents.threads.first { $0.id == marker.thread }
+            #expect(thread?.stack?.word(at: marker.address) == marker.value, "thread \(marker.thread)")
+        }
+    }
+
+    @Test("holds the registers and stack of a thread blocked in read")
+    func blockedInRead() throws {
+        let subject = try Subject("read")
+        try subject.waitForState("S")
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
+        let contents = try snapshot.contents()
+        #expect(snapshot.method == .ptrace)
+        #expect(snapshot.methodReason == nil)
+        #expect(snapshot.end == .untouched)
+        #expect(snapshot.timings.frozen > .zero)
+        #expect(snapshot.timings.untilKill == nil)
+        #expect(contents.threads.count == 1)
+        expectMarkers(subject, in: contents)
+        let thread = try #require(contents.threads.first)
+        #expect(thread.id == subject.process)
+        #expect(thread.name == "subject")
+        #expect(thread.state == "S")
+        #expect(thread.registerSource == .ptrace)
+        #expect(thread.systemCall.hasPrefix("0 0x0 "), "read(2) is number 0, of descriptor 0")
+        let pointer = try #require(thread[.rsp])
+        let stack = try #require(contents.mapping(at: pointer))
+        #expect(stack.path == "[stack]")
+        #expect(thread.stack.map { pointer - $0.address } ?? 0 >= 128)
+        let code = try #require(thread[.rip].flatMap { contents.mapping(at: $0) })
+        #expect(code.isExecutable && code.path.contains("libc.so"))
+        #expect(try subject.echo(7) == [7])
+    }
+
+    @Test("says whose process it is")
+    func processFacts() throws {
+        let subject = try Subject("read")
+        let contents = try Snapshot.take(of: subject.process, .patient).contents()
+        let fields = try #require(textOfFile("/proc/\(subject.process)/stat")).split(separator: " ")
+        #expect(contents.process.id == subject.process)
+        #expect(contents.process.parent == getpid())
+        #expect(contents.process.user == getuid())
+        #expect(contents.process.name == "subject")
+        #expect(contents.process.executable.hasSuffix("/subject"))
+        #expect(contents.process.architecture == "x86-64")
+        #expect(contents.process.startTime == UInt64(fields[21]))
+        #expect(contents.process.tracer == nil)
+        #expect(contents.process.truncation == nil)
+        #expect(contents.process.capturedAt <= .now())
+        let vdso = try #require(contents.vdso)
+        #expect(vdso.bytes.starts(with: [0x7F] + Array("ELF".utf8)))
+        #expect(String(decoding: contents.mapsText, as: UTF8.self).contains("[vdso]"))
+    }
+
+    @Test("holds every one of 31 threads, the main thread first")
+    func manyThreads() throws {
+        let subject = try Subject("threads", "31")
+        try subject.waitForState("S")
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
+        let contents = try snapshot.contents()
+        #expect(snapshot.threadCount == 31)
+        #expect(contents.threads.map(\.id).first == subject.process)
+        #expect(contents.threads.map(\.id) == contents.threads.map(\.id).sorted())
+        #expect(contents.threads.allSatisfy { $0.registerSource == .ptrace })
+        #expect(subject.markers.count == 31)
+        expectMarkers(subject, in: contents)
+        #expect(try subject.echo(1) == [1])
+    }
+
+    @Test("stops 31 threads for about a millisecond at most")
+    func frozenTime() throws {
+        let subject = try Subject("threads", "31")
+        let times = try (0..<20).map { _ in try Snapshot.take(of: subject.process, .patient).timings.frozen }
+        // The shortest: the others may have waited for a CPU that other tests use.
+        #expect(try #require(times.min()) < .milliseconds(3))
+    }
+
+    @Test("leaves the process unharmed, however often it is taken")
+    func repeated() throws {
+        let subject = try Subject("threads", "8")
+        for byte in UInt8(0)..<50 {
+            _ = try Snapshot.take(of: subject.process, .patient)
+            #expect(try subject.echo(byte) == [byte])
+        }
+        #expect(subject.state() != "t")
+        #expect(textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true)
+    }
+
+    @Test("stops a thread that spins, which spins on afterwards")
+    func spinning() throws {
+        let subject = try Subject("spin")
+        let contents = try Snapshot.take(of: subject.process, .patient).contents()
+        let thread = try #require(contents.threads.first)
+        #expect(thread.registerSource == .ptrace)
+        #expect(thread.state == "R")
+        expectMarkers(subject, in: contents)
+        try subject.waitForState("R")
+    }
+
+    @Test("leaves a process stopped that was stopped by a signal")
+    func stopped() throws {
+        let subject = try Subject("threads", "3")
+        kill(subject.process, SIGSTOP)
+        for thread in subject.markers.map(\.thread) {
+            try subject.waitForState("T", of: thread)
+        }
+        let contents = try Snapshot.take(of: subject.process, .patient).contents()
+        #expect(contents.threads.allSatisfy { $0.state == "T" && $0.registerSource == .ptrace })
+        expectMarkers(subject, in: contents)
+        for thread in subject.markers.map(\.thread) {
+            try subject.waitForState("T", of: thread)
+        }
+        kill(subject.process, SIGCONT)
+        #expect(try subject.echo(9) == [9])
+    }
+
+    @Test("holds the other threads after the main thread has exited")
+    func leaderExited() throws {
+        let subject = try Subject("leader-exits")
+        try subject.waitForState("Z")
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
+        let contents = try snapshot.contents()
+        #expect(snapshot.method == .ptrace)
+        #expect(contents.threads.count == 2)
+        #expect(contents.threads.first?.state == "Z")
+        #expect(contents.threads.first?.registerSource == SnapshotThread.RegisterSource.none)
+        #expect(!contents.mappings.isEmpty)
+        #expect(!contents.modules.isEmpty)
+        expectMarkers(subject, in: contents)
+        #expect(try subject.echo(3) == [3])
+    }
+
+    @Test("of a process that another one traces is taken without stopping it")
+    func traced() throws {
+        let subject = try Subject("threads", "4")
+        try subject.waitForState("S")
+        let tracer = try Subject("trace", "\(subject.process)")
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
+        let contents = try snapshot.contents()
+        #expect(contents.process.tracer == tracer.process)
+        // Only the main thread is traced.
+        let main = try #require(contents.threads.first)
+        #expect(main.registerSource == .syscallFile)
+        #expect(main[.rip] != nil && main[.rax] == nil)
+        expectMarkers(subject, in: contents)
+        #expect(try subject.echo(4) == [4])
+        #expect(try tracer.echo(4) == [4])
+    }
+
+    @Test("of a single-threaded process that another one traces says so")
+    func tracedEntirely() throws {
+        let subject = try Subject("read")
+        try subject.waitForState("S")
+        let tracer = try Subject("trace", "\(subject.process)")
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
+        #expect(snapshot.method == .procfsRegisters)
+        #expect(snapshot.methodReason == "process \(tracer.process) is tracing it")
+        #expect(snapshot.timings.frozen == .zero)
+        expectMarkers(subject, in: try snapshot.contents())
+    }
+
+    @Test("of the parent of a vfork, which cannot be stopped, does not wait for it and lets it go")
+    func vforkParent() throws {
+        let subject = try Subject("vfork")
+        try subject.waitForState("D")
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
+        #expect(snapshot.method == .procfsRegisters)
+        #expect(snapshot.methodReason == "no thread stopped in time: uninterruptible sleep, or no CPU to be had")
+        #expect(snapshot.timings.total < .milliseconds(500))
+        let contents = try snapshot.contents()
+        #expect(contents.threads.first?.state == "D")
+        expectMarkers(subject, in: contents)
+        // The end of the capturing thread detached it: nobody traces it any more.
+        try eventually("the tracer's end") {
+            textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true
+        }
+        try subject.send(0)
+        #expect(try subject.line() == "returned")
+    }
+
+    @Test("loses no signal that arrives meanwhile")
+    func signals() throws {
+        let subject = try Subject("signals")
+        for expected in 1...40 {
+            kill(subject.process, SIGUSR1)
+            _ = try Snapshot.take(of: subject.process, .patient)
+            try eventually("signal \(expected)") {
+                (try? subject.send(0)) != nil && (try? subject.line()) == "\(expected)"
+            }
+        }
+    }
+
+    @Test("copes with threads that come and go")
+    func threadChurn() throws {
+        let subject = try Subject("makes-threads")
+        for byte in UInt8(0)..<30 {
+            let snapshot = try Snapshot.take(of: subject.process, .patient)
+            #expect(snapshot.method == .ptrace, "\(snapshot.methodReason ?? "") \(snapshot.timings)")
+            let contents = try snapshot.contents()
+            #expect(contents.threads.count >= 2)
+            #expect(try subject.echo(byte) == [byte])
+        }
+    }
+
+    @Test("leaves the process unharmed when its threads do not stop in time")
+    func impatient() throws {
+        let subject = try Subject("threads", "8")
+        for byte in UInt8(0)..<50 {
+            let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(stopTimeout: .zero))
+            let contents = try snapshot.contents()
+            #expect(contents.threads.count == 8)
+            for thread in contents.threads where thread.stack != nil {
+                let marker = try #require(subject.markers.first { $0.thread == thread.id })
+                #expect(thread.stack?.word(at: marker.address) == marker.value)
+            }
+            #expect(try subject.echo(byte) == [byte])
+        }
+        try eventually("the tracer's end") {
+            textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true
+        }
+    }
+
+    @Test("survives a process that executes itself over and over")
+    func executing() throws {
+        let subject = try Subject("executes")
+        var successes = 0
+        for _ in 0..<60 {
+            if let snapshot = try? Snapshot.take(of: subject.process, .patient) {
+                _ = try snapshot.contents()
+                successes += 1
+            }
+        }
+        #expect(successes > 0)
+        _ = try? Snapshot.take(of: subject.process, SnapshotOptions.patient(ending: .kill()))
+        #expect(try subject.reap() == 9)
+    }
+
+    @Test("survives a process that dies meanwhile, and leaves its exit status to the parent")
+    func dying() throws {
+        for attempt in 0..<60 {
+            let subject = try Subject("threads", "16")
+            let process = subject.process
+            let killer = ThreadWithResult {
+                usleep(UInt32(attempt * 25))
+                return kill(process, SIGKILL)
+            }
+            do {
+                _ = try Snapshot.take(of: process, .patient).contents()
+            } catch let error as SnapshotError {
+                #expect(error.errno == .noSuchProcess)
+            }
+            #expect(try killer.result() == 0)
+            #expect(try subject.reap() == 9)
+        }
+    }
+
+    @Test("holds Swift's asynchronous contexts", arguments: ["dynamic", "static", "none"])
+    func contexts(kind: String) throws {
+        let flags = kind == "static" ? ["-DSWIFT_SECTION"] : []
+        let program = try Compiler.shared.executable(subjectSource, flags: flags)
+        var arguments = ["task"]
+        if kind == "dynamic" {
+            let library = try Compiler.shared.executable(
+                "int nothing(void) { return 0; }",
+                name: "libswift_Concurrency.so",
+                flags: ["-shared", "-fPIC"]
+            )
+            arguments.append(library)
+        }
+        let subject = try Subject(program, arguments)
+        try subject.waitUntilReady()
+        try subject.waitForState("S")
+        let found = try Snapshot.take(of: subject.process, .patient).contents().asynchronousContexts
+        if kind == "none" {
+            var status = stat()
+            // On a file system without a block device, the program's file is not looked at.
+            if stat(program, &status) == 0, status.st_dev >> 8 != 0 { #expect(found.isEmpty) }
+            return
+        }
+        for context in subject.markers where context.thread == 0 {
+            #expect(found.contains { $0.address == context.address && $0.parent == context.value })
+        }
+        for decoy in subject.markers where decoy.thread == 1 {
+            #expect(!found.contains { $0.address == decoy.address })
+        }
+    }
+
+    @Test("is taken without stopping the process when asked")
+    func light() throws {
+        let subject = try Subject("threads", "6")
+        for thread in subject.markers.map(\.thread) {
+            try subject.waitForState("S", of: thread)
+        }
+        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(method: .procfsRegisters))
+        let contents = try snapshot.contents()
+        #expect(snapshot.method == .procfsRegisters)
+        #expect(snapshot.methodReason == "taken without stopping the process, as asked")
+        #expect(snapshot.timings.frozen == .zero)
+        #expect(contents.process.frozen == .zero)
+        #expect(contents.threads.allSatisfy { $0.registerSource == .syscallFile })
+        expectMarkers(subject, in: contents)
+    }
+
+    @Test("without stacks holds what /proc says")
+    func factsOnly() throws {
+        let subject = try Subject("read")
+        try subject.waitForState("S")
+        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(method: .procfs))
+        let thread = try #require(try snapshot.contents().threads.first)
+        #expect(snapshot.method == .procfs)
+        #expect(thread.registerSource == .none)
+        #expect(thread.stack == nil)
+        #expect(thread.state == "S")
+        #expect(thread.voluntarySwitches > 0)
+    }
+
+    @Test("of a non-dumpable process is complete for root, and says why not for others")
+    func nonDumpable() throws {
+        let subject = try Subject("non-dumpable")
+        try subject.waitForState("S")
+        if geteuid() == 0 {
+            let snapshot = try Snapshot.take(of: subject.process, .patient)
+            #expect(snapshot.method == .ptrace)
+            expectMarkers(subject, in: try snapshot.contents())
+            try subject.waitForState("S")
+        }
+        let process = subject.process
+        let snapshot = try withoutCapabilities { try Snapshot.take(of: process, .patient) }
+        #expect(snapshot.method == .procfs)
+        #expect(snapshot.methodReason?.contains("EPERM") == true)
+        let thread = try #require(try snapshot.contents().threads.first)
+        #expect(thread.state == "S")
+        #expect(thread.name == "subject")
+        #expect(try subject.echo(5) == [5])
+    }
+
+    @Test("holds descriptors of the mapped files, also of a deleted program, with and without privileges")
+    func modules() throws {
+        let original = try Compiler.shared.executable(subjectSource)
+        let copy = try temporaryDirectory() + "/subject"
+        try copyFile(original, to: copy)
+        let subject = try Subject(copy, ["read"])
+        try subject.waitUntilReady()
+        unlink(copy)
+        let process = subject.process
+        for snapshot in [
+            try Snapshot.take(of: process, .patient),
+            try withoutCapabilities(keepingPtrace: true) { try Snapshot.take(of: process, .patient) },
+        ] {
+            let contents = try snapshot.contents()
+            let program = try #require(contents.modules.first { $0.path.hasSuffix("/subject (deleted)") })
+            let index = try #require(program.descriptor)
+            #expect(try bytes(of: snapshot.modules[index]) == bytes(of: original))
+            let library = try #require(contents.modules.first { $0.path.contains("libc.so") })
+            let descriptor = try #require(library.descriptor)
+            #expect(try bytes(of: snapshot.modules[descriptor]).count > 1 << 20)
+            #expect(snapshot.modules.allSatisfy { fcntl($0, F_GETFD) == FD_CLOEXEC })
+        }
+    }
+
+    @Test("can be neither changed nor grown")
+    func sealed() throws {
+        let subject = try Subject("read")
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
+        var byte: UInt8 = 0
+        #expect(pwrite(snapshot.memory, &byte, 1, 0) == -1 && errno == EPERM)
+        #expect(ftruncate(snapshot.memory, 0) == -1 && errno == EPERM)
+        #expect(fcntl(snapshot.memory, F_GETFD) == FD_CLOEXEC)
+    }
+
+    @Test("of a process that is gone, or was another one, is refused")
+    func gone() throws {
+        let subject = try Subject("read")
+        let wrong = SnapshotOptions.patient(startTime: 1, ending: .kill())
+        #expect {
+            try Snapshot.take(of: subject.process, wrong)
+        } throws: { error in
+            (error as? SnapshotError)?.errno == .noSuchProcess && (error as? SnapshotError)?.end == .untouched
+        }
+        #expect(try subject.echo(1) == [1])
+        kill(subject.process, SIGKILL)
+        try subject.waitForState("Z")
+        #expect { try Snapshot.take(of: subject.process, .patient) } throws: {
+            ($0 as? SnapshotError)?.errno == .noSuchProcess
+        }
+        _ = try subject.reap()
+        #expect { try Snapshot.take(of: subject.process, .patient) } throws: {
+            ($0 as? SnapshotError)?.errno == .noSuchProcess
+        }
+    }
+
+    @Test("of this process is refused, and nothing is killed")
+    func ourselves() {
+        let options = SnapshotOptions.patient(ending: .kill())
+        #expect { try Snapshot.take(of: getpid(), options) } throws: {
+            ($0 as? SnapshotError)?.errno == .invalidArgument
+        }
+        #expect { try Snapshot.take(of: 0, options) } throws: { ($0 as? SnapshotError)?.errno == .invalidArgument }
+        #expect { try Snapshot.take(of: -1, options) } throws: { ($0 as? SnapshotError)?.errno == .invalidArgument }
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import WatchdogReport
+
+@testable import WatchdogCapture
+
+/// A thread that computes something.
+final class ThreadWithResult<Value: Sendable>: Sendable {
+    private let value = Mutex<Result<Value, any Error>?>(nil)
+
+    init(_ body: @escaping @Sendable () throws -> Value) {
+        do {
+            try CaptureWorker.start { [self] in
+                let result = Result { try body() }
+                value.withLock { $0 = result }
+            }
+            .detach()
+        } catch {
+            value.withLock { $0 = .failure(error) }
+        }
+    }
+
+    /// Waits for it.
+    func result() throws -> Value {
+        try eventually("a thread's result") { value.withLock { $0 != nil } }
+        return try value.withLock { $0 ?? .failure(Subject.Failure(description: "no result")) }.get()
+    }
+}
+
+/// Runs `body` on a thread that has none of root's capabilities, except perhaps CAP_SYS_PTRACE.
+///
+/// Without it, root may not trace root's processes, since they have more capabilities than the tracer.
+func withoutCapabilities<Value: Sendable>(
+    keepingPtrace: Bool = false,
+    _ body: @escaping @Sendable () throws -> Value
+) throws -> Value {
+    try ThreadWithResult {
+        try dropCapabilities(keeping: keepingPtrace && geteuid() == 0 ? 1 << 19 : 0)
+        return try body()
+    }
+    .result()
+}
+
+/// Affects the calling thread only: capabilities(7).
+private func dropCapabilities(keeping kept: UInt32) throws {
+    typealias SetCapabilities = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer) -> Int32
+    guard let symbol = dlsym(nil, "capset") else { throw Subject.Failure(description: "no capset") }
+    var header: [UInt32] = [0x2008_0522, 0]  // _LINUX_CAPABILITY_VERSION_3, the calling thread
+    let sets: [UInt32] = [kept, kept, 0, 0, 0, 0]  // effective, permitted, inheritable; then the upper halves
+    guard unsafeBitCast(symbol, to: SetCapabilities.self)(&header, sets) == 0 else {
+        throw Subject.Failure(description: "capset: \(errno)")
+    }
+}
+
+/// All bytes of an open file.
+func bytes(of descriptor: Int32) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+        let length = pread(descriptor, &buffer, buffer.count, off_t(bytes.count))
+        guard length >= 0 else { throw Subject.Failure(description: "pread: \(errno)") }
+        if length == 0 { return bytes }
+        bytes += buffer.prefix(length)
+    }
+}
+
+/// All bytes of a file.
+func bytes(of path: String) throws -> [UInt8] {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw Subject.Failure(description: "open \(path): \(errno)") }
+    defer { close(file) }
+    return try bytes(of: file)
+}
+
+func copyFile(_ path: String, to copy: String) throws {
+    let bytes = try bytes(of: path)
+    let file = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)
+    guard file >= 0, write(file, bytes, bytes.count) == bytes.count, close(file) == 0 else {
+        throw Subject.Failure(description: "cannot write \(copy): \(errno)")
+    }
+}
+
+extension SnapshotOptions {
+    /// Waits for threads even on a machine that is busy with other tests.
+    static let patient = SnapshotOptions(stopTimeout: .seconds(1))
+
+    static func patient(
+        startTime: UInt64? = nil,
+        method: CapturedProcess.Method = .ptrace,
+        ending: Ending = .release
+    ) -> SnapshotOptions {
+        SnapshotOptions(startTime: startTime, method: method, ending: ending, stopTimeout: .seconds(1))
+    }
+}

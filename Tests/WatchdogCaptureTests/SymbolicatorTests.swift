@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogReport
+
+@testable import WatchdogCapture
+
+@Suite("The symbolicator")
+struct SymbolicatorTests {
+    private func snapshot() throws -> Snapshot {
+        let subject = try Subject("read")
+        return try Snapshot.take(of: subject.process, .patient)
+    }
+
+    private func symbolicator(
+        _ body: String, _ change: (inout Symbolicator.Limits) -> Void = { _ in }
+    ) throws
+        -> Symbolicator
+    {
+        var limits = Symbolicator.Limits()
+        limits.budget = .seconds(20)
+        change(&limits)
+        return Symbolicator(program: try Compiler.shared.executable(StubSource.running(body)), limits: limits)
+    }
+
+    private func error(_ symbolicator: Symbolicator) throws -> SymbolicationError? {
+        let snapshot = try snapshot()
+        do throws(SymbolicationError) {
+            _ = try symbolicator.run(snapshot)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Notes of the form KEY=VALUE.
+    private func facts(_ captured: CapturedProcess) -> [String: String] {
+        Dictionary(
+            captured.notes.map { note in
+                let parts = note.split(separator: "=", maxSplits: 1).map(String.init)
+                return (parts[0], parts.count > 1 ? parts[1] : "")
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    @Test("gives the program the snapshot, the files, and nothing else")
+    func surroundings() throws {
+        let snapshot = try snapshot()
+        let symbolicator = Symbolicator(program: try Compiler.shared.executable(StubSource.inspects))
+        for _ in 0..<2 {
+            let captured = try symbolicator.run(snapshot)
+            let facts = facts(captured)
+            #expect(facts["arguments"] == "watchdogd-symbolicate --budget 3000ms ")
+            #expect(facts["variables"] == "0")
+            #expect(facts["input"] == "/dev/null")
+            #expect(facts["snapshot"] == "1")
+            #expect(facts["modules"] == "\(snapshot.modules.count)")
+            #expect(facts["descriptors"] == "\(4 + snapshot.modules.count)")
+            #expect(facts["privileges"] == "1")
+            #expect(facts["leader"] == "1")
+            #expect(facts["FSIZE"] == "0" && facts["CORE"] == "0" && facts["CPU"] == "11")
+            #expect(facts["DATA"].flatMap(UInt64.init).map { $0 <= 2 << 30 } == true)
+            #expect(facts["AS"].flatMap(UInt64.init).map { $0 <= 16 << 30 } == true)
+            if geteuid() == 0 {
+                #expect(facts["uid"] == "65534" && facts["gid"] == "65534" && facts["groups"] == "0")
+            } else {
+                #expect(facts["uid"] == "\(getuid())")
+            }
+            // What the snapshot knows itself is not taken from the answer.
+            #expect(captured.method == .ptrace)
+            #expect(captured.frozenNanoseconds > 1)
+        }
+    }
+
+    @Test("runs a program in a directory that nobody may enter")
+    func privateDirectory() throws {
+        let directory = try temporaryDirectory()
+        let program = directory + "/subject"
+        try copyFile(try Compiler.shared.executable(StubSource.inspects), to: program)
+        #expect(chmod(directory, 0o700) == 0)
+        let captured = try Symbolicator(program: program).run(try snapshot())
+        #expect(facts(captured)["uid"] == (geteuid() == 0 ? "65534" : "\(getuid())"))
+    }
+
+    @Test("runs the program of its own release after an upgrade")
+    func upgraded() throws {
+        let program = try temporaryDirectory() + "/subject"
+        try copyFile(try Compiler.shared.executable(StubSource.inspects), to: program)
+        let symbolicator = Symbolicator(program: program)
+        unlink(program)
+        #expect(facts(try symbolicator.run(try snapshot()))["end"] == "")
+        try copyFile(try Compiler.shared.executable(StubSource.running("abort();")), to: program)
+        #expect(facts(try symbolicator.run(try snapshot()))["end"] == "")
+    }
+
+    @Test("says how the program failed")
+    func failures() throws {
+        let exited = try #require(try error(try symbolicator(#"fprintf(stderr, "no\n\033[1mluck\n"); return 3;"#)))
+        #expect(exited.code == .failed)
+        #expect(exited.description == "No symbols: watchdogd-symbolicate exited with code 3: no [1mluck")
+        let crashed = try #require(try error(try symbolicator("raise(SIGSEGV);")))
+        #expect(crashed.code == .failed)
+        #expect(crashed.description == "No symbols: watchdogd-symbolicate was ended by signal 11.")
+        let silent = try #require(try error(try symbolicator("")))
+        #expect(silent.code == .malformedAnswer)
+        let missing = try #require(try error(Symbolicator(program: "/nonexistent")))
+        #expect(missing.code == .notFound)
+        let directory = try #require(try error(Symbolicator(program: "/tmp")))
+        #expect(directory.code == .notStarted)
+    }
+
+    @Test("ends the program when its time is up, with all that it started")
+    func overBudget() throws {
+        let began = ContinuousClock.now
+        let body = #"fprintf(stderr, "%d", fork()); pause();"#
+        let error = try #require(try error(try symbolicator(body) { $0.budget = .milliseconds(300) }))
+        #expect(error.code == .overBudget)
+        #expect(ContinuousClock.now - began < .seconds(15))
+        let child = try #require(error.message.split(separator: " ").compactMap { Int32(String($0)) }.max())
+        try eventually("the end of what it started") {
+            guard let text = textOfFile("/proc/\(child)/stat") else { return true }
+            return text.contains(") Z ") || text.contains(") X ")
+        }
+    }
+
+    @Test("does not wait for what the program left behind")
+    func leftBehind() throws {
+        let began = ContinuousClock.now
+        let error = try #require(try error(try symbolicator("if (fork() == 0) { setsid(); sleep(3); } else exit(4);")))
+        #expect(error.code == .failed)
+        #expect(ContinuousClock.now - began < .seconds(3))
+    }
+
+    @Test("ends the program when it uses too much CPU time")
+    func cpuTime() throws {
+        let error = try #require(try error(try symbolicator("for (;;) ;") { $0.cpuSeconds = 1 }))
+        #expect(error.code == .overBudget)
+        #expect(error.detail == "used 1 s of CPU time")
+    }
+
+    @Test("ends the program when it writes too much")
+    func tooMuchOutput() throws {
+        let body = #"for (;;) if (write(1, "0123456789abcdef", 16) < 0) return 0;"#
+        let error = try #require(try error(try symbolicator(body) { $0.answer = 1 << 20 }))
+        #expect(error.code == .tooMuchOutput)
+    }
+
+    @Test("keeps the end of a long message only")
+    func longMessage() throws {
+        let body = #"for (int i = 0; i < 100000; i++) fprintf(stderr, "line %d\n", i); return 1;"#
+        let error = try #require(try error(try symbolicator(body)))
+        #expect(error.code == .failed)
+        #expect(error.message.utf8.count <= 4096)
+        #expect(error.message.hasSuffix("line 99999"))
+    }
+
+    @Test(
+        "refuses answers that are no captures",
+        arguments: [
+            "", "{", "null", "[]", "{\"method\":\"ptrace\"}",
+            Self.answer(threads: Self.thread(frames: Self.frame(image: 1))),
+            Self.answer(threads: Self.thread(frames: Self.frame(image: -1))),
+            Self.answer(threads: Self.thread(frames: Self.frame(more: #","symbol":"f""#))),
+            Self.answer(threads: Self.thread(frames: Self.frame(more: #","sourceLine":0"#))),
+            Self.answer(threads: Self.thread(state: "")), Self.answer(threads: Self.thread(state: "SS")),
+            Self.answer(threads: Self.thread() + "," + Self.thread()),
+            Self.answer(images: Self.image(base: .max, size: 1)),
+            Self.answer(notes: String(repeating: "\"x\",", count: 1024) + "\"x\""),
+            String(repeating: "[", count: 100_000),
+        ]
+    )
+    func malformed(answer: String) throws {
+        let snapshot = try snapshot()
+        let error = #expect(throws: SymbolicationError.self) {
+            try CapturedProcess(answer: Array(answer.utf8), of: snapshot)
+        }
+        #expect(error?.code == .malformedAnswer)
+    }
+
+    @Test("accepts an answer that is as promised")
+    func wellFormed() throws {
+        let frame = Self.frame(more: #","symbol":"f","symbolLocation":4,"sourceFile":"f.c","sourceLine":7"#)
+        let answer = Self.answer(threads: Self.thread(frames: frame))
+        let captured = try CapturedProcess(answer: Array(answer.utf8), of: try snapshot())
+        #expect(captured.threads[0].frames[0].symbol == "f")
+        #expect(captured.threads[0].registers["rip"] == .max)
+    }
+
+    @Test("falls back to what the snapshot says, and notes why")
+    func fallback() throws {
+        let captured = Symbolicator(program: "/nonexistent").symbolicate(try snapshot())
+        #expect(captured.notes == ["No symbols: watchdogd-symbolicate was not found."])
+        #expect(captured.threads.count == 1)
+        #expect(captured.threads[0].frames.count == 1)
+    }
+
+    // MARK: Answers
+
+    private static func answer(threads: String = "", images: String = image(), notes: String = "") -> String {
+        #"{"method":"ptrace","frozenNanoseconds":5,"threads":[\#(threads)],"images":[\#(images)],"notes":[\#(notes)]}"#
+    }
+
+    private static func image(base: UInt64 = 4096, size: UInt64 = 4096) -> String {
+        #"{"base":\#(base),"size":\#(size),"path":"/a","name":"a","architecture":"x86_64"}"#
+    }
+
+    private static func thread(state: String = "S", frames: String = "") -> String {
+        #"{"id":1,"name":"a","state":"\#(state)","kernelStack":[],"runNanoseconds":0,"runDelayNanoseconds":0,"#
+            + #""voluntarySwitches":0,"involuntarySwitches":0,"registers":{"rip":18446744073709551615},"#
+            + #""frames":[\#(frames)],"asynchronousFrames":[]}"#
+    }
+
+    private static func frame(image: Int = 0, more: String = "") -> String {
+        #"{"address":4100,"imageIndex":\#(image),"imageOffset":4,"isInlined":false,"trust":"cfi"\#(more)}"#
+    }
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogLinux
+
+/// Waits until the condition holds; for what the kernel does soon but tells nobody.
+func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
+    let end = Instant.now() + patience
+    while Instant.now() < end {
+        if try condition() { return true }
+        sched_yield()
+    }
+    return false
+}
+
+@Suite("Containment in a cgroup", .serialized)
+struct CgroupTests {
+    private func withCgroup(_ body: (Cgroup, CgroupParent) throws -> Void) throws {
+        let parent: CgroupParent
+        do {
+            parent = try CgroupParent.create()
+        } catch {
+            print("not tested: \(error)")
+            return
+        }
+        defer { try? parent.remove() }
+        let cgroup = try parent.create(app: "test")
+        defer {
+            try? cgroup.kill()
+            _ = eventually { (try? cgroup.remove()) != nil }
+        }
+        try body(cgroup, parent)
+    }
+
+    /// A program that forks children into sessions of their own and waits for ever.
+    private func tree(in cgroup: Cgroup) throws -> SpawnedProcess {
+        let script = """
+            import os, signal
+            for _ in range(3):
+                if os.fork() == 0:
+                    os.setsid()
+                    os.fork()
+                    break
+            os.write(1, b'x')
+            signal.pause()
+            """
+        var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script])
+        request.cgroup = cgroup.descriptor
+        let pipe = try OwnedDescriptor.pipe()
+        request.descriptors[1].source = pipe.write.number
+        let spawned = try spawn(request)
+        var started = 0
+        var buffer = [UInt8](repeating: 0, count: 16)
+        while started < 7, waitReadable(pipe.read) { started += read(pipe.read.number, &buffer, buffer.count) }
+        #expect(started == 7)
+        return spawned
+    }
+
+    @Test("a process is born into it, counted with its descendants, and they all die together")
+    func lifeAndDeath() throws {
+        try withCgroup { cgroup, _ in
+            #expect(cgroup.isPopulated == false)
+            let spawned = try tree(in: cgroup)
+            #expect(spawned.cgroupRefusal == nil)
+            #expect(cgroup.isPopulated == true)
+            #expect(cgroup.processes().count == 7)
+            #expect(cgroup.processes().contains(spawned.pid))
+            let busy = try #require(throws: LinuxError.self) { try cgroup.remove() }
+            #expect(busy.errno == .busy)
+
+            let containment = Containment.cgroup(cgroup)
+            let survivors = containment.survivors(limit: 5)
+            #expect(survivors.count == 5)
+            #expect(survivors.allSatisfy { $0.name == "python3" })
+
+            let loop = try EventLoop()
+            let events = try #require(containment.events)
+            let source = try loop.onReady(events, for: .exceptional, priority: .important) { _ in
+                if cgroup.isPopulated == false { loop.exit(code: 0) }
+            }
+            try containment.kill()
+            _ = try loop.run()
+            #expect(containment.isEmpty)
+            #expect(containment.survivors().isEmpty)
+            #expect(try waitForExit(spawned.process)?.status == .signaled(signal: SIGKILL, coreDumped: false))
+            withExtendedLifetime(source) {}
+        }
+    }
+
+    @Test("a thread that has only the kill descriptor can kill everything")
+    func killDescriptor() throws {
+        try withCgroup { cgroup, _ in
+            let spawned = try tree(in: cgroup)
+            guard let kill = cgroup.killDescriptor else { return print("not tested: no cgroup.kill") }
+            #expect(write(kill.number, "1", 1) == 1)
+            #expect(eventually { cgroup.isPopulated == false })
+            _ = try waitForExit(spawned.process)
+        }
+    }
+
+    @Test("frozen processes do not run, and continue when thawed")
+    func freezing() throws {
+        try withCgroup { cgroup, _ in
+            let script = """
+                import signal, os
+                signal.signal(signal.SIGUSR1, lambda *_: os.write(1, b'u'))
+                os.write(1, b'x')
+                while True: signal.pause()
+                """
+            var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script])
+            request.cgroup = cgroup.descriptor
+            let pipe = try OwnedDescriptor.pipe()
+            request.descriptors[1].source = pipe.write.number
+            let spawned = try spawn(request)
+            var byte: UInt8 = 0
+            #expect(waitReadable(pipe.read) && read(pipe.read.number, &byte, 1) == 1)
+
+            let containment = Containment.cgroup(cgroup)
+            #expect(cgroup.isFrozen == false)
+            try containment.suspend()
+            #expect(eventually { cgroup.isFrozen == true })
+            containment.send(SIGUSR1)
+            var entry = pollfd(fd: pipe.read.number, events: Int16(POLLIN), revents: 0)
+            #expect(poll(&entry, 1, 20) == 0)
+            try containment.resume()
+            #expect(waitReadable(pipe.read) && read(pipe.read.number, &byte, 1) == 1)
+            #expect(byte == UInt8(ascii: "u"))
+            try containment.kill()
+            _ = try waitForExit(spawned.process)
+            #expect(eventually { containment.isEmpty })
+        }
+    }
+
+    @Test("a cgroup that the app made below its own is seen, killed and removed as well")
+    func nested() throws {
+        try withCgroup { cgroup, _ in
+            let spawned = try tree(in: cgroup)
+            let below = "\(cgroup.path)/below"
+            #expect(mkdir(below, 0o755) == 0)
+            let moved = try #require(cgroup.processes().first { $0 != spawned.pid })
+            try WatchdogLinuxTests.write("\(moved)", to: "\(below)/cgroup.procs")
+            #expect(cgroup.processes().count == 7)
+            try cgroup.kill()
+            #expect(eventually { cgroup.isPopulated == false })
+            _ = try waitForExit(spawned.process)
+            #expect(eventually { (try? cgroup.remove()) != nil })
+            #expect(access(cgroup.path, F_OK) != 0)
+        }
+    }
+
+    @Test("a populated cgroup is not reused for the next launch, an empty one is")
+    func names() throws {
+        try withCgroup { cgroup, parent in
+            let spawned = try tree(in: cgroup)
+            let second = try parent.create(app: "test")
+            #expect(second.path == "\(cgroup.path)-2")
+            try cgroup.kill()
+            _ = try waitForExit(spawned.process)
+            #expect(eventually { cgroup.isPopulated == false })
+            #expect(eventually { (try? parent.create(app: "test"))?.path == cgroup.path })
+            try second.remove()
+        }
+    }
+
+    @Test("a launch goes on without a cgroup that refuses it, and says so")
+    func refusal() throws {
+        try withCgroup { cgroup, parent in
+            let gone = try parent.create(app: "gone")
+            try gone.remove()
+            var request = shell("exit 0")
+            request.cgroup = gone.descriptor
+            let spawned = try spawn(request)
+            #expect(spawned.cgroupRefusal != nil)
+            _ = try waitForExit(spawned.process)
+            request.cgroup = cgroup.descriptor
+            request.withoutClone3 = true
+            let other = try spawn(request)
+            #expect(other.cgroupRefusal?.name == "ENOSYS")
+            _ = try waitForExit(other.process)
+        }
+    }
+
+    @Test("what an ended supervisor left is removed, what a living one has is not")
+    func leftovers() throws {
+        try withCgroup { _, parent in
+            let base = String(parent.path.dropLast("\(getpid())".count))
+            let dead = "\(base)999999999"
+            let alive = "\(base)1"
+            #expect(mkdir(dead, 0o755) == 0 && mkdir("\(dead)/app", 0o755) == 0 && mkdir(alive, 0o755) == 0)
+            defer { rmdir(alive) }
+            parent.removeLeftovers()
+            #expect(access(dead, F_OK) != 0)
+            #expect(access(alive, F_OK) == 0)
+            #expect(access(parent.path, F_OK) == 0)
+        }
+    }
+}
+
+@Suite("Where cgroups are")
+struct CgroupMountTests {
+    private let hybrid = """
+        30 24 0:26 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
+        31 30 0:27 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct
+        32 30 0:28 / /sys/fs/cgroup/uni\\040fied rw,relatime shared:10 master:3 - cgroup2 cgroup2 rw
+        """
+
+    @Test("mounts are found with optional fields and escaped names")
+    func parsing() {
+        let mounts = CgroupMount.parse(mountinfo: hybrid)
+        #expect(mounts.map(\.directory) == ["/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/uni fied"])
+        #expect(mounts.map(\.isUnified) == [false, true])
+        #expect(mounts[0].controllers?.contains("cpu") == true)
+        #expect(mounts[0].cgroup(in: "5:cpu,cpuacct:/a\n0::/b:c\n") == "/a")
+        #expect(mounts[1].cgroup(in: "5:cpu,cpuacct:/a\n0::/b:c\n") == "/b:c")
+        #expect(mounts[1].cgroup(in: "5:cpu,cpuacct:/a\n") == nil)
+        #expect(CgroupMount.parse(mountinfo: "nonsense - cgroup2\n\n1 2 3 - - cgroup2 x y z").isEmpty)
+    }
+
+    @Test("a path maps to a directory of what is mounted, or to none")
+    func mapping() throws {
+        let whole = CgroupMount(directory: "/cg", root: "/", controllers: nil)
+        #expect(whole.directory(of: "/") == "/cg")
+        #expect(whole.directory(of: "/a/b") == "/cg/a/b")
+        #expect(whole.directory(of: "/../x") == nil)
+        let part = CgroupMount(directory: "/cg", root: "/docker/1", controllers: nil)
+        #expect(part.directory(of: "/docker/1") == "/cg")
+        #expect(part.directory(of: "/docker/1/a") == "/cg/a")
+        #expect(part.directory(of: "/docker/12") == nil)
+    }
+
+    @Test("why there is none is said in words")
+    func reasons() {
+        func reason(_ membership: String, _ mounts: [CgroupMount]) -> String? {
+            #expect(throws: CgroupParent.Unavailable.self) {
+                try CgroupParent.directory(membership: membership, mounts: mounts)
+            }?.description
+        }
+        let mount = CgroupMount(directory: "/cg", root: "/docker/1", controllers: nil)
+        #expect(reason("0::/", []) == "no cgroup2 file system is mounted")
+        #expect(reason("1:cpu:/", [mount]) == "this process is in no cgroup2 cgroup")
+        #expect(reason("0::/x", [mount]) == "cgroup /x is outside of what is mounted at /cg")
+    }
+
+    @Test("any app name is one directory that is none of the kernel's files")
+    func components() {
+        #expect(CgroupParent.component("redis-1") == "redis-1")
+        #expect(CgroupParent.component("../../etc") == "_.._.._etc")
+        #expect(CgroupParent.component("cgroup.procs") == "_cgroup.procs")
+        #expect(CgroupParent.component("") == "_")
+        #expect(CgroupParent.component("ü\n") == "____")
+        #expect(CgroupParent.component(String(repeating: "x", count: 999)).count == 200)
+    }
+
+    @Test("a quota anywhere above counts, and none is nil")
+    func throttling() {
+        #expect(CPUThrottling.chain(from: "/cg/a/b", to: "/cg") == ["/cg/a/b", "/cg/a", "/cg"])
+        #expect(CPUThrottling.chain(from: "/cg", to: "/cg") == ["/cg"])
+        let none = Array("usage_usec 5\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n".utf8)
+        let two = Array("nr_periods 9\nnr_throttled 4\nthrottled_usec 1500\n".utf8)
+        let one = Array("nr_periods 9\nnr_throttled 1\nthrottled_time 2000000\n".utf8)
+        #expect(CPUThrottling.sum([none]) == nil)
+        let sum = CPUThrottling.sum([none, two, one])
+        #expect(sum?.throttledTime == .microseconds(3500))
+        #expect(sum?.periods == 5)
+    }
+}
+
+@Suite("Containment without a cgroup")
+struct ProcessTreeTests {
+    private func stat(_ id: Int32, parent: Int32, session: Int32, start: UInt64 = 1) throws -> ProcessStat {
+        let fields = "S \(parent) \(session) \(session) 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 \(start) 0"
+        return try #require(ProcessStat(parsing: "\(id) (p\(id)) \(fields)".utf8))
+    }
+
+    private func ids(
+        _ all: [ProcessStat],
+        session: Int32? = 10,
+        known: [Int32: UInt64] = [10: 1],
+        marked: Set<Int32> = []
+    ) -> [Int32] {
+        ProcessTree.members(of: all, session: session, known: known, orphansOf: 2) { marked.contains($0.id) }.map(\.id)
+    }
+
+    @Test("descendants, the session, the known and the marked belong to an app; others and the supervisor do not")
+    func closure() throws {
+        let all = try [
+            stat(1, parent: 0, session: 1), stat(2, parent: 1, session: 1),
+            stat(10, parent: 2, session: 10), stat(11, parent: 10, session: 10),
+            stat(12, parent: 11, session: 12),  // a daemon's session, still a descendant
+            stat(13, parent: 2, session: 10),  // an orphan in the session
+            stat(14, parent: 2, session: 14),  // an orphan in its own session
+            stat(15, parent: 14, session: 14),
+            stat(20, parent: 2, session: 20), stat(21, parent: 20, session: 20),
+        ]
+        #expect(ids(all) == [10, 11, 12, 13])
+        #expect(ids(all, marked: [14]) == [10, 11, 12, 13, 14, 15])
+        #expect(ids(all, known: [10: 1, 14: 1]) == [10, 11, 12, 13, 14, 15])
+        #expect(ids(all, known: [10: 1, 14: 99]) == [10, 11, 12, 13])
+        #expect(ids(all, session: nil, known: [:]).isEmpty)
+        // A supervisor in the session of what it supervises is not a member, nor what it supervises besides.
+        #expect(ids(all, session: 1, known: [:]) == [1])
+    }
+
+    @Test("a tree that changes sessions and loses its parents is killed whole")
+    func kill() async {
+        // In a process of its own: to be a subreaper is a property of the process.
+        await #expect(processExitsWith: .success) {
+            try Subreaper.become()
+            #expect(Subreaper.isActive)
+            let script = """
+                import os, signal
+                if os.fork() == 0:
+                    os.setsid()
+                    if os.fork() == 0:
+                        os.setsid()
+                        if os.fork() == 0:
+                            os.setsid()
+                            os.write(1, b'x')
+                            signal.pause()
+                        os._exit(0)
+                    os.write(1, b'x')
+                    signal.pause()
+                os.write(1, b'x')
+                signal.pause()
+                """
+            var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script])
+            request.environment["MARK"] = "of this test"
+            let pipe = try OwnedDescriptor.pipe()
+            request.descriptors[1].source = pipe.write.number
+            let spawned = try spawn(request)
+            let start = try #require(spawned.startTime)
+            let tree = ProcessTree(root: spawned.pid, startTime: start, marker: "MARK=of this test")
+            var started = 0
+            var buffer = [UInt8](repeating: 0, count: 16)
+            while started < 3, waitReadable(pipe.read) { started += read(pipe.read.number, &buffer, buffer.count) }
+
+            let containment = Containment.processTree(tree)
+            #expect(eventually { tree.processes().count == 3 })
+            #expect(containment.survivors(limit: 2).map(\.name) == ["python3", "python3"])
+            #expect(containment.events == nil)
+            try containment.kill()
+            #expect(eventually { containment.isEmpty })
+
+            // The orphans are ours to reap, but not the supervised process.
+            #expect(eventually { spawned.process.hasExited })
+            var orphans: [Subreaper.Orphan] = []
+            #expect(
+                eventually {
+                    orphans += Subreaper.reapOrphans(except: [spawned.pid])
+                    return orphans.count == 3
+                }
+            )
+            let killed = WatchdogPolicy.ExitStatus.signaled(signal: SIGKILL, coreDumped: false)
+            #expect(orphans.filter { $0.exit.status == killed }.count == 2)
+            #expect(try spawned.process.waitExit()?.status == killed)
+            #expect(Subreaper.reapOrphans(except: []).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogPolicy
+
+@testable import WatchdogLinux
+
+/// Longer than anything here takes, so that a broken test ends.
+let patience = Duration.seconds(20)
+
+/// Waits until a descriptor is readable; false when patience is at its end.
+func waitReadable(_ descriptor: OwnedDescriptor) -> Bool {
+    var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, Int32(patience.components.seconds * 1000)) == 1
+}
+
+/// Waits until a process has ended and reaps it.
+func waitForExit(_ process: Pidfd) throws -> ProcessExit? {
+    guard waitReadable(process.descriptor) else { return nil }
+    return try process.waitExit()
+}
+
+/// Reads until end of file.
+func readToEnd(_ descriptor: OwnedDescriptor) -> String {
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while waitReadable(descriptor) {
+        let length = read(descriptor.number, &buffer, buffer.count)
+        guard length > 0 else { break }
+        bytes += buffer.prefix(length)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+/// Runs a program with its standard output in a pipe, and returns what it printed and how it ended.
+func run(_ request: SpawnRequest) throws -> (output: String, status: ExitStatus?) {
+    let output = try capturingOutput { output throws(SpawnError) in
+        var request = request
+        request.descriptors.removeAll { $0.target == 1 }
+        request.descriptors.append(.init(output.number, as: 1))
+        return try spawn(request)
+    }
+    return (output.text, try waitForExit(output.spawned.process)?.status)
+}
+
+/// Gives the closure the write end of a pipe, closes it, and reads what the process that was started wrote.
+func capturingOutput(
+    _ start: (OwnedDescriptor) throws(SpawnError) -> SpawnedProcess
+) throws -> (text: String, spawned: SpawnedProcess) {
+    var ends = [try OwnedDescriptor.pipe()].flatMap { [$0.read, $0.write] }
+    let spawned = try start(ends.removeLast())
+    return (readToEnd(ends[0]), spawned)
+}
+
+/// A shell script to be run.
+func shell(_ script: String, _ arguments: String...) -> SpawnRequest {
+    SpawnRequest(executable: "/bin/sh", arguments: ["sh", "-c", script, "sh"] + arguments)
+}
+
+/// Calls a closure with a directory that is removed afterwards.
+func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
+    var template = Array("/tmp/watchdog-test-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw LinuxError("create a directory", .current) }
+    let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    defer { _ = try? run(SpawnRequest(executable: "/bin/rm", arguments: ["rm", "-rf", path])) }
+    return try body(path)
+}
+
+/// Creates a file.
+func write(_ text: String, to path: String, mode: mode_t = 0o644) throws {
+    let file = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: mode)
+    let bytes = Array(text.utf8)
+    guard Glibc.write(file.number, bytes, bytes.count) == bytes.count else { throw LinuxError("write", .current) }
+    chmod(path, mode)
+}
+
+/// Runs a closure on a thread of its own, as the cooperative pool may have none to spare.
+func startThread(_ body: @escaping @Sendable () -> Void) {
+    final class Box: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    var thread = pthread_t()
+    pthread_create(
+        &thread, nil,
+        { argument in
+            if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
+            return nil
+        },
+        Unmanaged.passRetained(Box(body)).toOpaque()
+    )
+    pthread_detach(thread)
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import WatchdogLinux
+
+@Suite("Listening sockets")
+struct ListeningTests {
+    @Test(
+        "addresses are read in all their forms and written back",
+        arguments: [
+            ("8080", "*:8080"), ("*:80", "*:80"), (":80", "*:80"), ("127.0.0.1:65535", "127.0.0.1:65535"),
+            ("localhost:1", "localhost:1"), ("[::1]:443", "[::1]:443"), ("[0:0::2]:443", "[::2]:443"),
+            ("/run/a b.sock", "/run/a b.sock"), ("@name", "@name"),
+        ]
+    )
+    func forms(text: String, written: String) throws {
+        #expect(try ListenAddress(parsing: text).description == written)
+    }
+
+    @Test(
+        "what is wrong with an address is said",
+        arguments: [
+            ("", "the port is missing"), ("0", "the port must be 1 … 65535"), ("65536", "the port must be 1 … 65535"),
+            ("host:", "the port is missing"), ("-1", "the port must be a number, not '-1'"),
+            ("web:80", "'web' is not an IP address; names are not looked up, except localhost"),
+            ("1.2.3:80", "'1.2.3' is not an IP address; names are not looked up, except localhost"),
+            ("::1:80", "an IPv6 address goes in brackets: [::1:80]:port"),
+            ("[::1:80", "']' is missing after the IPv6 address"), ("[::1]", "':port' is missing after ']'"),
+            ("[::g]:80", "'[::g]' is not an IP address; names are not looked up, except localhost"),
+            ("@", "the Unix socket has no name"),
+        ]
+    )
+    func errors(text: String, reason: String) throws {
+        let error = try #require(throws: ListenAddress.ParseError.self) { try ListenAddress(parsing: text) }
+        #expect(error.reason == reason)
+        #expect(error.description == "'\(text)' is not an address to listen on: \(reason)")
+    }
+
+    @Test("a path that no socket can have is refused")
+    func longPath() {
+        #expect(throws: Never.self) { try ListenAddress(parsing: "/" + String(repeating: "x", count: 106)) }
+        #expect(throws: ListenAddress.ParseError.self) {
+            try ListenAddress(parsing: "/" + String(repeating: "x", count: 107))
+        }
+    }
+
+    private func listens(_ line: String, _ address: String) throws -> Bool {
+        let entry = SocketTable.entry(Array(line.utf8), matching: try ListenAddress(parsing: address))
+        return entry == .match(inode: 4242)
+    }
+
+    private func line(_ local: String, state: String = "0A") -> String {
+        "   0: \(local):1F90 00000000:0000 \(state) 00000000:00000000 00:00000000 00000000  1000        0 4242 1 0 100"
+    }
+
+    // The kernel prints words in the machine's order; these are a little-endian machine's.
+    #if _endian(little)
+        @Test("an IPv4 listener answers for its address, all addresses for each of IPv4")
+        func v4() throws {
+            let loopback = line("0100007F")
+            #expect(try listens(loopback, "8080"))
+            #expect(try listens(loopback, "127.0.0.1:8080"))
+            #expect(try listens(loopback, "localhost:8080"))
+            #expect(try listens(loopback, "[::ffff:127.0.0.1]:8080"))
+            #expect(try !listens(loopback, "10.0.0.1:8080"))
+            #expect(try !listens(loopback, "[::1]:8080"))
+            #expect(try !listens(loopback, "8081"))
+            let any = line("00000000")
+            #expect(try listens(any, "10.0.0.1:8080") && listens(any, "localhost:8080"))
+            #expect(try !listens(any, "[::1]:8080"))
+        }
+
+        @Test("an IPv6 listener answers for its address, all addresses for both families")
+        func v6() throws {
+            let loopback = line("00000000000000000000000001000000")
+            #expect(try listens(loopback, "[::1]:8080") && listens(loopback, "localhost:8080"))
+            #expect(try !listens(loopback, "127.0.0.1:8080"))
+            let any = line(String(repeating: "0", count: 32))
+            #expect(try listens(any, "[::1]:8080") && listens(any, "127.0.0.1:8080") && listens(any, "8080"))
+            let mapped = line("0000000000000000FFFF00000100007F")
+            #expect(try listens(mapped, "127.0.0.1:8080") && listens(mapped, "localhost:8080"))
+        }
+    #endif
+
+    @Test("the search ends at the first socket that does not listen, and not at the heading")
+    func order() throws {
+        let port = try ListenAddress(parsing: "8080")
+        let connected = Array(line("0100007F", state: "01").utf8)
+        #expect(SocketTable.entry(connected, matching: port) == .end)
+        let heading = Array("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt".utf8)
+        #expect(SocketTable.entry(heading, matching: port) == .other)
+    }
+
+    @Test("a TCP listener is found without a connection, and its holder is known")
+    func tcp() throws {
+        let listener = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener.number, $0, length) }
+        }
+        try #require(bound == 0)
+        var actual = length
+        withUnsafeMutablePointer(to: &address) {
+            _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener.number, $0, &actual) }
+        }
+        let port = UInt16(bigEndian: address.sin_port)
+        let own = try ListenAddress(parsing: "127.0.0.1:\(port)")
+        #expect(ListeningSocket.find(own, inNamespaceOf: getpid()) == nil)
+        listen(listener.number, 1)
+        let found = try #require(ListeningSocket.find(own, inNamespaceOf: getpid()))
+        #expect(found == ListeningSocket.find(try ListenAddress(parsing: "\(port)"), inNamespaceOf: getpid()))
+        #expect(found.isHeld(by: getpid()))
+        let stranger = try spawn(shell("exit 0"))
+        #expect(!found.isHeld(by: stranger.pid))
+        _ = try waitForExit(stranger.process)
+        var pending = pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&pending, 1, 0) == 0)
+    }
+
+    @Test("a Unix listener is found by its path and by its abstract name", arguments: [false, true])
+    func unix(isAbstract: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let name = isAbstract ? "@watchdog test \(getpid())" : "\(directory)/a socket"
+            let script = """
+                import os, socket, sys
+                name = sys.argv[1]
+                s = socket.socket(socket.AF_UNIX)
+                s.bind(name.replace('@', '\\0', 1) if name[0] == '@' else name)
+                os.write(1, b'bound')
+                sys.stdin.readline()
+                s.listen()
+                os.write(1, b'listening')
+                sys.stdin.readline()
+                """
+            var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script, name])
+            let input = try OwnedDescriptor.pipe()
+            let output = try OwnedDescriptor.pipe()
+            request.descriptors = [
+                .init(input.read.number, as: 0), .init(output.write.number, as: 1), .init(2, as: 2),
+            ]
+            let spawned = try spawn(request)
+            var buffer = [UInt8](repeating: 0, count: 64)
+            let address = try ListenAddress(parsing: name)
+            try #require(waitReadable(output.read) && read(output.read.number, &buffer, 64) > 0)
+            #expect(ListeningSocket.find(address, inNamespaceOf: spawned.pid) == nil)
+            Glibc.write(input.write.number, "\n", 1)
+            try #require(waitReadable(output.read) && read(output.read.number, &buffer, 64) > 0)
+            let found = try #require(ListeningSocket.find(address, inNamespaceOf: spawned.pid))
+            #expect(found.isHeld(by: spawned.pid))
+            #expect(!found.isHeld(by: getpid()))
+            Glibc.write(input.write.number, "\n", 1)
+            _ = try waitForExit(spawned.process)
+        }
+    }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogLinux
+
+@Suite("Sockets")
+struct SocketTests {
+    private func withNotifySocket(_ body: (NotifySocket) throws -> Void) throws {
+        let directory = try RuntimeDirectory.create()
+        try body(try NotifySocket(in: directory, name: "notify-\(UInt32.random(in: 0 ... .max))"))
+    }
+
+    private func next(_ socket: NotifySocket) throws -> SocketMessage {
+        try #require(waitReadable(socket.descriptor))
+        return try #require(try socket.receive())
+    }
+
+    private func python(_ script: String, _ address: String) -> SpawnRequest {
+        let prologue = """
+            import array, os, socket, sys
+            address = sys.argv[1]
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            s.connect('\\0' + address[1:] if address[0] == '@' else address)
+
+            """
+        return SpawnRequest(
+            executable: "/usr/bin/python3",
+            arguments: ["python3", "-c", prologue + script, address]
+        )
+    }
+
+    @Test(
+        "systemd-notify's message arrives with its sender",
+        .enabled(if: access("/usr/bin/systemd-notify", X_OK) == 0, "needs systemd-notify")
+    )
+    func systemdNotify() throws {
+        try withNotifySocket { socket in
+            #expect(try socket.receive() == nil)
+            var request = SpawnRequest(
+                executable: "/usr/bin/systemd-notify",
+                arguments: ["systemd-notify", "--ready", "--status=all is well"]
+            )
+            request.environment["NOTIFY_SOCKET"] = socket.address
+            let spawned = try spawn(request)
+            let message = try next(socket)
+            #expect(String(decoding: message.bytes, as: UTF8.self) == "READY=1\nSTATUS=all is well")
+            #expect(message.senderUser == geteuid() && message.senderGroup == getegid())
+            #expect(!message.isTruncated)
+            // systemd-notify speaks for its parent where it may.
+            #expect([spawned.pid, getpid()].contains(message.senderProcess))
+            // It then waits until its barrier is answered, that is, until the descriptor that came with it is closed.
+            if message.attachments.isEmpty { _ = try next(socket) }
+            #expect(try waitForExit(spawned.process)?.status == .exited(code: 0))
+        }
+    }
+
+    @Test("a barrier is answered when its message is released, not before")
+    func barrier() throws {
+        try withNotifySocket { socket in
+            let script = """
+                r, w = os.pipe()
+                s.sendmsg([b'BARRIER=1'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [w]))])
+                os.close(w)
+                os.read(r, 1)
+                """
+            let spawned = try spawn(python(script, socket.address))
+            try #require(waitReadable(socket.descriptor))
+            do {
+                let message = try #require(try socket.receive())
+                #expect(message.attachments.count == 1)
+                #expect(message.senderProcess == spawned.pid)
+                #expect(try spawned.process.waitExit() == nil)
+                withExtendedLifetime(message) {}
+            }
+            #expect(try waitForExit(spawned.process)?.status == .exited(code: 0))
+        }
+    }
+
+    @Test("too long a message is cut and says so, and too many descriptors do no harm")
+    func limits() throws {
+        try withNotifySocket { socket in
+            let script = """
+                s.send(b'x' * 4096)
+                s.send(b'y' * 4097)
+                s.send(b'')
+                fds = array.array('i', [os.open('/dev/null', os.O_RDONLY) for _ in range(50)])
+                s.sendmsg([b'z'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+                """
+            let spawned = try spawn(python(script, socket.address))
+            let whole = try next(socket)
+            #expect(whole.bytes.count == 4096 && !whole.isTruncated)
+            let cut = try next(socket)
+            #expect(cut.bytes.count == 4096 && cut.isTruncated)
+            #expect(try next(socket).bytes.isEmpty)
+            let attached = try next(socket)
+            #expect(attached.bytes == [UInt8(ascii: "z")])
+            #expect(attached.attachments.count <= 16)
+            _ = try waitForExit(spawned.process)
+        }
+    }
+
+    @Test(
+        "another user's app reaches the socket, one that is reserved for a user only that one's",
+        .enabled(if: getuid() == 0, "needs root")
+    )
+    func otherUser() throws {
+        let directory = try RuntimeDirectory.create()
+        let nobody = Credentials(user: 65534, group: 65534)
+        let open = try NotifySocket(in: directory, name: "open")
+        let reserved = try NotifySocket(in: directory, name: "reserved", user: 65534)
+        let foreign = try NotifySocket(in: directory, name: "foreign", user: 65533)
+        for (socket, isAllowed) in [(open, true), (reserved, true), (foreign, false)] {
+            var request = python("s.send(b'hello')", socket.address)
+            request.credentials = nobody
+            request.descriptors[2].source = try OwnedDescriptor(opening: "/dev/null", flags: O_WRONLY).keptOpen()
+            let spawned = try spawn(request)
+            let status = try waitForExit(spawned.process)?.status
+            #expect((status == .exited(code: 0)) == isAllowed)
+            #expect(try socket.receive()?.senderUser == (isAllowed ? 65534 : nil))
+        }
+    }
+
+    @Test("a directory too deep for a socket's path gives an abstract name")
+    func abstractName() throws {
+        let directory = RuntimeDirectory(path: "/tmp/" + String(repeating: "d", count: 120))
+        let socket = try NotifySocket(in: directory, name: "notify")
+        #expect(socket.address.hasPrefix("@watchdogd-\(getpid())-"))
+        let spawned = try spawn(python("s.send(b'READY=1')", socket.address))
+        #expect(try next(socket).bytes == Array("READY=1".utf8))
+        _ = try waitForExit(spawned.process)
+    }
+
+    @Test("the socket's path goes with it")
+    func removal() throws {
+        var path = ""
+        try withNotifySocket { socket in
+            path = socket.address
+            #expect(access(path, F_OK) == 0)
+        }
+        #expect(access(path, F_OK) != 0)
+    }
+
+    @Test("a runtime directory is private, and one that others may write to is not used")
+    func runtimeDirectory() throws {
+        try withTemporaryDirectory { temporary in
+            let own = try RuntimeDirectory.create(environment: ["XDG_RUNTIME_DIR": temporary, "TMPDIR": temporary])
+            var information = stat()
+            #expect(stat(own.path, &information) == 0)
+            #expect(information.st_uid == geteuid())
+            #expect(information.st_mode & 0o777 == (geteuid() == 0 ? 0o711 : 0o700))
+            guard geteuid() != 0 else { return }
+            chmod("\(temporary)/watchdogd", 0o777)
+            let other = try RuntimeDirectory.create(environment: ["XDG_RUNTIME_DIR": temporary, "TMPDIR": temporary])
+            #expect(other.path.hasPrefix("\(temporary)/watchdogd-"))
+            other.remove()
+            #expect(access(other.path, F_OK) != 0)
+        }
+    }
+
+    @Test("a channel carries packets both ways, and knows when it is full, empty and closed")
+    func channel() throws {
+        var (channel, app): (Channel, OwnedDescriptor?) = try Channel.pair()
+        guard case .nothing = try channel.receive() else {
+            Issue.record("something came from nowhere")
+            return
+        }
+        let number = try #require(app).number
+        #expect(try channel.send(Array("PING=1".utf8)) == .sent)
+        var buffer = [UInt8](repeating: 0, count: 64)
+        #expect(recv(number, &buffer, buffer.count, 0) == 6)
+        for packet in ["PONG=1", "", "READY=1"] {
+            #expect(send(number, packet, packet.utf8.count, 0) == packet.utf8.count)
+        }
+        for packet in ["PONG=1", "", "READY=1"] {
+            guard case .message(let message) = try channel.receive() else {
+                Issue.record("no message")
+                return
+            }
+            #expect(message.bytes == Array(packet.utf8))
+            #expect(message.senderProcess == getpid())
+        }
+        var sent = 0
+        while try channel.send([UInt8](repeating: 1, count: 4096)) == .sent { sent += 1 }
+        #expect(sent > 1)
+        #expect(try channel.send([1]) == .full)
+
+        app = nil
+        #expect(try channel.send([1]) == .closed)
+        guard case .closed = try channel.receive() else {
+            Issue.record("not closed")
+            return
+        }
+    }
+
+    @Test("what an app sent before it closed its end is still received")
+    func lastWords() throws {
+        var (channel, app): (Channel, OwnedDescriptor?) = try Channel.pair()
+        let number = try #require(app).number
+        send(number, "SUMMARY=bye", 11, 0)
+        app = nil
+        guard case .message(let message) = try channel.receive() else {
+            Issue.record("no message")
+            return
+        }
+        #expect(message.bytes == Array("SUMMARY=bye".utf8))
+        guard case .closed = try channel.receive() else {
+            Issue.record("not closed")
+            return
+        }
+    }
+
+    @Test("an app gets its end, and only its end")
+    func inheritedChannel() throws {
+        let (channel, app) = try Channel.pair()
+        let script = "import socket; s = socket.socket(fileno=5); s.send(s.recv(99) + b'!')"
+        var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script])
+        request.descriptors.append(.init(app.number, as: 5))
+        #expect(try channel.send(Array("PING=7".utf8)) == .sent)
+        let spawned = try spawn(request)
+        try #require(waitReadable(channel.descriptor))
+        guard case .message(let message) = try channel.receive() else {
+            Issue.record("no message")
+            return
+        }
+        #expect(message.bytes == Array("PING=7!".utf8))
+        #expect(message.senderProcess == spawned.pid)
+        _ = try waitForExit(spawned.process)
+    }
+}
+
+extension OwnedDescriptor {
+    /// A number that stays open until the test process ends.
+    fileprivate func keptOpen() -> Int32 { dup(number) }
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import WatchdogReport
+
+@Suite("Store")
+struct ReportStoreTests {
+    private func report(number: Int = 1, app: String = "HangMain", seconds: Int64 = 0) -> Report {
+        var facts = Samples.facts(number: number)
+        facts.appName = app
+        facts.captureTime.seconds += seconds
+        return Report(of: facts, on: Samples.host, capture: nil)
+    }
+
+    private func failure(_ body: () throws -> Void) -> ReportStoreError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? ReportStoreError
+        }
+    }
+
+    // MARK: Preparing
+
+    @Test("The folder is made, closed to others, and left empty")
+    func prepare() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: "\(folder)/a/b/reports")
+            try store.prepare()
+            try store.prepare()
+            #expect(TestFiles.mode("\(folder)/a/b/reports") == 0o750)
+            #expect(TestFiles.names(in: store.directory) == [])
+        }
+    }
+
+    @Test("A folder that cannot be made is told with path, reason and advice")
+    func prepareInAFile() throws {
+        try TestFiles.withFolder { folder in
+            try TestFiles.write([], to: "\(folder)/file")
+            let error = failure { try ReportStore(directory: "\(folder)/file/reports").prepare() }
+            #expect(error?.code == .unusable)
+            #expect(error?.errno == ENOTDIR)
+            #expect(
+                error?.description == "cannot create \(folder)/file/reports: Not a directory (ENOTDIR); "
+                    + "a part of the path is a file; choose another folder")
+            #expect(failure { try ReportStore(directory: "\(folder)/file").prepare() }?.errno == ENOTDIR)
+            #expect(failure { try ReportStore(directory: "").prepare() }?.code == .unusable)
+        }
+    }
+
+    @Test("A folder that may not be written to is told before the first incident")
+    func prepareWithoutPermission() throws {
+        guard geteuid() != 0 else {
+            // To root every folder is writable; /proc takes no files from anyone.
+            let error = failure { try ReportStore(directory: "/proc/self/task").prepare() }
+            #expect(error?.code == .unusable)
+            #expect(error?.description.hasPrefix("cannot write to /proc/self/task: ") == true)
+            return
+        }
+        try TestFiles.withFolder { folder in
+            chmod(folder, 0o500)
+            let error = failure { try ReportStore(directory: folder).prepare() }
+            #expect(error?.code == .unusable)
+            #expect(
+                error?.description
+                    == "cannot write to \(folder): Permission denied (EACCES); "
+                    + "choose a folder that user \(geteuid()) may write to")
+        }
+    }
+
+    // MARK: Writing
+
+    @Test("A report gets app and time for a name, and only its group may read it")
+    func write() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: folder)
+            let path = try store.write(report())
+            #expect(path == "\(folder)/HangMain-2026-11-21-002022.ips")
+            #expect(TestFiles.mode(path) == 0o640)
+            #expect(try ReportCoding.decode(TestFiles.read(path) ?? []) == report())
+            #expect(TestFiles.names(in: folder).count == 1)
+        }
+    }
+
+    @Test("A second report of the same second gets a number")
+    func collisions() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: folder)
+            for number in 1...3 { _ = try store.write(report(number: number)) }
+            #expect(
+                TestFiles.names(in: folder) == [
+                    "HangMain-2026-11-21-002022-2.ips", "HangMain-2026-11-21-002022-3.ips",
+                    "HangMain-2026-11-21-002022.ips",
+                ])
+        }
+    }
+
+    @Test("A symbolic link in place of a report is never written through")
+    func linkInPlaceOfAReport() throws {
+        try TestFiles.withFolder { folder in
+            try TestFiles.write([1], to: "\(folder)/victim")
+            symlink("victim", "\(folder)/HangMain-2026-11-21-002022.ips")
+            let store = ReportStore(directory: folder)
+            #expect(try store.write(report()) == "\(folder)/HangMain-2026-11-21-002022-2.ips")
+            #expect(TestFiles.read("\(folder)/victim") == [1])
+            #expect(try store.list().map(\.name) == ["HangMain-2026-11-21-002022-2.ips"])
+            let error = failure { _ = try store.find("HangMain-2026-11-21-002022.ips") }
+            #expect(error?.code == .notFound)
+        }
+    }
+
+    @Test(
+        "A name of an app cannot leave the folder, hide or become an option",
+        arguments: [
+            ("../../etc/passwd", "_./.._etc_passwd".replacing("/", with: "_")), ("", "app"), ("-rf", "_rf"),
+            (".hidden", "_hidden"), ("a b\n", "a_b_"), ("Größe", "Gr____e"),
+            (String(repeating: "x", count: 500), String(repeating: "x", count: 128)),
+        ]
+    )
+    func names(app: String, name: String) throws {
+        #expect(ReportFileName.sanitised(app) == name)
+        #expect(ReportFileName.isReport(ReportFileName.make(app: app, time: Samples.captureTime)))
+        #expect(ReportFileName.isReport(ReportFileName.make(app: app, time: Samples.captureTime, number: 12)))
+        #expect(ReportFileName.isTemporary(ReportFileName.temporary(app: app, time: Samples.captureTime, token: "0a")))
+    }
+
+    @Test(
+        "Files of others are not taken for reports",
+        arguments: [
+            "notes.txt", "HangMain.ips", "HangMain-2026-11-21.ips", "-2026-11-21-002022.ips", "2026-11-21-002022.ips",
+            "HangMain-2026-11-21-002022.ips.bak", "HangMain-2026-11-21-00202x.ips", "HangMain-2026-11-21-002022-.ips",
+            ".HangMain-2026-11-21-002022.ips", "Hang Main-2026-11-21-002022.ips",
+            "HangMain-2026-11-21-002022-12345.ips",
+        ]
+    )
+    func foreignNames(name: String) {
+        #expect(!ReportFileName.isReport(name))
+    }
+
+    @Test("A report without a time of capture is refused")
+    func invalidReport() throws {
+        try TestFiles.withFolder { folder in
+            var report = report()
+            report.body.captureTime = "yesterday"
+            report.metadata.timestamp = ""
+            #expect(failure { _ = try ReportStore(directory: folder).write(report) }?.code == .invalidReport)
+            #expect(TestFiles.names(in: folder) == [])
+        }
+    }
+
+    @Test("A full disk is told as such and leaves no half file")
+    func fullDisk() throws {
+        guard geteuid() == 0 else {
+            print("skipped: only root can mount a small file system")
+            return
+        }
+        try TestFiles.withFolder { folder in
+            guard mount("tmpfs", folder, "tmpfs", 0, "size=16k") == 0 else {
+                print("skipped: mount: \(String(cString: strerror(errno)))")
+                return
+            }
+            defer { umount(folder) }
+            let store = ReportStore(directory: folder)
+            try store.prepare()
+            let large = Samples.report(Samples.facts(), capture: Samples.capture)
+            #expect(try ReportCoding.encode(large).count > 8_192)
+            let error = failure { for _ in 0..<4 { _ = try store.write(large) } }
+            #expect(error?.code == .full)
+            #expect(
+                error?.description.hasSuffix(
+                    "No space left on device (ENOSPC); free some space there, or choose another folder") == true)
+            for report in try store.list() { #expect(try store.read(report) == large) }
+            #expect(TestFiles.names(in: folder).allSatisfy(ReportFileName.isReport))
+        }
+    }
+
+    @Test("Writers at the same time get files of their own")
+    func concurrentWriters() async throws {
+        var template = Array("/tmp/watchdogd-report-tests.XXXXXX".utf8CString)
+        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        let store = ReportStore(directory: folder)
+        let reports = (1...32).map { report(number: $0) }
+        await withTaskGroup(of: Void.self) { group in
+            for report in reports { group.addTask { _ = try? store.write(report) } }
+        }
+        #expect(try Set(store.list().map { $0.metadata?.incidentID }) == Set(reports.map(\.metadata.incidentID)))
+        for name in TestFiles.names(in: folder) { unlink("\(folder)/\(name)") }
+        #expect(rmdir(folder) == 0)
+    }
+
+    // MARK: Limits
+
+    /// Writes reports a day apart, each file with the time of its report.
+    private func fill(_ folder: String, _ limits: ReportStore.Limits, days: Int) throws {
+        let store = ReportStore(directory: folder, limits: limits)
+        let now = Int(time(nil))
+        for day in 0..<days {
+            let path = try store.write(report(number: day + 1, seconds: Int64(day * 86_400)))
+            try TestFiles.setTime(path, seconds: now - (days - day) * 86_400)
+        }
+        _ = try store.write(report(number: days + 1, seconds: Int64(days * 86_400)))
+    }
+
+    @Test("Beyond the count the oldest go")
+    func countLimit() throws {
+        try TestFiles.withFolder { folder in
+            try fill(folder, ReportStore.Limits(count: 3), days: 5)
+            #expect(
+                TestFiles.names(in: folder) == [
+                    "HangMain-2026-11-24-002022.ips", "HangMain-2026-11-25-002022.ips",
+                    "HangMain-2026-11-26-002022.ips",
+                ])
+        }
+    }
+
+    @Test("Beyond the age the oldest go")
+    func ageLimit() throws {
+        try TestFiles.withFolder { folder in
+            try fill(folder, ReportStore.Limits(age: .seconds(2 * 86_400 + 3_600)), days: 5)
+            #expect(
+                TestFiles.names(in: folder) == [
+                    "HangMain-2026-11-24-002022.ips", "HangMain-2026-11-25-002022.ips",
+                    "HangMain-2026-11-26-002022.ips",
+                ])
+        }
+    }
+
+    @Test("Beyond the bytes the oldest go, but never the newest")
+    func bytesLimit() throws {
+        let size = Int64(try ReportCoding.encode(report(number: 6, seconds: 0)).count)
+        try TestFiles.withFolder { folder in
+            try fill(folder, ReportStore.Limits(bytes: size * 2 + size / 2), days: 5)
+            #expect(TestFiles.names(in: folder).count == 2)
+        }
+        try TestFiles.withFolder { folder in
+            try fill(folder, ReportStore.Limits(count: 0, bytes: 0, age: .zero), days: 3)
+            #expect(TestFiles.names(in: folder) == ["HangMain-2026-11-24-002022.ips"])
+        }
+    }
+
+    @Test("Only our own files are removed: reports, and halves that a crash left")
+    func otherFilesStay() throws {
+        try TestFiles.withFolder { folder in
+            let others = ["notes.txt", "HangMain.ips", ".HangMain-2026-11-20-002022.ips.0b.partial"]
+            let stale = ".HangMain-2026-11-20-002022.ips.0a.partial"
+            for name in others + [stale] { try TestFiles.write([1], to: "\(folder)/\(name)") }
+            mkdir("\(folder)/Folder-2026-11-20-002022.ips", 0o700)
+            symlink("notes.txt", "\(folder)/Link-2026-11-20-002022.ips")
+            let now = Int(time(nil))
+            try TestFiles.setTime("\(folder)/notes.txt", seconds: 1)
+            try TestFiles.setTime("\(folder)/HangMain.ips", seconds: 1)
+            try TestFiles.setTime("\(folder)/\(stale)", seconds: now - 4_000)
+            _ = try ReportStore(directory: folder, limits: ReportStore.Limits(count: 0)).write(report())
+            #expect(
+                TestFiles.names(in: folder)
+                    == (others + [
+                        "Folder-2026-11-20-002022.ips", "HangMain-2026-11-21-002022.ips", "Link-2026-11-20-002022.ips",
+                    ]).sorted())
+        }
+    }
+
+    // MARK: Finding
+
+    @Test("A list has the newest first and shows damage")
+    func list() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: folder)
+            #expect(try store.list().isEmpty)
+            for number in [2, 3, 1] { _ = try store.write(report(number: number, seconds: Int64(number * 60))) }
+            try TestFiles.write(Array("{".utf8), to: "\(folder)/Broken-2026-11-21-002022.ips")
+            try TestFiles.setTime("\(folder)/Broken-2026-11-21-002022.ips", seconds: 1)
+            let reports = try store.list()
+            #expect(
+                reports.map { $0.metadata?.incidentID } == [3, 2, 1].map { Samples.id($0).description } + [nil])
+            #expect(reports.last?.fault == "line 1: the file ends too early: expected a key")
+            #expect(reports.first?.metadata?.linux?.verdict == "blocked in recvfrom")
+        }
+    }
+
+    @Test("A list reads no more of a file than its beginning")
+    func boundedList() throws {
+        try TestFiles.withFolder { folder in
+            let line = "{\"app_name\":\"" + String(repeating: "x", count: 1 << 20) + "\"}\n"
+            try TestFiles.write(Array(line.utf8), to: "\(folder)/Long-2026-11-21-002022.ips")
+            mkfifo("\(folder)/Pipe-2026-11-21-002022.ips", 0o600)
+            let reports = try ReportStore(directory: folder).list()
+            #expect(reports.map(\.name) == ["Long-2026-11-21-002022.ips"])
+            #expect(reports.first?.metadata == nil)
+        }
+    }
+
+    @Test("A report is found as the latest, by its identifier, its file and its path")
+    func find() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: folder)
+            var first = report(number: 1)
+            first.metadata.incidentID = "ABCD1234-0000-4000-8000-000000000001"
+            var second = report(number: 2, seconds: 60)
+            second.metadata.incidentID = "ABCD5678-0000-4000-8000-000000000002"
+            _ = try store.write(first)
+            let path = try store.write(second)
+            #expect(try store.read(store.find("latest")) == second)
+            #expect(try store.read(store.find("abcd1")) == first)
+            #expect(try store.read(store.find(first.metadata.incidentID)) == first)
+            #expect(try store.read(store.find("HangMain-2026-11-21-002022.ips")) == first)
+            #expect(try store.read(store.find(path)) == second)
+            #expect(failure { _ = try store.find("abcd") }?.code == .ambiguous)
+            #expect(failure { _ = try store.find("abc") }?.code == .notFound)
+            #expect(failure { _ = try store.find("ffff") }?.code == .notFound)
+            #expect(failure { _ = try store.find("none-2026-11-21-002022.ips") }?.code == .notFound)
+            #expect(failure { _ = try store.find("\(folder)/none.ips") }?.code == .notFound)
+        }
+    }
+
+    @Test("In an empty or missing folder nothing is found, and the reason is told")
+    func findNothing() throws {
+        try TestFiles.withFolder { folder in
+            #expect(
+                failure { _ = try ReportStore(directory: folder).find("latest") }?.description
+                    == "cannot find report: \(folder) holds no report")
+            let missing = ReportStore(directory: "\(folder)/missing")
+            #expect(
+                failure { _ = try missing.find("latest") }?.description
+                    == "cannot open \(folder)/missing: No such file or directory (ENOENT); check the path")
+        }
+    }
+
+    @Test("A path outside the store is read, even through a link; what is no file is not")
+    func outside() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: "\(folder)/reports")
+            try TestFiles.write(try ReportCoding.encode(report()), to: "\(folder)/a.ips")
+            symlink("a.ips", "\(folder)/b.ips")
+            #expect(try store.read(store.find("\(folder)/b.ips")) == report())
+            mkfifo("\(folder)/pipe.ips", 0o600)
+            #expect(failure { _ = try store.find("\(folder)/pipe.ips") }?.code == .damaged)
+            #expect(failure { _ = try store.find(folder) }?.code == .damaged)
+        }
+    }
+
+    @Test("A damaged file is told with its path and line")
+    func damaged() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: folder)
+            let path = try store.write(report())
+            let bytes = try #require(TestFiles.read(path))
+            try TestFiles.write(Array(bytes.dropLast(3)), to: path)
+            let error = failure { _ = try store.read(store.find("latest")) }
+            #expect(error?.code == .damaged)
+            let lines = bytes.count { $0 == UInt8(ascii: "\n") }
+            #expect(
+                error?.description.hasPrefix("cannot read \(path): line \(lines - 1): the file ends too early") == true)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogCapture
+import WatchdogPolicy
+import WatchdogReport
+
+@testable import WatchdogSymbolication
+
+@Suite("Hostile bytes")
+struct HostileTests {
+    /// Far beyond what any run takes, and below what a hang would take.
+    private static let patience: Duration = .seconds(30)
+
+    @Test("in the snapshot: a report or exit code 65, never a crash or a hang")
+    func snapshot() throws {
+        let process = try Subject.tasks.start(threads: 2)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
+        let original = try bytes(behind: snapshot.memory)
+        var generator = SplitMix(seed: 1)
+        var codes: [Int32: Int] = [:]
+        for _ in 0..<60 {
+            var mutated = original
+            switch Int.random(in: 0..<4, using: &generator) {
+            case 0:
+                mutated.removeLast(Int.random(in: 1..<mutated.count, using: &generator))
+            case 1:
+                for _ in 0..<4 { mutate(&mutated, in: 0..<4096, using: &generator) }
+            default:
+                for _ in 0..<3 { mutate(&mutated, in: 0..<mutated.count, using: &generator) }
+            }
+            let helper = try withScratch([mutated]) { scratch in
+                try Helper(["--budget", "10s"], descriptors: scratch + snapshot.modules)
+            }
+            codes[helper.exitCode, default: 0] += 1
+            #expect([0, 65].contains(helper.exitCode), "\(helper.errors)")
+            #expect(helper.duration < HostileTests.patience)
+            if helper.exitCode == 0 { _ = try helper.captured() }
+        }
+        #expect((codes[0] ?? 0) > 5 && (codes[65] ?? 0) > 5, "exit codes and how often: \(codes)")
+    }
+
+    @Test("in the registers and stacks: frames that lie in the process or none")
+    func stacks() throws {
+        let process = try Subject.chain.start(threads: 2)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
+        let contents = try snapshot.contents()
+        var generator = SplitMix(seed: 2)
+        for _ in 0..<300 {
+            var mutated = contents
+            for index in mutated.threads.indices {
+                for _ in 0..<4 {
+                    let register = Int.random(in: 0..<17, using: &generator)
+                    let values: [UInt64] = [
+                        .max, .max - 7, 0, 1, 1 << 63, UInt64.random(in: 0...(.max), using: &generator),
+                        mutated.threads[index].registers[7], mutated.threads[index].registers[16],
+                    ]
+                    mutated.threads[index].registers[register] = values.randomElement(using: &generator) ?? 0
+                }
+                guard var stack = mutated.threads[index].stack else { continue }
+                var bytes = Array(stack.bytes)
+                for _ in 0..<40 { mutate(&bytes, in: 0..<bytes.count, using: &generator) }
+                if Bool.random(using: &generator) { stack.address = .max - UInt64(bytes.count) }
+                stack.bytes = bytes[...]
+                mutated.threads[index].stack = stack
+            }
+            let captured = try symbolicate(mutated, modules: snapshot.modules, depth: .names)
+            #expect(captured.threads.count == 2)
+            #expect(captured.threads.allSatisfy { $0.frames.count <= 1024 })
+            #expect(captured.threads.flatMap(\.frames).allSatisfy { captured.images.indices.contains($0.imageIndex) })
+        }
+    }
+
+    @Test("in a module: the other modules' frames stay as they are", arguments: [Subject.chainWithLines, .inlined])
+    func module(subject: Subject) throws {
+        let process = try subject.start("inlined", threads: subject.source == "chain.c" ? 2 : 1)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
+        let whole = try symbolicate(try snapshot.contents(), modules: snapshot.modules)
+        let original = try bytes(behind: snapshot.modules[0])
+        var generator = SplitMix(seed: 5)
+        for round in 0..<40 {
+            var mutated = original
+            switch round % 5 {
+            case 0: mutated.removeLast(Int.random(in: 1..<mutated.count, using: &generator))
+            case 1: for _ in 0..<8 { mutate(&mutated, in: 0..<64, using: &generator) }
+            case 2: for _ in 0..<8 { mutate(&mutated, in: 64..<1024, using: &generator) }
+            default: for _ in 0..<500 { mutate(&mutated, in: 1024..<mutated.count, using: &generator) }
+            }
+            let helper = try withScratch([mutated]) { scratch in
+                let descriptors = [snapshot.memory] + scratch + snapshot.modules.dropFirst()
+                return try Helper(["--budget", "10s"], descriptors: descriptors)
+            }
+            #expect(helper.exitCode == 0, "\(helper.errors)")
+            #expect(helper.duration < HostileTests.patience)
+            let captured = try helper.captured()
+            #expect(captured.threads.count == whole.threads.count)
+            #expect(try captured.main.frames.first == whole.main.frames.first)
+            #expect(captured.images.dropFirst() == whole.images.dropFirst())
+        }
+    }
+
+    @Test("instead of modules: empty files, text, directories, pipes and devices")
+    func notModules() throws {
+        let process = try Subject.chain.start(threads: 2)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
+        var ends: [Int32] = [-1, -1]
+        pipe(&ends)
+        let directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let device = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+        defer { for descriptor in ends + [directory, device] { close(descriptor) } }
+        let files: [[UInt8]] = [[], Array("#!/bin/sh\n".utf8), [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]]
+        try withScratch(files) { scratch in
+            for descriptor in scratch + [ends[0], directory, device] {
+                let helper = try Helper(descriptors: [snapshot.memory] + snapshot.modules.map { _ in descriptor })
+                #expect(helper.exitCode == 0)
+                let captured = try helper.captured()
+                #expect(captured.threads.count == 2)
+                #expect(captured.threads.allSatisfy { $0.frames.count >= 1 })
+                #expect(try captured.image("libc.so.6").buildID == nil)
+            }
+        }
+    }
+
+    @Test("a file on which libdw hangs costs its names, and no more than the budget")
+    func hang() throws {
+        // Without symbols of its own, the program's are looked for in a file beside it: a FIFO that nobody writes to.
+        let original = try Subject.chainStripped.executable()
+        let path = "\(original).hang-\(getpid())"
+        let fifo = "\(path).debug"
+        try withScratchFile(at: fifo, text: "debug information") {
+            try output(of: ["objcopy", "--add-gnu-debuglink=\(fifo)", original, path])
+        }
+        guard mkfifo(fifo, 0o600) == 0 else { throw Failure(description: "mkfifo: \(errno)") }
+        defer { for name in [path, fifo] { unlink(name) } }
+        let process = try Process([path])
+        try process.waitUntilReady()
+        try process.waitUntilAsleep(threads: 2)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
+        let helper = try Helper(["--budget", "10s"], snapshot: snapshot)
+        #expect(helper.exitCode == 0, "\(helper.errors)")
+        #expect(helper.duration < .seconds(10))
+        let captured = try helper.captured()
+        #expect(captured.notes.filter { $0.hasPrefix("\(path): reading it ended with a timeout") }.count == 2)
+        let frames = try captured.main.frames
+        #expect(frames.first?.symbol == "pause")
+        #expect(frames.contain(chain: ["?", "?", "?", "?", "__libc_start_call_main"]), "\(frames.listing)")
+    }
+
+    @Test("a worker that crashes or hangs ends with its signal, the image and no result")
+    func worker() throws {
+        func run(for time: Duration, _ body: (Blackboard) -> Int32) -> Result<Int, Attempt.Failure> {
+            do throws(Attempt.Failure) {
+                return .success(try Worker.run(until: .monotonic() + time, body).result.count)
+            } catch {
+                return .failure(error)
+            }
+        }
+        let crash = run(for: .seconds(60)) { blackboard in
+            blackboard.image = 5
+            raise(SIGSEGV)
+            return 0
+        }
+        #expect(crash == .failure(.signal(SIGSEGV, image: 5)))
+        let hang = run(for: .milliseconds(50)) { blackboard in
+            blackboard.image = 6
+            while true { pause() }
+        }
+        #expect(hang == .failure(.timeout(image: 6)))
+        #expect(run(for: .seconds(60)) { _ in 7 } == .failure(.exit(7)))
+        #expect(run(for: .seconds(60)) { _ in 0 } == .success(0))
+        #expect(run(for: .seconds(60)) { $0.post([1, 2, 3]) ? 0 : 1 } == .success(3))
+    }
+
+    private func withScratchFile(at path: String, text: String, _ body: () throws -> Void) throws {
+        guard let file = fopen(path, "w") else { throw Failure(description: "fopen: \(errno)") }
+        defer { unlink(path) }
+        fputs(text, file)
+        fclose(file)
+        try body()
+    }
+
+    private func mutate(_ bytes: inout [UInt8], in range: Range<Int>, using generator: inout SplitMix) {
+        let index = Int.random(in: range, using: &generator)
+        guard bytes.indices.contains(index) else { return }
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0: bytes[index] = UInt8.random(in: 0...255, using: &generator)
+        case 1: bytes[index] = 0xff
+        default: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogReport
+
+@testable import WatchdogSymbolication
+
+@Suite("The stacks of programs with known stacks")
+struct StackTests {
+    @Test(
+        "C without frame pointers or debug information", arguments: [CapturedProcess.Method.ptrace, .procfsRegisters])
+    func chain(method: CapturedProcess.Method) throws {
+        let process = try Subject.chain.start(threads: 2)
+        let captured = try symbolicate(process, method: method)
+        #expect(captured.method == method)
+        #expect(captured.threads.map(\.id).first == Int(process.id))
+        let main = try captured.main
+        #expect(main.frames.names.first == "pause")
+        #expect(main.frames.contain(chain: ["innermost", "middle", "outer", "main", "__libc_start_call_main"]))
+        #expect(main.frames.names.last == "_start")
+        #expect(main.frames.first?.trust == .registers)
+        #expect(main.frames.dropFirst().allSatisfy { $0.trust == .cfi })
+        let worker = try captured.thread("chain-worker")
+        #expect(worker.frames.contain(chain: ["poll", "waits_for_nothing", "worker", "start_thread"]))
+        #expect(worker.state == "S")
+        #expect(captured.notes == [])
+    }
+
+    @Test("C without symbols has the same addresses")
+    func stripped() throws {
+        let whole = try symbolicate(try Subject.chain.start(threads: 2))
+        let stripped = try symbolicate(try Subject.chainStripped.start(threads: 2))
+        func offsets(_ process: CapturedProcess) throws -> [UInt64] {
+            try process.main.frames.filter { !$0.isInlined }.map(\.imageOffset)
+        }
+        #expect(try offsets(stripped) == offsets(whole))
+        let own = try stripped.main.frames.filter { stripped.images[$0.imageIndex].name.hasPrefix("chain") }
+        #expect(own.count == 5)
+        #expect(own.allSatisfy { $0.symbol == nil && $0.symbolLocation == nil })
+        #expect(try stripped.main.frames.first?.symbol == "pause")
+    }
+
+    @Test("C++ with namespaces, templates, a virtual call and a lambda")
+    func templates() throws {
+        let captured = try symbolicate(try Subject.templates.start())
+        let frames = try captured.main.frames
+        let names = frames.names
+        #expect(names.contains("shop::detail::Box<double, 100>::wait(double)"), "\(frames.listing)")
+        #expect(names.contains { $0.hasPrefix("shop::detail::Box<double, 100>::price(std::") })
+        #expect(
+            names.contains { $0.hasPrefix("shop::checkout(shop::Item&, std::function<long (shop::Item&)> const&)") })
+        #expect(frames.contain(chain: ["main", "__libc_start_call_main"]))
+        let price = try #require(frames.first { $0.symbol?.contains("::price(") ?? false })
+        #expect(price.sourceFile?.hasSuffix("/Subjects/templates.cpp") ?? false)
+        try #expect(price.sourceLine == (line(containing: "return wait(value)", in: "templates.cpp")))
+    }
+
+    @Test(
+        "Swift, built in every way",
+        arguments: [Subject.serviceDebug, .serviceOptimized, .serviceWithLines, .serviceStatic]
+    )
+    func service(subject: Subject) throws {
+        let captured = try symbolicate(try subject.start("3", threads: 4))
+        let chain = ["Waiter.work(on:)", "Service.perform(_:_:)", "Service.run(depth:)"]
+        let recursion = ["Service.run(depth:)", "Service.run(depth:)", "Service.run(depth:)"]
+        for thread in captured.threads {
+            let frames = thread.frames
+            let own = frames.filter { chain.contains([$0].names[0]) && !$0.isInlined }
+            #expect(own.names.starts(with: chain), "\(frames.listing)")
+            #expect(frames.contain(chain: recursion), "\(frames.listing)")
+            #expect(!frames.names.contains("?"), "\(frames.listing)")
+            #expect(frames.contain(chain: ["_dispatch_sema4_wait", "_dispatch_semaphore_wait_slow"]))
+        }
+        #expect(try captured.main.frames.contain(chain: recursion + ["Service.run(depth:)", "main"]))
+        let names = captured.threads.map(\.name)
+        #expect(names.dropFirst().sorted() == ["worker-0", "worker-1", "worker-2"])
+        let worker = try captured.thread("worker-1")
+        #expect(worker.frames.contain(chain: recursion + ["closure #1 in startThread(_:)", "start_thread"]))
+        #expect(captured.notes == [])
+    }
+
+    @Test("Swift functions without call frame information, blocked", arguments: [Subject.nounwind, .nounwindStripped])
+    func nounwind(subject: Subject) throws {
+        let frames = try symbolicate(try subject.start()).main.frames
+        let names = ["locks(_:)", "third(_:_:)", "second(_:_:)", "first(_:_:)", "main"]
+        let start = try #require(frames.firstIndex { $0.symbol == "pthread_mutex_lock" && !$0.isInlined }) + 1
+        let own = frames.dropFirst(start).prefix(names.count)
+        if !subject.isStripped { #expect(own.map(\.symbol) == names, "\(frames.listing)") }
+        #expect(own.dropFirst().map(\.trust) == Array(repeating: .prologue, count: 4), "\(frames.listing)")
+        #expect(frames.dropFirst(start + names.count).first?.symbol == "__libc_start_call_main", "\(frames.listing)")
+        #expect(frames.last?.trust == .cfi)
+    }
+
+    @Test("Swift functions without call frame information, spinning")
+    func spinning() throws {
+        let process = try Subject.nounwind.start("spin", running: 1)
+        while try symbolicate(process).main.frames.first?.symbol != "spins(_:)" {}
+        for _ in 0..<20 {
+            let frames = try symbolicate(process).main.frames
+            let names = ["spins(_:)", "third(_:_:)", "second(_:_:)", "first(_:_:)", "main", "__libc_start_call_main"]
+            #expect(frames.contain(chain: names), "\(frames.listing)")
+            #expect(frames.first?.trust == .registers)
+        }
+    }
+
+    @Test("a signal handler stands above what it interrupted")
+    func signalHandler() throws {
+        let frames = try symbolicate(try Subject.chain.start("handler", threads: 2)).main.frames
+        let handler = ["pause", "waits_in_handler", "__restore_rt", "__pthread_kill_implementation", "raise", "raises"]
+        #expect(frames.contain(chain: handler + ["main"]), "\(frames.listing)")
+    }
+
+    @Test("a process without registers has threads but no frames")
+    func factsOnly() throws {
+        let captured = try symbolicate(try Subject.chain.start(threads: 2), method: .procfs)
+        #expect(captured.threads.count == 2)
+        #expect(captured.threads.allSatisfy { $0.frames.isEmpty && $0.registers.isEmpty })
+        #expect(captured.images.contains { $0.name == "libc.so.6" })
+    }
+}

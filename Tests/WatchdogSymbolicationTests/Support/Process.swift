@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// What went wrong outside of the code under test.
+struct Failure: Error, CustomStringConvertible {
+    var description: String
+}
+
+/// A process started by a test; killed when the last reference goes.
+final class Process {
+    let id: pid_t
+    private let output: Int32
+    private var status: Int32?
+
+    /// Starts a program found by `PATH`.
+    ///
+    /// - Parameter descriptors: What it gets as descriptors 3, 4, ….
+    init(_ command: [String], descriptors: [Int32] = [], standardError: Int32? = nil) throws {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Failure(description: "pipe: \(errno)") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // Moved out of the way first: one of them may stand where another has to go.
+        let moved = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 500) }
+        defer { for descriptor in moved { close(descriptor) } }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        if let standardError { posix_spawn_file_actions_adddup2(&actions, standardError, 2) }
+        for (index, descriptor) in moved.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(3 + index))
+        }
+        // Tests run on threads of libdispatch, which block most signals.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var pid: pid_t = 0
+        let error = withCStrings(command) { posix_spawnp(&pid, command[0], &actions, &attributes, $0, environ) }
+        close(ends[1])
+        id = pid
+        output = ends[0]
+        guard error == 0 else {
+            status = 0
+            throw Failure(description: "\(command[0]): \(String(cString: strerror(error)))")
+        }
+    }
+
+    deinit {
+        if status == nil {
+            kill(id, SIGKILL)
+            waitpid(id, nil, 0)
+        }
+        close(output)
+    }
+
+    /// The rest of its output, up to the end of the file.
+    func readToEnd(within seconds: Int = 60) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let more = try read(within: seconds) { bytes += more }
+        return bytes
+    }
+
+    /// Waits until its output has a line "ready".
+    func waitUntilReady() throws {
+        var text = ""
+        while !text.contains("ready\n") {
+            guard let more = try read(within: 60) else { throw Failure(description: "it ended before it was ready") }
+            text += String(decoding: more, as: UTF8.self)
+        }
+    }
+
+    /// nil at the end of the file.
+    private func read(within seconds: Int) throws -> [UInt8]? {
+        var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, Int32(seconds * 1000)) > 0 else {
+            throw Failure(description: "no output for \(seconds) s")
+        }
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = Glibc.read(output, &bytes, bytes.count)
+        guard count >= 0 else { throw Failure(description: "read: \(errno)") }
+        return count == 0 ? nil : Array(bytes.prefix(count))
+    }
+
+    /// Waits for its end: its exit code, or 128 and its signal.
+    func wait() -> Int32 {
+        if let status { return status }
+        var result: Int32 = 0
+        waitpid(id, &result, 0)
+        let code = result & 0x7f == 0 ? result >> 8 & 0xff : 128 + result & 0x7f
+        status = code
+        return code
+    }
+
+    /// Waits until all its threads sleep, or all but those that are allowed to run.
+    func waitUntilAsleep(threads: Int, running: Int = 0) throws {
+        for _ in 0..<20_000 {
+            let states = threadStates()
+            if states.count >= threads, states.filter({ $0 != "S" }).count <= running { return }
+            usleep(1000)
+        }
+        throw Failure(description: "its threads do not come to rest: \(threadStates())")
+    }
+
+    private func threadStates() -> [Character] {
+        entries(of: "/proc/\(id)/task").compactMap { thread in
+            guard let text = contents(of: "/proc/\(id)/task/\(thread)/stat"), let end = text.lastIndex(of: ")") else {
+                return nil
+            }
+            return text[end...].dropFirst(2).first
+        }
+    }
+}
+
+/// Runs a program to its end and returns its output; throws when it cannot be started or fails.
+@discardableResult
+func output(of command: [String], allowing codes: Set<Int32> = [0]) throws -> String {
+    let process = try Process(command)
+    let bytes = try process.readToEnd(within: 300)
+    let code = process.wait()
+    guard codes.contains(code) else {
+        throw Failure(description: "\(command.joined(separator: " ")): exit code \(code)")
+    }
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+/// True when a program of this name can be found by `PATH`.
+func isInstalled(_ name: String) -> Bool {
+    path(of: name) != nil
+}
+
+/// Where `PATH` leads for a name.
+func path(of name: String) -> String? {
+    let directories = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+    return directories.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+}
+
+/// The names in a directory.
+func entries(of directory: String) -> [String] {
+    guard let stream = opendir(directory) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+        let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
+}
+
+/// The bytes of a file.
+func bytes(of path: String) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = read(descriptor, &buffer, buffer.count), count > 0 { bytes += buffer.prefix(count) }
+    return bytes
+}
+
+/// The text of a file.
+func contents(of path: String) -> String? {
+    bytes(of: path).map { String(decoding: $0, as: UTF8.self) }
+}
+
+/// A NULL-terminated array of C strings.
+private func withCStrings<Result>(
+    _ strings: [String],
+    _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+    var pointers = strings.map { strdup($0) } + [nil]
+    defer { for pointer in pointers { free(pointer) } }
+    return pointers.withUnsafeMutableBufferPointer { buffer in
+        guard let start = buffer.baseAddress else { preconditionFailure("an array with a terminator is not empty") }
+        return body(start)
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogWire
+
+/// A sample app, started as a supervisor does, and gone with this object.
+final class AppProcess {
+    let channel = Channel()
+    let process: pid_t
+    let output: Int32
+    let errors: Int32
+    private var status: Int32?
+
+    convenience init(_ name: String, _ arguments: String...) {
+        self.init(name, arguments: arguments)
+    }
+
+    init(_ name: String, arguments: [String]) {
+        var (output, errors): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        precondition(pipe(&output) == 0 && pipe(&errors) == 0)
+        for end in [output[0], errors[0]] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        // In an order in which no step overwrites what a later one needs; equal numbers clear FD_CLOEXEC.
+        let inherited: Int32 = 100
+        posix_spawn_file_actions_adddup2(&actions, channel.app, inherited)
+        posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO)
+        for end in [output[1], errors[1]] { posix_spawn_file_actions_addclose(&actions, end) }
+        defer { posix_spawn_file_actions_destroy(&actions) }
+
+        let words = ([name] + arguments).map { strdup($0) } + [nil]
+        let environment = [strdup("\(Wire.Environment.channel)=\(inherited)"), strdup("PATH=/usr/bin:/bin"), nil]
+        defer { for word in words + environment { free(word) } }
+        var process: pid_t = 0
+        let error = posix_spawn(&process, "\(Self.directory)/\(name)", &actions, nil, words, environment)
+        precondition(error == 0, "cannot start \(name): \(String(cString: strerror(error)))")
+        for end in [output[1], errors[1], channel.app] { close(end) }
+        (self.process, self.output, self.errors) = (process, output[0], errors[0])
+    }
+
+    deinit {
+        if status == nil {
+            kill(process, SIGKILL)
+            _ = waitForExit()
+        }
+        close(output)
+        close(errors)
+    }
+
+    /// Where the build puts this program and the apps.
+    private static var directory: String {
+        var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let length = target.withUnsafeMutableBytes { bytes in
+            bytes.baseAddress.map { readlink("/proc/self/exe", $0, bytes.count) } ?? 0
+        }
+        let path = String(decoding: target[..<max(0, length)], as: UTF8.self)
+        return path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+    }
+
+    /// The exit code, or 128 + signal; nil when it does not end in time.
+    func waitForExit() -> Int32? {
+        var status = self.status ?? 0
+        guard self.status != nil || eventually({ waitpid(process, &status, WNOHANG) == process }) else { return nil }
+        self.status = status
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
+    }
+
+    /// All that comes out of a pipe until its end, or until nothing comes for `milliseconds`.
+    func text(from pipe: Int32, within milliseconds: Int32 = patience) -> String {
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        // The end of a pipe is readable or hung up, and poll(2) reports both.
+        while isReadable(pipe, within: milliseconds) {
+            let count = read(pipe, &buffer, buffer.count)
+            guard count > 0 else { break }
+            text += buffer[..<count]
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The next line of the app's output.
+    func nextLine() -> String? {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while isReadable(output), read(output, &byte, 1) == 1 {
+            guard byte != UInt8(ascii: "\n") else { return String(decoding: line, as: UTF8.self) }
+            line.append(byte)
+        }
+        return nil
+    }
+
+    /// The names of its threads now.
+    var threadNames: Set<String> {
+        Set(entries("/proc/\(process)/task").compactMap { firstLine("/proc/\(process)/task/\($0)/comm") })
+    }
+
+    /// The processes that have it as their parent now.
+    var children: [String] {
+        (firstLine("/proc/\(process)/task/\(process)/children") ?? "").split(separator: " ").map(String.init)
+    }
+
+    private func entries(_ path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            withUnsafeBytes(of: entry.pointee.d_name) {
+                names.append(String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self))
+            }
+        }
+        return names.filter { !$0.hasPrefix(".") }
+    }
+
+    private func firstLine(_ path: String) -> String? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = read(file, &buffer, buffer.count)
+        return count < 0 ? nil : String(decoding: buffer[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+}
+
+/// True when this process catches a signal.
+func isHandled(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    sigaction(signal, nil, &action)
+    return action.__sigaction_handler.sa_handler != nil
+}
+
+/// Looks again and again until `condition` holds; false when it does not in time.
+func eventually(_ condition: () -> Bool) -> Bool {
+    for _ in 0..<(patience / 5) {
+        if condition() { return true }
+        poll(nil, 0, 5)
+    }
+    return condition()
+}

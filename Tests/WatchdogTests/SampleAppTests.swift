@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import Testing
+import WatchdogWire
+
+@Suite("Sample apps, as a supervisor sees them")
+struct SampleAppTests {
+    private func launch(_ app: AppProcess) {
+        #expect(app.channel.receive()?.hello?.process == app.process)
+        #expect(app.channel.receive()?.isReady == true)
+    }
+
+    private func expectAnswer(_ app: AppProcess, _ nonce: UInt64) {
+        app.channel.send(SupervisorMessage(ping: nonce))
+        let answer = app.channel.receive()
+        #expect(answer?.pong == nonce)
+        #expect(answer?.thread == nil, "Watchdog.run() answers on the first thread")
+    }
+
+    private func terminate(_ app: AppProcess) {
+        var message = SupervisorMessage()
+        message.isTerminating = true
+        app.channel.send(message)
+    }
+
+    @Test("HealthyApp gets ready, answers on its first thread and ends with 0 on SIGTERM")
+    func healthy() {
+        let app = AppProcess("HealthyApp")
+        launch(app)
+        #expect(app.nextLine() == "HealthyApp: ready")
+        for nonce in 1...5 as ClosedRange<UInt64> { expectAnswer(app, nonce) }
+        kill(app.process, SIGTERM)
+        #expect(app.channel.receive()?.isStopping == true)
+        #expect(app.waitForExit() == 0)
+    }
+
+    @Test("HealthyApp ends with 0 when the supervisor asks, and by itself after a time")
+    func healthyEnds() {
+        let asked = AppProcess("HealthyApp")
+        launch(asked)
+        terminate(asked)
+        #expect(asked.waitForExit() == 0)
+        #expect(AppProcess("HealthyApp", "--run-for", "0.01s").waitForExit() == 0)
+    }
+
+    @Test("SlowLaunch says hello at once, and answers only when it is ready")
+    func slowLaunch() {
+        let app = AppProcess("SlowLaunch", "--seconds", "0.2")
+        #expect(app.channel.receive()?.hello != nil)
+        app.channel.send(SupervisorMessage(ping: 1))
+        #expect(app.channel.receive()?.isReady == true)
+        #expect(app.channel.receive()?.pong == 1)
+        #expect(app.nextLine() == "SlowLaunch: launching")
+        #expect(app.nextLine() == "SlowLaunch: ready, 2400 rows")
+    }
+
+    @Test(
+        "HangMain gets ready and then never answers again",
+        arguments: [
+            ("sleep", nil), ("semaphore", "downloader"), ("deadlock", "indexer"), ("spin", nil), ("network", "server"),
+            ("filelock", nil), ("dns", nil),
+        ] as [(String, String?)]
+    )
+    func hangMain(way: String, thread: String?) {
+        let app = AppProcess("HangMain", "--how", way, "--after", "0.05")
+        launch(app)
+        // It hangs when a ping stays unanswered; until then each one is answered.
+        var (nonce, isAnswered): (UInt64, Bool) = (0, true)
+        let deadline = DispatchTime.now() + .milliseconds(Int(patience))
+        while isAnswered, DispatchTime.now() < deadline {
+            nonce += 1
+            app.channel.send(SupervisorMessage(ping: nonce))
+            isAnswered = app.channel.receive(within: 1000)?.pong == nonce
+        }
+        #expect(!isAnswered)
+        if let thread {
+            #expect(eventually { app.threadNames.contains(thread) })
+        }
+        if way == "filelock" {
+            #expect(eventually { app.children.count == 1 })
+        }
+        #expect(app.channel.receive(within: 0) == nil)
+        #expect(app.text(from: app.errors, within: 0) == "")
+    }
+
+    @Test("IgnoresTerm answers on, whatever it is asked")
+    func ignoresTerm() {
+        let app = AppProcess("IgnoresTerm")
+        launch(app)
+        kill(app.process, SIGTERM)
+        terminate(app)
+        expectAnswer(app, 1)
+        #expect(app.nextLine() == "IgnoresTerm: ready")
+        kill(app.process, SIGTERM)
+        expectAnswer(app, 2)
+    }
+
+    @Test("ForkingApp leaves processes behind in other groups and sessions, and they do not have the channel")
+    func forkingApp() throws {
+        let app = AppProcess("ForkingApp", "--exit")
+        #expect(app.channel.receive()?.hello != nil)
+        let lines = [app.nextLine(), app.nextLine()].compactMap(\.self)
+        let processes = lines.compactMap { $0.split(separator: " ").last.flatMap { pid_t($0) } }
+        defer { for process in processes where process > 1 { kill(process, SIGKILL) } }
+        #expect(lines.map { $0.prefix { $0 != ":" } } == ["own process group", "own session"])
+        #expect(app.waitForExit() == 0)
+        try #require(processes.count == 2)
+        #expect(getpgid(processes[0]) == processes[0])
+        #expect(getsid(processes[0]) == getsid(0))
+        #expect(getsid(processes[1]) != getsid(0))
+        for process in processes { #expect(kill(process, 0) == 0) }
+        // The other end is closed although both live.
+        #expect(isReadable(app.channel.supervisor))
+        #expect(app.channel.receive() == nil)
+    }
+
+    @Test("ForkingApp answers pings when it stays")
+    func forkingAppStays() {
+        let app = AppProcess("ForkingApp")
+        #expect(app.channel.receive()?.hello != nil)
+        #expect(app.channel.receive()?.isReady == true)
+        let lines = [app.nextLine(), app.nextLine()].compactMap(\.self)
+        let processes = lines.compactMap { $0.split(separator: " ").last.flatMap { pid_t($0) } }
+        defer { for process in processes where process > 1 { kill(process, SIGKILL) } }
+        #expect(app.nextLine() == "ForkingApp: ready")
+        expectAnswer(app, 1)
+    }
+
+    @Test(
+        "a wrong command line is one clear line and exit code 64",
+        arguments: [
+            ["HealthyApp", "--nonsense"], ["HealthyApp", "--run-for"], ["HealthyApp", "--run-for", "-1"],
+            ["SlowLaunch"], ["SlowLaunch", "--seconds", "soon"], ["HangMain"], ["HangMain", "--how", "magic"],
+            ["HangMain", "--how", "sleep", "--after", "nan"], ["IgnoresTerm", "x"], ["ForkingApp", "--stay"],
+        ]
+    )
+    func usage(command: [String]) {
+        let app = AppProcess(command[0], arguments: Array(command.dropFirst()))
+        let complaint = app.text(from: app.errors)
+        #expect(complaint.hasPrefix("\(command[0]): "))
+        #expect(complaint.hasSuffix(" (try --help)\n"))
+        #expect(complaint.count { $0 == "\n" } == 1)
+        #expect(app.waitForExit() == 64)
+        #expect(app.channel.receive() == nil)
+    }
+
+    @Test("help goes to the output", arguments: ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"])
+    func help(name: String) {
+        let app = AppProcess(name, "--help")
+        #expect(app.text(from: app.output).hasPrefix("usage: \(name)"))
+        #expect(app.waitForExit() == 0)
+    }
+}
