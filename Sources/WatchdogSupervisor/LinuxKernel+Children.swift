@@ -15,19 +15,22 @@ extension LinuxKernel {
     }
 
     func mainProcessEnded() {
-        guard let main else { return }
+        guard let ended = main?.process.pid else { return }
+        hearLastWords()
+        // The last word may have been MAINPID: another process took its place.
+        guard let main, main.process.pid == ended else { return host.childrenChanged() }
         main.source.cancel()
         do {
             // A debugger keeps the end of its tracee to itself: the pidfd tells of it, and wait does not.
             guard let exit = try main.process.waitExit() else { return }
             exitUsage = exit.usage
-            ended(exit.status)
+            finished(exit.status)
         } catch {
-            ended(.unknown)
+            finished(.unknown)
         }
     }
 
-    private func ended(_ status: ExitStatus) {
+    private func finished(_ status: ExitStatus) {
         terminal?.reclaim()
         supervisor?.exited(status)
     }
