@@ -40,7 +40,8 @@ final class Host {
         self.loop = loop
         facts = .current()
         mailbox = try Mailbox(capacity: 1_024)
-        captureThread = try CaptureThread()
+        // Enough for the stacks of two hundred threads without a page fault; more is taken when it is needed.
+        captureThread = try CaptureThread(CaptureThreadConfiguration(residentBytes: 1 << 20))
         reportWriter = ReportWriter(store: store, symbolicator: Symbolicator(), mailbox: mailbox)
         runtimeDirectory = try RuntimeDirectory.create()
         do {
