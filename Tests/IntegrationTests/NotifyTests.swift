@@ -165,7 +165,7 @@ extension EndToEnd {
             #expect(ending.summary?.pid == daemon)
         }
 
-        @Test("A launcher that ends in the moment in which it has named its daemon hands over all the same", arguments: 1...8)
+        @Test("A launcher that ends in the moment in which it has named its daemon hands over all the same", arguments: 1...4)
         func quickHandover(round: Int) throws {
             let command = python(
                 """
@@ -174,7 +174,7 @@ extension EndToEnd {
                 if daemon == 0:
                     os.setsid()
                     os.read(ready, 1)
-                    time.sleep(0.1)
+                    time.sleep(0.6)
                     os._exit(24)
                 notify(f"MAINPID={daemon}", "READY=1")
                 os.write(go, b"!")
@@ -183,7 +183,7 @@ extension EndToEnd {
             #expect(try supervise([], command).exitCode == 24)
         }
 
-        @Test("What a program says last counts, however soon it ends", arguments: 1...8)
+        @Test("What a program says last counts, however soon it ends", arguments: 1...4)
         func lastWords(round: Int) throws {
             let ending = try supervise(
                 [],
