@@ -63,6 +63,8 @@ final class Host {
     func stop() {
         runtimeDirectory.remove()
         try? cgroupParent?.remove()
+        // At the end, where nobody waits for it: what a watchdogd that was killed has left behind.
+        cgroupParent?.removeLeftovers()
     }
 
     // MARK: - Apps

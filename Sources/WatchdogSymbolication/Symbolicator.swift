@@ -10,7 +10,8 @@ struct Symbolicator {
     private static let framesPerThread = 512
     /// What all threads together may have, so that the report of thousands of threads stays bearable.
     private static let framesInAll = 1 << 16
-    private static let noteLimit = 32
+    /// How many threads a note names.
+    private static let noteLimit = 8
 
     private let contents: SnapshotContents
     private let images: ImageTable
@@ -21,6 +22,10 @@ struct Symbolicator {
     private let budget: TimeBudget
     private let frameLimit: Int
     private var notes: [String]
+    /// Threads whose outermost frames could not be found.
+    private var lost: [Int32] = []
+    /// Threads with more frames than there may be.
+    private var cut: [Int32] = []
     /// The least that was done of what was to be done.
     private var leastDepth: Depth?
 
@@ -57,7 +62,8 @@ struct Symbolicator {
             stackLayouts: StackLayouts(images)
         )
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)
-        namer = FrameNamer(images: images, symbols: symbols, lines: SourceLines(images))
+        let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
+        namer = FrameNamer(images: images, symbols: symbols, lines: lines)
         budget = TimeBudget(depth: attempt.depth, now: .monotonic(), deadline: attempt.deadline)
         let share = Symbolicator.framesInAll / max(1, contents.threads.count)
         frameLimit = max(16, min(Symbolicator.framesPerThread, share))
@@ -76,9 +82,8 @@ struct Symbolicator {
         case .addresses, .lines: notes.append("time ran out: later frames have no names")
         case nil: notes.append("time ran out: later threads have no stacks")
         }
-        if notes.count > Symbolicator.noteLimit {
-            notes[Symbolicator.noteLimit...] = ["and \(notes.count - Symbolicator.noteLimit) more of the kind"]
-        }
+        note("their outermost frames are missing", lost)
+        note("only their innermost \(frameLimit) frames are shown", cut)
         return CapturedProcess(
             method: contents.process.method,
             methodReason: contents.process.methodReason,
@@ -87,6 +92,13 @@ struct Symbolicator {
             images: binaryImages() + (namer.usesUnknownImage ? [.unknown] : []),
             notes: notes
         )
+    }
+
+    private mutating func note(_ what: String, _ threads: [Int32]) {
+        guard !threads.isEmpty else { return }
+        let names = threads.prefix(Symbolicator.noteLimit).map { "\($0)" }.joined(separator: ", ")
+        let more = threads.count - Symbolicator.noteLimit
+        notes.append("threads \(names)\(more > 0 ? " and \(more) more" : ""): \(what)")
     }
 
     private func binaryImages() -> [BinaryImage] {
@@ -128,8 +140,8 @@ struct Symbolicator {
         }
         switch end {
         case .complete, .outOfTime: break
-        case .lost: notes.append("thread \(thread.id): no caller was found of frame \(frames.count - 1)")
-        case .limit: notes.append("thread \(thread.id): only its innermost \(frameLimit) frames are shown")
+        case .lost: lost.append(thread.id)
+        case .limit: cut.append(thread.id)
         }
         return captured
     }
