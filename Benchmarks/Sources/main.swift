@@ -38,11 +38,11 @@ func measure() throws -> Bool {
     let started = Instant.now()
     let busy = Machine.busyPercentage()
     // An observer that waits for a CPU would see everything late.
-    let scheduling = Scheduling.improve()
+    let grant = SchedulingGrant.request()
     page.headline([
         "watchdogd benchmarks, \(Machine.date()), \(geteuid() == 0 ? "as root" : "as an ordinary user")",
         Machine.description(),
-        "before the run \(busy) % of CPU time were in use; the observer's scheduling: \(scheduling)",
+        "Observer: \(grant). CPU time used by others at the start: \(busy) %",
         "Times in ms; ratio: median to that of the section's first row; goal: median[/p99].",
     ])
     var isWhole = true
