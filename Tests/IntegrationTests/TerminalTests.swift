@@ -26,7 +26,7 @@ extension EndToEnd {
         }
 
         private func expectNothingLeft(_ scratch: Scratch, sourceLocation: SourceLocation = #_sourceLocation) {
-            #expect(names(in: scratch["runtime"]) == [], sourceLocation: sourceLocation)
+            #expect(Leftovers.sockets(in: scratch["runtime"], ofSupervisor: 0) == [], sourceLocation: sourceLocation)
         }
 
         @Test("The program is in the foreground and reads what is typed; afterwards the shell is again")
