@@ -10,6 +10,7 @@ struct Record: BitwiseCopyable {
         case entry = 0
         case signOfLife = 1
         case settled = 2
+        case witness = 3
     }
 
     private var process: Int32 = 0

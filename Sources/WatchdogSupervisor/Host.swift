@@ -41,7 +41,9 @@ final class Host {
         facts = .current()
         mailbox = try Mailbox(capacity: 1_024)
         // Enough for the stacks of two hundred threads without a page fault; more is taken when it is needed.
-        captureThread = try CaptureThread(CaptureThreadConfiguration(residentBytes: 1 << 20))
+        // Real-time as the loop is: SIGKILL comes at the end of a capture, which must not wait for a CPU when nothing else does.
+        captureThread = try CaptureThread(
+            CaptureThreadConfiguration(residentBytes: 1 << 20, scheduling: .realTime(priority: 1)))
         reportWriter = ReportWriter(store: store, symbolicator: Symbolicator(), mailbox: mailbox)
         runtimeDirectory = try RuntimeDirectory.create()
         do {
