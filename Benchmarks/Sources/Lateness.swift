@@ -22,6 +22,9 @@ struct Lateness {
 
     func run(on page: inout Page) throws {
         page.begin("Deadline to SIGKILL: how late")
+        if case .none = bench.scheduling.kind {
+            page.note("without real-time priority, which root has, everything waits its turn for a CPU")
+        }
         page.row("exact timer, bare SIGKILL: dead", try bareKills(100))
         add(try alone(100), "alone", to: &page)
         add(try amongTen(rounds: 10), "10 apps", to: &page)
