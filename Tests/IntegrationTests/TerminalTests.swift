@@ -156,6 +156,20 @@ extension EndToEnd {
             expectNothingLeft(scratch)
         }
 
+        @Test("Where only the foreground may write to the terminal, watchdogd does, and is not stopped for it")
+        func backgroundOutput() throws {
+            let scratch = try Scratch()
+            let shell = try interactiveShell(scratch)
+            shell.type("stty tostop\n")
+            shell.type("$RUN --verbose -- sh -c 'sleep 0.3; exit 3'; echo code $?\n")
+            try shell.line("sh exited with code 3")
+            try shell.line("code 3")
+            shell.type("exit\n")
+            try shell.end()
+            #expect(!shell.text(.output).contains("Stopped"))
+            expectNothingLeft(scratch)
+        }
+
         @Test("In the background, the program does not take the terminal")
         func background() throws {
             let scratch = try Scratch()
