@@ -21,7 +21,8 @@ extension EndToEnd {
                 #"notify("READY=1", "WATCHDOG=1"); os.execv(sys.argv[1], ["subject"])"#, scratch[subject])
         }
 
-        @Test("A main thread in uninterruptible sleep is said to be in one, and dies", .enabled(if: hasCompiler, "no cc"))
+        @Test(
+            "A main thread in uninterruptible sleep is said to be in one, and dies", .enabled(if: hasCompiler, "no cc"))
         func uninterruptible() throws {
             let scratch = try Scratch()
             let ending = try Supervision(

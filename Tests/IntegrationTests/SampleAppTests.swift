@@ -113,7 +113,8 @@ extension EndToEnd {
             #expect(incident.allowanceMilliseconds == 600)
             let pid = ending.summary?.pid ?? 0
             #expect(
-                ending.messages.last == "watchdogd: IgnoresTerm[\(pid)] killed: process-exit exhausted 600 ms (0x8badf00d)")
+                ending.messages.last
+                    == "watchdogd: IgnoresTerm[\(pid)] killed: process-exit exhausted 600 ms (0x8badf00d)")
             let report = try #require(ending.reports.first)
             #expect(report.body.linux?.allowance.kind == "termination")
             expectPatience(report)

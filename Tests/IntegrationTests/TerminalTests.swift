@@ -152,7 +152,9 @@ extension EndToEnd {
             try shell.line("code 137")
             try shell.line(" icanon ")
             try shell.end()
-            #expect(shell.text(.output).components(separatedBy: " -echo ").count == 2, "only the program's own stty says so")
+            #expect(
+                shell.text(.output).components(separatedBy: " -echo ").count == 2, "only the program's own stty says so"
+            )
             expectNothingLeft(scratch)
         }
 

@@ -54,7 +54,8 @@ final class Program {
         case .pipes, .pipesAndInput, .unreadErrors:
             let source = streams == .pipesAndInput ? inputPipe.read : null
             request.descriptors = [
-                .init(source.number, as: 0), .init(outputPipe.write.number, as: 1), .init(errorPipe.write.number, as: 2),
+                .init(source.number, as: 0), .init(outputPipe.write.number, as: 1),
+                .init(errorPipe.write.number, as: 2),
             ]
             for pipe in [outputPipe.read, errorPipe.read] { _ = fcntl(pipe.number, F_SETFL, O_NONBLOCK) }
             output.pipe = outputPipe.read
