@@ -35,6 +35,7 @@ final class Host {
     private var sources: [EventSource] = []
     private var runningCaptures = 0
     private var hasChildNews = false
+    private var machineReading: (at: Instant, value: MachineCPU?)?
 
     init(loop: EventLoop, store: ReportStore) throws {
         self.loop = loop
@@ -68,6 +69,16 @@ final class Host {
         try? cgroupParent?.remove()
         // At the end, where nobody waits for it: what a watchdogd that was killed has left behind.
         cgroupParent?.removeLeftovers()
+    }
+
+    /// What the machine's CPUs have done, read anew only if the last reading is too old: the kernel takes longer to tell
+    /// it than for everything else that a ping needs.
+    func machineCPU(notOlderThan age: Duration) -> MachineCPU? {
+        let now = loop.now
+        if let reading = machineReading, now - reading.at <= age { return reading.value }
+        let value = MachineCPU.read()
+        machineReading = (now, value)
+        return value
     }
 
     // MARK: - Apps

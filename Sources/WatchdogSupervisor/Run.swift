@@ -48,6 +48,7 @@ public struct Run {
         let loop = try EventLoop()
         let host = try Host(loop: loop, store: launch.store)
         defer { host.stop() }
+        defer { Strays.end() }
         let kernel = try LinuxKernel(host, launch, terminal: ForegroundTerminal())
         defer { kernel.stop() }
         let supervisor = Supervisor(spec: launch.spec, kernel: kernel)

@@ -18,8 +18,10 @@ final class RunSession {
     private var reports: [Int: ReportOutcome] = [:]
     private var incidents: [Incident] = []
     private var outcome: Outcome?
-    /// Messages that were lost because nobody read standard error.
-    private var unread = 0
+    /// An app can cause messages as fast as it likes.
+    private var limiter = RateLimiter(capacity: 50, refillPerSecond: 10)
+    /// Messages that were not written, because they were too many or nobody read standard error.
+    private var unwritten = 0
 
     init(_ configuration: RunConfiguration, _ kernel: LinuxKernel, _ supervisor: Supervisor, _ loop: EventLoop) {
         self.configuration = configuration
@@ -45,7 +47,10 @@ final class RunSession {
     }
 
     private func noticed(_ notice: Notice) {
-        if let line = narration.line(for: notice), !StandardError.mention(line) { unread += 1 }
+        if let line = narration.line(for: notice) {
+            let isWritten = limiter.admit(at: kernel.now.nanoseconds) && StandardError.mention(line)
+            if !isWritten { unwritten += 1 }
+        }
         switch notice {
         case .ready(let source, let after):
             launch = RunSummary.Launch(milliseconds: after.milliseconds, source: source.rawValue)
@@ -63,8 +68,8 @@ final class RunSession {
         incidents = incidents.map { $0.id == incident.id ? incident : $0 }
         let lines = narration.lines(of: incident, pid: kernel.pid, report)
         // Where nothing is killed, the app lives on and has deadlines.
-        let isRead = incident.isEnforced ? StandardError.say(lines) : StandardError.mention(lines)
-        if !isRead { unread += 1 }
+        let isWritten = incident.isEnforced ? StandardError.say(lines) : StandardError.mention(lines)
+        if !isWritten { unwritten += 1 }
         concludeIfReported()
     }
 
@@ -75,7 +80,9 @@ final class RunSession {
     }
 
     private func conclude(_ outcome: Outcome) -> Int32 {
-        if unread > 0 { StandardError.say("messages that nobody read and that are lost: \(unread)") }
+        if unwritten > 0 {
+            StandardError.say("messages left out, because they were too many or nobody read them: \(unwritten)")
+        }
         if let failure = supervisor.spawnFailure { StandardError.say("\(failure)") }
         let isMet = configuration.expectation?.isMet(
             by: outcome, incidents: incidents, wasReady: supervisor.machine.launchDuration != nil)

@@ -163,7 +163,9 @@ extension EndToEnd {
             #expect(ending.summary?.pid == daemon)
         }
 
-        @Test("A launcher that ends in the moment in which it has named its daemon hands over all the same", arguments: 1...4)
+        @Test(
+            "A launcher that ends in the moment in which it has named its daemon hands over all the same",
+            arguments: 1...4)
         func quickHandover(round: Int) throws {
             let command = python(
                 """
@@ -185,7 +187,9 @@ extension EndToEnd {
         func lastWords(round: Int) throws {
             let ending = try supervise(
                 [],
-                python(#"notify("STATUS=late"); channel().send(b"SUMMARY=on the channel"); notify("READY=1"); os._exit(3)"#))
+                python(
+                    #"notify("STATUS=late"); channel().send(b"SUMMARY=on the channel"); notify("READY=1"); os._exit(3)"#
+                ))
             #expect(ending.summary?.status == "late")
             #expect(ending.summary?.summary == "on the channel")
             #expect(ending.summary?.launch?.source == "notify")

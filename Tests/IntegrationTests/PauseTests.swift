@@ -96,7 +96,8 @@ extension EndToEnd {
             "A program in a debugger is not killed; when the debugger lets go, a hang is",
             .enabled(if: canDebug, "gdb is not installed, or may not attach to another program"))
         func debugged() throws {
-            let run = try Supervision(["--update", "700ms", "--ping", "100ms"], [product("HangMain"), "--how", "sleep"])
+            let run = try Supervision(
+                ["--update", "700ms", "--ping", "100ms"], [product("HangMain"), "--how", "sleep"])
             try run.line("HangMain: ready")
             let pid = try #require(run.processes.first)
             let debugger = try attach(to: pid)

@@ -44,7 +44,8 @@ extension EndToEnd {
             #expect(try run.end().exitCode == 0)
         }
 
-        @Test("As process 1 it kills, reports and ends as elsewhere", .enabled(if: isRoot, "a PID namespace needs root"))
+        @Test(
+            "As process 1 it kills, reports and ends as elsewhere", .enabled(if: isRoot, "a PID namespace needs root"))
         func processOneKills() throws {
             let ending = try Supervision(
                 ["--update", "500ms"], [product("HangMain"), "--how", "semaphore", "--after", "0.1"],
@@ -62,8 +63,11 @@ extension EndToEnd {
             try run.line("HealthyApp: ready")
             // unshare waits for its child, which is watchdogd.
             let watchdogd = try #require(
-                String(decoding: contents(of: "/proc/\(run.program.pid)/task/\(run.program.pid)/children") ?? [], as: UTF8.self)
-                    .split(separator: " ").first.flatMap { Int32($0) })
+                String(
+                    decoding: contents(of: "/proc/\(run.program.pid)/task/\(run.program.pid)/children") ?? [],
+                    as: UTF8.self
+                )
+                .split(separator: " ").first.flatMap { Int32($0) })
             kill(watchdogd, SIGTERM)
             let ending = try run.end()
             #expect(ending.exitCode == 0)

@@ -96,7 +96,9 @@ extension EndToEnd {
 
         // MARK: - redis-server, unmodified
 
-        @Test("redis-server --supervised systemd says READY=1 by itself, and ends with 0 on SIGTERM", .enabled(if: hasRedis))
+        @Test(
+            "redis-server --supervised systemd says READY=1 by itself, and ends with 0 on SIGTERM",
+            .enabled(if: hasRedis))
         func redisSupervised() throws {
             let scratch = try Scratch()
             let run = try Supervision(
@@ -141,7 +143,8 @@ extension EndToEnd {
             #expect(ending.summary?.launch?.source == "probe")
         }
 
-        @Test("redis-server that is not ready in time is killed with the event loop in its stack", .enabled(if: hasRedis))
+        @Test(
+            "redis-server that is not ready in time is killed with the event loop in its stack", .enabled(if: hasRedis))
         func redisNeverReady() throws {
             let scratch = try Scratch()
             let run = try Supervision(
