@@ -10,7 +10,8 @@ struct ReportCommand: ParsableCommand {
         commandName: "report",
         abstract: "Read crash logs.",
         subcommands: [
-            ReportListCommand.self, ReportGroupCommand.self, ReportShowCommand.self,
+            ReportListCommand.self, ReportGroupCommand.self, ReportShowCommand.self, ReportExplainCommand.self,
+            ReportDiffCommand.self,
         ],
         defaultSubcommand: ReportListCommand.self
     )
@@ -145,11 +146,10 @@ struct ReportShowCommand: ParsableCommand {
     @Flag(help: "Print the .ips file as it is stored.")
     var json = false
 
-    @Argument(help: ArgumentHelp("latest, an incident identifier or its beginning, or a file.", valueName: "report"))
-    var reference = "latest"
+    @OptionGroup var report: ReportArgument
 
     func run() throws {
-        let report = try location.report(reference)
+        let report = try location.report(report.reference)
         guard json else { return print(TextRenderer.render(report), terminator: "") }
         let bytes = try Failure.reporting { try ReportCoding.encode(report) }
         print(String(decoding: bytes, as: UTF8.self), terminator: "")

@@ -31,7 +31,10 @@ public struct CallSite: Equatable, Sendable {
     init(_ number: Int, _ frame: FrameInfo, in body: ReportBody, trust: Frame.Trust?) {
         let image = body.usedImages.indices.contains(frame.imageIndex) ? body.usedImages[frame.imageIndex] : .absent
         self.number = number
-        function = frame.symbol
+        // Some demanglers leave a blank where they know no outer function.
+        function = frame.symbol.map { symbol in
+            String(symbol.reversed().drop { $0 == " " }.reversed())
+        }
         functionOffset = frame.symbolLocation
         self.image = image.name ?? image.path?.split(separator: "/").last.map(String.init) ?? "???"
         imageOffset = frame.imageOffset
