@@ -11,7 +11,7 @@ struct ReportCommand: ParsableCommand {
         abstract: "Read crash logs.",
         subcommands: [
             ReportListCommand.self, ReportGroupCommand.self, ReportShowCommand.self, ReportExplainCommand.self,
-            ReportDiffCommand.self,
+            ReportDiffCommand.self, ReportExportCommand.self, ReportOpenCommand.self,
         ],
         defaultSubcommand: ReportListCommand.self
     )

@@ -16,6 +16,7 @@ struct GoldenTests {
         try compare(try ReportCoding.encode(report), with: "\(name).ips")
         try compare(Array(TextRenderer.render(report).utf8), with: "\(name).crash")
         try compare(Array(Explanation(of: report).text.utf8), with: "\(name).explain")
+        try compare(Array(HTMLRenderer.render(report).utf8), with: "\(name).html")
         try compare(Array(MetricKitPayload(report).json.utf8), with: "\(name).metrickit.json")
     }
 

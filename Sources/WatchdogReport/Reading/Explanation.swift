@@ -91,7 +91,7 @@ public struct Explanation: Equatable, Sendable {
 
     private static func ending(_ body: ReportBody) -> String {
         let signal = body.exception.signal.map { " (\($0))" } ?? ""
-        let by = body.termination.map { ", ended by \($0.namespace) \($0.indicator ?? $0.code.hexadecimal())" } ?? ""
+        let by = body.termination.map { " · \($0.namespace) \($0.indicator ?? $0.code.hexadecimal())" } ?? ""
         return "Ended by \(body.exception.type)\(signal)\(by)"
     }
 
