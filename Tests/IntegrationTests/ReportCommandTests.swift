@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Glibc
 import Testing
+import WatchdogLinux
 import WatchdogReport
 
 extension EndToEnd {
@@ -166,6 +168,39 @@ extension EndToEnd {
             #expect(shown.code == 0)
             #expect(shown.output.contains("Process:             editor ["))
             #expect(shown.errors.first?.contains("is damaged: line ") == true)
+        }
+
+        @Test("open without a display writes a page that only its owner may read, and prints where")
+        func open() throws {
+            let ending = try twoReports()
+            var environment = testEnvironment()
+            environment["DISPLAY"] = nil
+            environment["WAYLAND_DISPLAY"] = nil
+            environment["TMPDIR"] = ending.scratch.path
+            let program = try Program(
+                [product("watchdogd"), "report", "open", "--reports", ending.scratch["reports"]],
+                environment: environment)
+            #expect(try program.end().code == 0)
+            let path = program.text(.output).split(separator: "\n").map(String.init).first ?? ""
+            #expect(path.hasPrefix("\(ending.scratch.path)/watchdogd-report-") && path.hasSuffix(".html"))
+            let page = contents(of: path).map { String(decoding: $0, as: UTF8.self) }
+            #expect(page?.hasPrefix("<!DOCTYPE html>") == true)
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+
+        @Test(
+            "A default folder that does not exist yet is no error for a list, and named for a report",
+            .enabled(if: geteuid() != 0, "root's default folder is the machine's"))
+        func defaultFolder() throws {
+            let scratch = try Scratch()
+            var environment = testEnvironment()
+            environment["XDG_STATE_HOME"] = scratch["state"]
+            for (arguments, code) in [(["list"], Int32(0)), (["group"], 0), (["explain"], 66), (["show"], 66)] {
+                let program = try Program([product("watchdogd"), "report"] + arguments, environment: environment)
+                #expect(try program.end().code == code)
+                #expect(program.text(.errors).contains("no crash logs yet in \(scratch["state"])"))
+            }
         }
 
         private static let browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]

@@ -31,6 +31,7 @@ enum HTMLAssets {
         .shares{display:block;border-radius:3px}
         .share-running{fill:var(--run);background:var(--run)}.share-waiting{fill:var(--wait);background:var(--wait)}
         .share-asleep{fill:var(--sleep);background:var(--sleep)}
+        .pair{white-space:nowrap;margin-right:.8em}
         .key{display:inline-block;width:.7em;height:.7em;margin-right:.35em;border-radius:2px}
         .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(11.5rem,1fr));gap:.55rem 1.2rem;margin:1rem 0}
         dt{color:var(--quiet);font-size:.8rem}dd{margin:0;overflow-wrap:anywhere}
@@ -46,7 +47,7 @@ enum HTMLAssets {
         code,.address,.number,.registers dd,td{font-family:ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace}
         .stack{list-style:none;margin:.4rem 0;padding:0;border:1px solid var(--line);border-radius:.3rem;
         font-size:.875rem}
-        .stack li{display:grid;grid-template-columns:2.2rem minmax(0,1fr) minmax(0,13rem) minmax(0,9rem) 8.6rem;gap:0 .8rem;
+        .stack li{display:grid;grid-template-columns:2.2rem minmax(0,1fr) minmax(0,.45fr) minmax(0,.3fr) 8.6rem;gap:0 .8rem;
         padding:.2rem .6rem;border-left:.25rem solid transparent}
         .stack li+li{border-top:1px solid var(--line)}
         .stack code{font-size:.85rem;overflow-wrap:anywhere}
@@ -54,7 +55,7 @@ enum HTMLAssets {
         .stack .where{display:contents}
         .stack .where span{color:var(--quiet);overflow-wrap:anywhere;min-width:0}.stack .address{text-align:right}
         .nosource .source{display:none}
-        .nosource li{grid-template-columns:2.2rem minmax(0,1fr) minmax(0,12rem) 8.6rem}
+        .nosource li{grid-template-columns:2.2rem minmax(0,1fr) minmax(0,.4fr) 8.6rem}
         .stack .runtime code,.stack .unknown code,.stack .library code{color:var(--quiet)}
         .stack .application{border-left-color:var(--app);background:var(--tint)}
         .stack .application code{font-weight:700}.stack .application .where .source{color:var(--ink)}
@@ -79,9 +80,11 @@ enum HTMLAssets {
         @media(max-width:44rem){main{padding:.6rem}header{padding:.7rem .8rem}
         .stack li{grid-template-columns:1.6rem minmax(0,1fr);padding:.25rem .4rem}
         .stack .where{display:flex;flex-wrap:wrap;gap:0 .8rem;grid-column:2}.stack .address,.stack .source:empty{display:none}
-        .mark{white-space:normal}}
+        .mark{white-space:normal}.facts{grid-template-columns:1fr 1fr;gap:.4rem .8rem;font-size:.925rem}}
         @media print{:root{--ink:#000;--paper:#fff;--quiet:#333;--soft:#fff;--tint:#f2f2f2;--line:#999;--app:#0b3d91}
         body{font-size:10pt}main,footer{max-width:none;padding:0}.skip{display:none}
+        .stack,.stack code{font-size:8pt}.stack li{gap:0 .4rem;grid-template-columns:1.4rem minmax(0,1fr) minmax(0,.6fr) minmax(0,.4fr) 7.4rem}
+        .nosource li{grid-template-columns:1.4rem minmax(0,1fr) minmax(0,.5fr) 7.4rem}
         .stack li,tr,header{break-inside:avoid}h2{break-after:avoid}
         header,.stack .application{-webkit-print-color-adjust:exact;print-color-adjust:exact}
         details::details-content{content-visibility:visible;block-size:auto}}

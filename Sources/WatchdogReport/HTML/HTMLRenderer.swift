@@ -115,10 +115,11 @@ public enum HTMLRenderer {
         }
         page.raw("</svg>\n<p class=\"legend\">")
         for (name, tenths) in all {
+            page.raw("<span class=\"pair\">")
             page.open("span", class: "key share-\(name.prefix { $0 != " " })")
             page.raw("</span>")
             page.text("\(percentText(tenths: tenths)) \(name)")
-            page.raw("&ensp; ")
+            page.raw("</span> ")
         }
         page.raw("</p>\n")
     }

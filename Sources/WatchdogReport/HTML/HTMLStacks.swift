@@ -116,6 +116,7 @@ enum HTMLStacks {
     }
 
     private static func legend(_ stack: ReportStack, _ page: inout Markup) {
+        guard !stack.calls.isEmpty else { return }
         let own = stack.calls.count { $0.origin == .application }
         page.element(
             "p", "\(own) of \(stack.calls.count) calls are the app's own code (marked); innermost first.",
