@@ -104,7 +104,8 @@ struct Lateness {
         let death = try run.deathSeen.unwrapped(or: "the program's end was not seen")
         samples.decision.add(.nanoseconds(allowance.elapsedNanoseconds) - Self.allowance - extra)
         samples.kill.add(
-            try run.witnessDeathSeen.unwrapped(or: "the witness's end was not seen") - last.time - Self.allowance - extra)
+            try run.witnessDeathSeen.unwrapped(or: "the witness's end was not seen") - last.time - Self.allowance
+                - extra)
         samples.death.add(death - last.time - Self.allowance - extra)
     }
 }

@@ -57,7 +57,8 @@ struct Symbols {
             let process = try symbolicator.run(snapshot)
             sample.add(.now() - started)
             let frames = process.threads.flatMap(\.frames)
-            guard process.threads.count == Self.threads, frames.contains(where: { $0.symbol?.contains("block") == true })
+            guard process.threads.count == Self.threads,
+                frames.contains(where: { $0.symbol?.contains("block") == true })
             else { throw Failure("the stacks have no names") }
         }
         return sample

@@ -54,7 +54,8 @@ func measure() throws -> Bool {
         }
     }
     let seconds = (Instant.now() - started).components.seconds
-    page.headline(["", "\(page.missedGoals == 0 ? "All goals met" : "Goals missed: \(page.missedGoals)"), \(seconds) s."])
+    let conclusion = page.missedGoals == 0 ? "All goals met" : "Goals missed: \(page.missedGoals)"
+    page.headline(["", "\(isWhole ? conclusion : "Not all could be measured"), \(seconds) s."])
     return isWhole
 }
 
