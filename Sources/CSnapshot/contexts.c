@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Swift's asynchronous callers live on the heap, as a chain of AsyncContext { parent; resumeParent; … }. Every word of
- * the stacks and registers that points into writable memory is a candidate; it is kept when its second word points into
- * code, and then its parent is a candidate too.
+ * Swift's asynchronous callers live on the heap, as a chain of AsyncContext { parent; resumeParent; … }. Every word
+ * of the stacks and registers that points into writable memory is a candidate; it is kept when its second word points
+ * into code, and then its parent is a candidate too.
  */
 #include "internal.h"
 

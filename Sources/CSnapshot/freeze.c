@@ -16,6 +16,7 @@
 
 static const uint64_t state_check_interval = 1000000;
 static const size_t state_checks = 32;
+static const uint64_t release_budget = 5000000;
 
 static bool is_own_leader(const struct wd_snapshot_arena *arena, const struct wd_slot *slot) {
     return slot->thread.tid == arena->pid && arena->parent == getpid();
@@ -65,6 +66,29 @@ static bool is_hopeless(struct wd_snapshot_arena *arena, size_t count) {
         char state = current_state(arena, arena->slots[arena->waiting[i]].thread.tid);
         if (state != 'D' && state != 'Z' && state != 'X') return false;
     }
+    return true;
+}
+
+/* A thread that was killed while it was stopped cannot be detached any more: it has to be waited for. */
+static void let_go(struct wd_slot *slot) {
+    if (ptrace(PTRACE_DETACH, slot->thread.tid, NULL, (void *)(intptr_t)slot->pending_signal) == 0)
+        slot->trace = WD_UNTRACED;
+}
+
+/* True when the thread has ended, or stopped late and could be let go. */
+static bool poll_end(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+    if (slot->trace == WD_TRACED && !arena->result->killed && poll_stop(arena, slot) && slot->trace == WD_STOPPED)
+        let_go(slot);
+    if (slot->trace != WD_TRACED && slot->trace != WD_STOPPED) return true;
+    if (is_own_leader(arena, slot)) {
+        if (arena->result->killed) return true;
+        char state = current_state(arena, slot->thread.tid);
+        return state == 'Z' || state == 'X';
+    }
+    siginfo_t info = {.si_pid = 0};
+    int error = waitid(P_PID, (id_t)slot->thread.tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD);
+    if (error == 0 && (info.si_pid == 0 || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)) return false;
+    slot->trace = WD_GONE;
     return true;
 }
 
@@ -118,15 +142,11 @@ static size_t seize_from(struct wd_snapshot_arena *arena, size_t seen) {
     return seen;
 }
 
-static void let_go(struct wd_slot *slot) {
-    if (ptrace(PTRACE_DETACH, slot->thread.tid, NULL, (void *)(intptr_t)slot->pending_signal) == 0 || errno == ESRCH)
-        slot->trace = WD_UNTRACED;
-}
-
 void wd_freeze(struct wd_snapshot_arena *arena) {
     uint32_t timeout = arena->request->stop_timeout_us;
     if (timeout == 0) timeout = 100000;
     if (timeout > 1000000) timeout = 1000000;
+    uint64_t deadline = wd_now() + (uint64_t)timeout * 1000;
     size_t interrupted = 0;
     /* A thread that was still running may have created another one between the last listing and its stop. */
     for (int round = 0; round < 16; round++) {
@@ -137,7 +157,7 @@ void wd_freeze(struct wd_snapshot_arena *arena) {
             struct wd_slot *slot = &arena->slots[interrupted];
             if (slot->trace == WD_TRACED) ptrace(PTRACE_INTERRUPT, slot->thread.tid, NULL, NULL);
         }
-        wait_for_stops(arena, wd_now() + (uint64_t)timeout * 1000);
+        wait_for_stops(arena, deadline);
     }
     arena->result->times.all_stopped = wd_now();
     for (size_t i = 0; i < arena->thread_count; i++) {
@@ -149,31 +169,28 @@ void wd_freeze(struct wd_snapshot_arena *arena) {
 }
 
 void wd_release(struct wd_snapshot_arena *arena) {
+    bool all = true;
     for (size_t i = 0; i < arena->thread_count; i++) {
         struct wd_slot *slot = &arena->slots[i];
         if (slot->trace == WD_TRACED) poll_stop(arena, slot);
         if (slot->trace == WD_STOPPED) let_go(slot);
-        if (slot->trace == WD_TRACED || slot->trace == WD_STOPPED) arena->result->lingering++;
+        if (slot->trace == WD_TRACED || slot->trace == WD_STOPPED) all = false;
     }
+    if (!all) wd_reap(arena, wd_now() + release_budget);
 }
 
-/* After SIGKILL. Until the traced threads are waited for, the kernel does not report the death of the group. */
+/* Waits for the traced threads of a process that was killed. Until that is done, the kernel does not report the death
+ * of the group to anybody. */
 void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline) {
     size_t count = 0;
     for (size_t i = 0; i < arena->thread_count; i++) {
         const struct wd_slot *slot = &arena->slots[i];
-        if ((slot->trace == WD_TRACED || slot->trace == WD_STOPPED) && !is_own_leader(arena, slot))
-            arena->waiting[count++] = (uint16_t)i;
+        if (slot->trace == WD_TRACED || slot->trace == WD_STOPPED) arena->waiting[count++] = (uint16_t)i;
     }
     for (;;) {
         size_t left = 0;
-        for (size_t i = 0; i < count; i++) {
-            struct wd_slot *slot = &arena->slots[arena->waiting[i]];
-            siginfo_t info = {.si_pid = 0};
-            int error = waitid(P_PID, (id_t)slot->thread.tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD);
-            if (error != 0 || info.si_pid != 0) slot->trace = WD_GONE;
-            else arena->waiting[left++] = arena->waiting[i];
-        }
+        for (size_t i = 0; i < count; i++)
+            if (!poll_end(arena, &arena->slots[arena->waiting[i]])) arena->waiting[left++] = arena->waiting[i];
         bool progress = left < count;
         count = left;
         if (count == 0 || wd_now() >= deadline) break;

@@ -93,7 +93,7 @@ void wd_pin_modules(struct wd_snapshot_arena *arena) {
     if (need_roots) pin_roots(arena);
 }
 
-/* maps shows the device of the super block; btrfs invents another one per subvolume for stat(2), with the same inodes. */
+/* maps shows the super block's device; for stat(2), btrfs invents another per subvolume, with the same inodes. */
 static bool is_pinned_file(const struct wd_pin *pin, int descriptor) {
     struct stat status;
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return false;
@@ -130,7 +130,7 @@ static int find_by_path(struct wd_snapshot_arena *arena, const struct wd_pin *pi
     return (int)syscall(SYS_openat2, root, arena->scratch, &how, sizeof how);
 }
 
-/* A path in maps is relative to the reader's root when the file can be reached from there, else to its own namespace. */
+/* A path in maps is relative to the reader's root when the file can be reached from there, else to its namespace. */
 static int find(struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
     int descriptor = arena->executable_pin >= 0 ? fcntl(arena->executable_pin, F_DUPFD_CLOEXEC, 3) : -1;
     if (descriptor >= 0 && is_pinned_file(pin, descriptor)) return descriptor;

@@ -30,7 +30,8 @@ static int fail(struct wd_snapshot_arena *arena, int error, const char *operatio
     return error;
 }
 
-__attribute__((format(printf, 2, 3))) static void give_reason(struct wd_snapshot_arena *arena, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void give_reason(struct wd_snapshot_arena *arena, const char *format,
+                                                              ...) {
     char *reason = arena->result->reason;
     size_t used = strlen(reason), size = sizeof arena->result->reason;
     if (used > 0 && used + 2 < size) used += (size_t)snprintf(reason + used, size - used, "; ");
@@ -116,6 +117,18 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     return 0;
 }
 
+static void explain_refusal(struct wd_snapshot_arena *arena) {
+    char scope[8];
+    if (arena->uid != geteuid()) {
+        give_reason(arena, "tracing is not permitted (EPERM): it runs as user %u, not %u", arena->uid, geteuid());
+    } else if (wd_read_at(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) > 0 && scope[0] > '1') {
+        give_reason(arena, "tracing is not permitted (EPERM): Yama's ptrace_scope is %c", scope[0]);
+    } else {
+        give_reason(arena, "tracing is not permitted (EPERM): it is set-user-id, has more capabilities, or has made "
+                           "itself non-dumpable");
+    }
+}
+
 static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     if (arena->request->method != WD_METHOD_PTRACE) {
         give_reason(arena, "taken without stopping the process, as asked");
@@ -124,8 +137,7 @@ static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     } else if (arena->foreign_registers > 0) {
         give_reason(arena, "its threads are not 64-bit");
     } else if (arena->seize_error == EPERM) {
-        give_reason(arena, "tracing is not permitted (EPERM): it runs as another user, is set-user-id, has made itself "
-                           "non-dumpable, or Yama forbids it");
+        explain_refusal(arena);
     } else if (arena->seize_error != 0) {
         give_reason(arena, "tracing failed: %s", strerrorname_np(arena->seize_error));
     } else if (arena->not_stopped > 0) {
@@ -174,7 +186,7 @@ static void read_memory(struct wd_snapshot_arena *arena) {
 
 static void end(struct wd_snapshot_arena *arena) {
     if (arena->request->end == WD_END_KILL) wd_kill(arena);
-    else wd_release(arena);
+    if (!arena->result->killed) wd_release(arena);
     arena->result->times.ended = wd_now();
 }
 
@@ -184,7 +196,7 @@ static void write_result(struct wd_snapshot_arena *arena) {
     int error = memfd < 0 ? errno : 0;
     if (error == 0) error = wd_write_memory(arena, memfd);
     result->times.written = wd_now();
-    if (arena->request->end == WD_END_KILL) {
+    if (result->killed) {
         wd_reap(arena, wd_now() + reap_budget);
         result->times.reaped = wd_now();
     }

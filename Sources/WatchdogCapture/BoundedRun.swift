@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-internal import WatchdogLinux
-internal import WatchdogPolicy
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
 
 /// One run of a program that is not trusted: bounded in time and output, and gone afterwards with all it started.
 struct BoundedRun {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
+import Glibc
 
 /// The GNU build-id of an ELF file, read with bounded effort from a file that may be anything.
 enum BuildID {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-internal import Synchronization
-internal import WatchdogLinux
+import Glibc
+import Synchronization
+import WatchdogLinux
 public import WatchdogPolicy
 
 /// The thread that takes snapshots, one after the other, so that the supervisor's loop never waits for one.

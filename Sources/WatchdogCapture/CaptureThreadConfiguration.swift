@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
+import Glibc
 
 /// What a ``CaptureThread`` may use.
 public struct CaptureThreadConfiguration: Sendable, Equatable {
@@ -11,6 +11,9 @@ public struct CaptureThreadConfiguration: Sendable, Equatable {
         /// With this nice value, where permitted.
         case niceness(Int32)
         /// Before all ordinary threads, with this real-time priority, where permitted; not inherited by children.
+        ///
+        /// A capture of thousands of threads computes for a tenth of a second without sleeping, which RLIMIT_RTTIME must
+        /// allow.
         case realTime(priority: Int32)
     }
 

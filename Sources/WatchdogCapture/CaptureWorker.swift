@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-internal import WatchdogLinux
+import Glibc
+import WatchdogLinux
 
 /// A thread with all signals blocked, as captures need it.
 struct CaptureWorker: Sendable {

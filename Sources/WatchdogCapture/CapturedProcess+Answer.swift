@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import FoundationEssentials
-internal import WatchdogPolicy
-internal import WatchdogReport
+import FoundationEssentials
+import WatchdogPolicy
+import WatchdogReport
 
 extension CapturedProcess {
     private static let imageLimit = 4096

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import WatchdogPolicy
+import WatchdogPolicy
 public import WatchdogReport
 
 extension CapturedProcess {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import WatchdogReport
+import WatchdogReport
 
 extension CapturedThread {
     /// What a snapshot says of a thread, without frames.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-internal import WatchdogLinux
+import Glibc
+import WatchdogLinux
 
 /// A counting semaphore: sem_overview(7).
 // SAFETY: the memory never moves, and POSIX semaphores are made for use by many threads.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSnapshot
-internal import Glibc
-internal import WatchdogLinux
-internal import WatchdogPolicy
+import CSnapshot
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
 
 /// Working memory for one capture at a time.
 ///

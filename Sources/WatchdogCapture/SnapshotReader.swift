@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CSnapshot
-internal import Glibc
-internal import WatchdogPolicy
-internal import WatchdogReport
+import CSnapshot
+import Glibc
+import WatchdogPolicy
+import WatchdogReport
 
 /// The parser of `wd_snapshot_format.h`.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
+import Glibc
 
 /// Where a symbolic link points: readlink(2).
 enum SymbolicLink {

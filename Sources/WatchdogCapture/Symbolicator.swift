@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-internal import WatchdogLinux
-internal import WatchdogPolicy
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
 public import WatchdogReport
 
 /// Runs `watchdogd-symbolicate`, which unwinds and names what a snapshot holds.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
+import Glibc
 
 /// This process's user namespace: user_namespaces(7).
 enum UserNamespace {

@@ -57,7 +57,6 @@ extension AppMachine {
     }
 
     mutating func inspected(_ evidence: Evidence, at now: Instant, _ effects: inout [AppEffect]) {
-        guard capture == nil else { return }
         triggerInspected(evidence, at: now, &effects)
         guard capture == nil, let running = countdown else { return }
         switch running.condition {

@@ -32,7 +32,8 @@ public struct Evidence: Hashable, Sendable {
     public var pause: Pause? {
         if let tracer { return .traced(by: tracer) }
         if isFrozen { return .frozen }
-        if state == "T" { return .stopped }
+        // "t" without a tracer: it detached between the two readings, or could not be read.
+        if state == "T" || state == "t" { return .stopped }
         return nil
     }
 }

@@ -15,8 +15,9 @@ extension LaunchConfiguration {
         arguments = run.command
         workingDirectory = run.workingDirectory
         credentials = user?.credentials
-        store = try Self.store(at: run.reportsDirectory)
+        // Before anything is created: a wrong option leaves no trace.
         probe = try Self.probe(run.probe)
+        store = try Self.store(at: run.reportsDirectory)
         try Self.checkSummary(run.summary)
         do {
             executable = try resolveExecutable(

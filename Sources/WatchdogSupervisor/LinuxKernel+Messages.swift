@@ -12,8 +12,16 @@ extension LinuxKernel {
         try channelSource?.limitRate(interval: .milliseconds(100), burst: 20)
     }
 
-    func readNotifySocket() {
-        for _ in 0..<Self.burst {
+    /// Heeds what is still in the sockets when the main process has ended: what it said last was said before its end.
+    ///
+    /// Both queues are short, but another process of the app may fill them faster than they are read.
+    func hearLastWords() {
+        readNotifySocket(atMost: 512)
+        readChannel(atMost: 512)
+    }
+
+    func readNotifySocket(atMost count: Int = burst) {
+        for _ in 0..<count {
             guard let message = try? notifySocket.receive() else { return }
             // The attachments are closed when `message` goes, after it was heeded: that answers BARRIER=1.
             if isFromApp(message) { supervisor?.notifyReceived(message.bytes) }
@@ -27,8 +35,8 @@ extension LinuxKernel {
         [0, host.userID, configuration.credentials?.user].contains(message.senderUser)
     }
 
-    func readChannel() {
-        for _ in 0..<Self.burst {
+    func readChannel(atMost count: Int = burst) {
+        for _ in 0..<count {
             guard let reception = try? channel.receive() else { return }
             switch reception {
             case .message(let message):

@@ -33,6 +33,15 @@ final class ProbeProcess {
         kill(-pid, SIGKILL)
         onEnd(exit.status == .exited(code: 0))
     }
+
+    /// Ends it before its time, without an answer.
+    func cancel() {
+        guard source != nil else { return }
+        source?.cancel()
+        timer?.cancel()
+        source = nil
+        kill(-pid, SIGKILL)
+    }
 }
 
 extension LinuxKernel {
@@ -62,7 +71,7 @@ extension LinuxKernel {
                 supervisor?.probeEnded(isReady: isReady)
             }
         } catch {
-            StandardError.say("the readiness command cannot be run: \(error)")
+            StandardError.mention("the readiness command cannot be run: \(error)")
             supervisor?.probeEnded(isReady: false)
         }
     }

@@ -39,6 +39,8 @@ final class LinuxKernel: Kernel {
     var treeStep: Duration?
     var treeTimer: Timer?
     var probeProcess: ProbeProcess?
+    /// Whether the main process has ended, and a debugger has not let its parent know yet.
+    var isHeldByDebugger = false
     var exitUsage: ResourceUsage?
     var pendingReports: [Int: Incident] = [:]
 
@@ -69,8 +71,9 @@ final class LinuxKernel: Kernel {
         try limitRates()
     }
 
-    /// Leaves the loop and takes away what the launch put into the file system.
+    /// Leaves the loop, ends a readiness command that still runs, and takes away what the launch put into the file system.
     func stop() {
+        probeProcess?.cancel()
         for source in [deadline, notifySource, channelSource, main?.source, treeTimer] { source?.cancel() }
         host.remove(key)
         // Busy while a process in it cannot be killed: the next watchdogd removes what this one has to leave.

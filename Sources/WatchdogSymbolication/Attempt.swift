@@ -6,7 +6,9 @@ import WatchdogPolicy
 struct Attempt: Equatable {
     /// How deep to go.
     var depth: Depth
-    /// Images, by index, whose bytes libdw is not to see: an earlier attempt ended in them.
+    /// Images, by index, whose lines are left alone: an earlier attempt ended in them.
+    var withoutLines: [Int] = []
+    /// Images, by index, that libdw is not to see at all: an earlier attempt ended in them again.
     var excluded: [Int] = []
     /// When the attempt is ended by force.
     var deadline: Instant
@@ -44,7 +46,7 @@ struct Attempt: Equatable {
             guard let index = failure.image, images.indices.contains(index) else {
                 return "symbolication ended with \(failure) and was begun again with less to do"
             }
-            return "\(images[index].path): reading it ended with \(failure); it was left out"
+            return "\(images[index].path): reading it ended with \(failure); less of it was read then"
         }
     }
 }

@@ -4,9 +4,10 @@ import WatchdogPolicy
 
 /// Which attempt follows which.
 ///
-/// An image that ends one is left out of the next. The budget has three parts, each with less to do than the one before.
+/// After a crash in an image the next attempt leaves its lines alone, then the whole image. Each timeout leads to an
+/// attempt with less to do, for which a part of the budget was kept back.
 struct AttemptPlan {
-    private static let exclusionLimit = 8
+    private static let crashLimit = 16
 
     private let start: Instant
     private let budget: Duration
@@ -22,17 +23,29 @@ struct AttemptPlan {
     /// The attempt after one that failed; nil when there is nothing less to try.
     mutating func next(after failure: Attempt.Failure) -> Attempt? {
         guard current.depth > .addresses else { return nil }
+        let isFirstWithoutImages = current.excluded.isEmpty
         current.failures.append(failure)
-        if let image = failure.image { current.excluded.append(image) }
-        switch failure {
-        case .signal(_, _?) where current.excluded.count <= AttemptPlan.exclusionLimit: break
-        default: stepDown()
+        switch (failure, current.depth) {
+        case (.signal(_, let image?), _) where current.failures.count <= AttemptPlan.crashLimit:
+            leaveOut(image)
+        case (.timeout(let image?), .names) where isFirstWithoutImages:
+            leaveOut(image)
+            current.deadline = start + budget * 0.9
+        case (_, .lines):
+            current.depth = .names
+            current.deadline = start + budget * 0.7
+        default:
+            current.depth = .addresses
+            current.deadline = start + budget
         }
         return current
     }
 
-    private mutating func stepDown() {
-        current.depth = current.depth == .lines ? .names : .addresses
-        current.deadline = start + (current.depth == .names ? budget * 0.75 : budget)
+    private mutating func leaveOut(_ image: Int) {
+        if current.depth == .lines, !current.withoutLines.contains(image) {
+            current.withoutLines.append(image)
+        } else {
+            current.excluded.append(image)
+        }
     }
 }

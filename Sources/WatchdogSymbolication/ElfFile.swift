@@ -78,7 +78,8 @@ struct ElfFile {
         for segment in segments where segment.kind == Kind.load && segment.isExecutable && !segment.isWritable {
             let delta = address &- bias &- segment.address
             guard delta < segment.fileSize else { continue }
-            return file.bytes(at: segment.offset &+ delta, count: min(limit, Int(segment.fileSize - delta))) ?? []
+            return file.bytes(at: segment.offset &+ delta, count: Int(min(UInt64(limit), segment.fileSize - delta)))
+                ?? []
         }
         return []
     }

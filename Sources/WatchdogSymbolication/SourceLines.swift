@@ -13,15 +13,20 @@ final class SourceLines {
     }
 
     private let images: ImageTable
+    private let excluded: Set<Int>
     private var units: [Int: CompilationUnits?] = [:]
 
-    init(_ images: ImageTable) {
+    /// Creates the table.
+    ///
+    /// - Parameter excluded: Images, by index, whose debug information is left alone.
+    init(_ images: ImageTable, excluding excluded: Set<Int> = []) {
         self.images = images
+        self.excluded = excluded
     }
 
     /// Looks up a run-time address; nil without debug information.
     func lookUp(_ address: UInt64) -> Result? {
-        guard let index = images.index(containing: address), let units = units(of: index),
+        guard let index = images.index(containing: address), !excluded.contains(index), let units = units(of: index),
             let unit = units.unit(containing: address &- units.bias)
         else { return nil }
         let (inlined, function) = unit.calls(at: address &- units.bias)

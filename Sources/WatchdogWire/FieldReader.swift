@@ -70,8 +70,11 @@ extension FieldReader.Field {
     }
 
     /// A positive number of microseconds.
-    var microseconds: Duration? {
-        number(in: 1...Int64.max).map { .microseconds($0) }
+    var microseconds: Duration? { microseconds(in: 1...Int64.max) }
+
+    /// A number of microseconds within bounds.
+    func microseconds(in range: ClosedRange<Int64>) -> Duration? {
+        number(in: range).map { .microseconds($0) }
     }
 }
 

@@ -36,7 +36,7 @@ public struct NotifyMessage: Hashable, Sendable {
     public var mainProcess: Int32?
     /// A sign of life, or the request to be killed.
     public var watchdog: Watchdog?
-    /// The watchdog allowance from now on.
+    /// The watchdog allowance from now on; zero ends the watching.
     public var watchdogTimeout: Duration?
     /// The time, counted from now, that the program asks for before a start, stop or runtime allowance is exhausted.
     public var timeoutExtension: Duration?
@@ -87,7 +87,7 @@ extension NotifyMessage {
         case "EXIT_STATUS": exitStatus.take(field.number(), orCount: &malformed)
         case "MAINPID": mainProcess.take(field.number(in: 1...Int32.max), orCount: &malformed)
         case "WATCHDOG": watchdog.take(Watchdog(rawValue: field.text()), orCount: &malformed)
-        case "WATCHDOG_USEC": watchdogTimeout.take(field.microseconds, orCount: &malformed)
+        case "WATCHDOG_USEC": watchdogTimeout.take(field.microseconds(in: 0...Int64.max), orCount: &malformed)
         case "EXTEND_TIMEOUT_USEC": timeoutExtension.take(field.microseconds, orCount: &malformed)
         case "PROGRESS": progress = field.text(limit: Wire.Limit.progress)
         default: unknown += 1

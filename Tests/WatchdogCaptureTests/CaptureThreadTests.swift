@@ -114,6 +114,25 @@ struct CaptureThreadTests {
         #expect(try subject.line() == "returned")
     }
 
+    @Test("keeps nobody from reaping a process that dies during its capture")
+    func dying() throws {
+        let thread = try CaptureThread()
+        defer { thread.shutDown() }
+        for attempt in 0..<60 {
+            let subject = try Subject("threads", "16")
+            let process = subject.process
+            let reports = Reports()
+            let killer = ThreadWithResult {
+                usleep(UInt32(600 + attempt * 10))
+                return kill(process, SIGKILL)
+            }
+            thread.capture(process, SnapshotOptions(), completion: reports.add)
+            #expect(try subject.reap() == 9)
+            try eventually("the capture") { reports.count == 1 }
+            #expect(try killer.result() == 0)
+        }
+    }
+
     @Test("refuses and counts what its queue cannot hold")
     func queueLimit() throws {
         let door = try Door()

@@ -81,6 +81,14 @@ struct SnapshotTakeTests {
         #expect(try subject.echo(1) == [1])
     }
 
+    @Test("stops 31 threads for about a millisecond at most")
+    func frozenTime() throws {
+        let subject = try Subject("threads", "31")
+        let times = try (0..<20).map { _ in try Snapshot.take(of: subject.process, .patient).timings.frozen }
+        // The shortest: the others may have waited for a CPU that other tests use.
+        #expect(try #require(times.min()) < .milliseconds(3))
+    }
+
     @Test("leaves the process unharmed, however often it is taken")
     func repeated() throws {
         let subject = try Subject("threads", "8")

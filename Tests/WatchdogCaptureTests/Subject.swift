@@ -137,7 +137,10 @@ final class Subject {
     /// Reaps it without blocking for ever; returns its wait status.
     func reap() throws -> Int32 {
         var status: Int32 = 0
-        try eventually("the end of \(process)") { waitpid(process, &status, WNOHANG) == process }
+        // A stop for a capture is shown too, with 0x7f in the low byte: wait(2).
+        try eventually("the end of \(process)") {
+            waitpid(process, &status, WNOHANG) == process && status & 0xFF != 0x7F
+        }
         isReaped = true
         return status
     }

@@ -61,6 +61,7 @@ struct Ledger {
     private var condemned: Incident?
     private var deathEnd: Instant?
     private var isExited = false
+    private var isEmpty = false
     private var decided = 0
     private var reported = 0
 
@@ -90,6 +91,7 @@ struct Ledger {
         let wasCapturing = capture != nil
         let gain = wasHeard ? bookExtension(happened, at: now) : nil
         if wasHeard, case .terminateRequested = happened { requests += 1 }
+        if case .treeEmptied = happened, !wasHeard { isEmpty = true }
         var isFirstPause = true
         for (index, effect) in effects.enumerated() {
             if stage == .over { return "\(effect) after the end" }
@@ -504,7 +506,10 @@ struct Ledger {
         stage = .over
         guard isLast else { return "the end is not the last effect" }
         guard decided == reported else { return "\(decided) incidents, \(reported) reports" }
-        return spawns == 0 || outcome.cause == .spawnFailed || kills == 1 ? nil : "ended without a kill"
+        guard deathEnd != nil else {
+            return outcome.cause == .spawnFailed || spawns == 0 ? nil : "ended without a kill"
+        }
+        return outcome.isDeathVerified == (isExited && isEmpty) ? nil : "the death is not as it was seen"
     }
 
     // MARK: - What the app said, after the effects

@@ -9,26 +9,34 @@ import WatchdogPolicy
 struct AttemptPlanTests {
     private let start = Instant(nanoseconds: 0)
 
-    @Test("after a crash in an image: the same without the image")
+    @Test("after a crash in an image: the same without its lines, then without the image")
     func crash() {
         var plan = AttemptPlan(start: start, budget: .seconds(4))
         #expect(plan.current == Attempt(depth: .lines, deadline: start + .seconds(2)))
         let next = plan.next(after: .signal(11, image: 3))
         #expect(next?.depth == .lines)
-        #expect(next?.excluded == [3])
+        #expect(next?.withoutLines == [3])
+        #expect(next?.excluded == [])
         #expect(next?.deadline == start + .seconds(2))
+        let another = plan.next(after: .signal(7, image: 3))
+        #expect(another?.depth == .lines)
+        #expect(another?.excluded == [3])
     }
 
-    @Test("after a timeout: less, and without the image")
+    @Test("after a timeout: names, then names without the image, then addresses")
     func timeout() {
-        var plan = AttemptPlan(start: start, budget: .seconds(4))
-        let next = plan.next(after: .timeout(image: 1))
-        #expect(next?.depth == .names)
-        #expect(next?.excluded == [1])
-        #expect(next?.deadline == start + .seconds(3))
-        let last = plan.next(after: .timeout(image: nil))
+        var plan = AttemptPlan(start: start, budget: .seconds(10))
+        let names = plan.next(after: .timeout(image: 1))
+        #expect(names?.depth == .names)
+        #expect(names?.excluded == [])
+        #expect(names?.deadline == start + .seconds(7))
+        let fewer = plan.next(after: .timeout(image: 1))
+        #expect(fewer?.depth == .names)
+        #expect(fewer?.excluded == [1])
+        #expect(fewer?.deadline == start + .seconds(9))
+        let last = plan.next(after: .timeout(image: 2))
         #expect(last?.depth == .addresses)
-        #expect(last?.deadline == start + .seconds(4))
+        #expect(last?.deadline == start + .seconds(10))
         #expect(plan.next(after: .timeout(image: nil)) == nil)
     }
 
@@ -39,7 +47,7 @@ struct AttemptPlanTests {
         while let next = plan.next(after: .signal(11, image: attempts)) {
             attempts += 1
             #expect(next.failures.count == attempts - 1)
-            #expect(attempts < 20)
+            #expect(attempts < 30)
         }
         #expect(plan.current.depth == .addresses)
     }
@@ -51,7 +59,7 @@ struct AttemptPlanTests {
         attempt.failures = [.signal(11, image: 0), .timeout(image: nil), .exit(70)]
         #expect(
             attempt.notes(images: [image]) == [
-                "/usr/lib/libx.so: reading it ended with signal 11; it was left out",
+                "/usr/lib/libx.so: reading it ended with signal 11; less of it was read then",
                 "symbolication ended with a timeout and was begun again with less to do",
                 "symbolication ended with exit code 70 and was begun again with less to do",
             ])

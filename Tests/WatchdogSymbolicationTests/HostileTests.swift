@@ -122,6 +122,31 @@ struct HostileTests {
         }
     }
 
+    @Test("a file on which libdw hangs costs its names, and no more than the budget")
+    func hang() throws {
+        // Without symbols of its own, the program's are looked for in a file beside it: a FIFO that nobody writes to.
+        let original = try Subject.chainStripped.executable()
+        let path = "\(original).hang-\(getpid())"
+        let fifo = "\(path).debug"
+        try withScratchFile(at: fifo, text: "debug information") {
+            try output(of: ["objcopy", "--add-gnu-debuglink=\(fifo)", original, path])
+        }
+        guard mkfifo(fifo, 0o600) == 0 else { throw Failure(description: "mkfifo: \(errno)") }
+        defer { for name in [path, fifo] { unlink(name) } }
+        let process = try Process([path])
+        try process.waitUntilReady()
+        try process.waitUntilAsleep(threads: 2)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
+        let helper = try Helper(["--budget", "10s"], snapshot: snapshot)
+        #expect(helper.exitCode == 0, "\(helper.errors)")
+        #expect(helper.duration < .seconds(10))
+        let captured = try helper.captured()
+        #expect(captured.notes.filter { $0.hasPrefix("\(path): reading it ended with a timeout") }.count == 2)
+        let frames = try captured.main.frames
+        #expect(frames.first?.symbol == "pause")
+        #expect(frames.contain(chain: ["?", "?", "?", "?", "__libc_start_call_main"]), "\(frames.listing)")
+    }
+
     @Test("a worker that crashes or hangs ends with its signal, the image and no result")
     func worker() throws {
         func run(for time: Duration, _ body: (Blackboard) -> Int32) -> Result<Int, Attempt.Failure> {
@@ -145,6 +170,14 @@ struct HostileTests {
         #expect(run(for: .seconds(60)) { _ in 7 } == .failure(.exit(7)))
         #expect(run(for: .seconds(60)) { _ in 0 } == .success(0))
         #expect(run(for: .seconds(60)) { $0.post([1, 2, 3]) ? 0 : 1 } == .success(3))
+    }
+
+    private func withScratchFile(at path: String, text: String, _ body: () throws -> Void) throws {
+        guard let file = fopen(path, "w") else { throw Failure(description: "fopen: \(errno)") }
+        defer { unlink(path) }
+        fputs(text, file)
+        fclose(file)
+        try body()
     }
 
     private func mutate(_ bytes: inout [UInt8], in range: Range<Int>, using generator: inout SplitMix) {

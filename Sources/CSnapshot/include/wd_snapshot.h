@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Working memory of one capture at a time: about 60 MiB of address space, of which only what captures touch is resident. */
+/* Working memory of one capture at a time: about 60 MiB of address space, of which what captures touch is resident. */
 struct wd_snapshot_arena;
 
 /* Maps an arena and makes `resident` bytes of its stack area (and the start of each table) resident, so that a later
@@ -38,7 +38,7 @@ struct wd_snapshot_request {
     int32_t process_group;    /* WD_END_KILL: this process group is killed too; 0: none */
     uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 100 ms; at most 1 s */
     uint32_t module_capacity; /* elements of module_fds; at most WD_SNAPSHOT_MAX_MODULES */
-    int32_t *module_fds;      /* receives descriptors (O_RDONLY, O_CLOEXEC) of the mapped executables, by record's index */
+    int32_t *module_fds;      /* receives descriptors (O_RDONLY, O_CLOEXEC) of the mapped executables */
 };
 
 /* CLOCK_MONOTONIC nanoseconds; 0: not reached. In order of time. */
@@ -68,13 +68,14 @@ struct wd_snapshot_result {
     uint32_t lingering;      /* threads still traced by the calling thread, see below */
     struct wd_snapshot_times times;
     char operation[64]; /* what failed when error != 0 */
-    char reason[160];   /* why not a better method; empty for WD_METHOD_PTRACE */
+    char reason[256];   /* why not a better method; empty for WD_METHOD_PTRACE */
 };
 
 /* Takes a snapshot of request->pid and ends it as asked. Returns result->error.
  *
- * WD_END_KILL kills whether or not a snapshot was possible, unless start_time differs or pid is this process. Bounded: apart from the kernel blocking a read of /proc or
- * of the target's memory, it returns within the stop timeout plus some milliseconds.
+ * WD_END_KILL kills whether or not a snapshot was possible, unless start_time differs or pid is this process. When the
+ * kill fails, the process is released. Bounded: apart from the kernel blocking a read of /proc or of the target's
+ * memory, it returns within the stop timeout plus some milliseconds.
  *
  * ptrace(2) is bound to the calling thread. A thread of the target that sleeps uninterruptibly cannot be let go by
  * ptrace: it counts in result->lingering, and the calling thread has to exit soon; the kernel then detaches whatever is
@@ -85,8 +86,8 @@ struct wd_snapshot_result {
  * parent only after its tracer. Only WSTOPPED and exits of traced threads are waited for, by thread id.
  *
  * While a child of this process is stopped, waitid(2) in any thread of this process may show it with CLD_TRAPPED, even
- * with WEXITED alone: the kernel shows a tracer's process the stops of its children whatever the options. Such an answer
- * means nothing; consuming it does no harm.
+ * with WEXITED alone: the kernel shows a tracer's process the stops of its children whatever the options. Such an
+ * answer means nothing; consuming it does no harm.
  *
  * Call from one thread per arena. Block signals in the calling thread. */
 int wd_snapshot_take(const struct wd_snapshot_request *request, struct wd_snapshot_result *result);

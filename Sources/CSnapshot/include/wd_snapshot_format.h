@@ -3,8 +3,8 @@
  * The snapshot: what stage 1 takes from a hung process and stage 2 unwinds, handed over in a memfd.
  *
  * A 16-byte header, then records until the end. Every record starts at an offset divisible by 8 and is followed by zero
- * padding up to the next such offset. Integers are little-endian and in host layout: writer and reader always run on the
- * same host. The reader treats the whole file as hostile: kinds it does not know are skipped, lengths are checked
+ * padding up to the next such offset. Integers are little-endian and in host layout: writer and reader always run on
+ * the same host. The reader treats the whole file as hostile: kinds it does not know are skipped, lengths are checked
  * against what is left, counts are bounded by the limits below.
  */
 #pragma once
@@ -49,7 +49,8 @@ enum wd_record_kind {
     WD_RECORD_MODULE = 7,
 };
 
-/* Order of struct wd_thread.registers: DWARF numbering for x86-64 (System V psABI, figure 3.36) for 0...16, then rest. */
+/* Order of struct wd_thread.registers: DWARF numbering for x86-64 (System V psABI, figure 3.36) for 0...16, then the
+ * rest. */
 enum wd_register {
     WD_RAX = 0, WD_RDX, WD_RCX, WD_RBX, WD_RSI, WD_RDI, WD_RBP, WD_RSP,
     WD_R8, WD_R9, WD_R10, WD_R11, WD_R12, WD_R13, WD_R14, WD_R15,
@@ -61,7 +62,8 @@ enum wd_register {
 enum wd_register_source {
     WD_REGISTERS_NONE = 0,
     WD_REGISTERS_PTRACE = 1,       /* all of them */
-    WD_REGISTERS_SYSCALL_FILE = 2, /* only RSP and RIP (and ORIG_RAX when in a system call), from /proc/PID/task/TID/syscall */
+    /* Only RSP and RIP (and ORIG_RAX when in a system call), from /proc/PID/task/TID/syscall. */
+    WD_REGISTERS_SYSCALL_FILE = 2,
 };
 
 /* Text fields are NUL-terminated, read before the freeze: a stopped thread shows the stop, not what it waited for. */

@@ -56,17 +56,6 @@ public final class SignalSource: EventSource {
     public static func block(_ signals: [Int32]) {
         wd_signals_block(signals, signals.count)
     }
-
-    /// Blocks a signal in the calling thread while `body` runs.
-    static func blocking(_ signal: Int32, _ body: () -> Void) {
-        var set = sigset_t()
-        var previous = sigset_t()
-        sigemptyset(&set)
-        sigaddset(&set, signal)
-        pthread_sigmask(SIG_BLOCK, &set, &previous)
-        body()
-        pthread_sigmask(SIG_SETMASK, &previous, nil)
-    }
 }
 
 extension EventLoop {

@@ -53,7 +53,8 @@ public struct ReportStore: Sendable {
         let probe = ReportFileName.temporary(
             app: "probe", time: WallTime(seconds: 0), token: String(UInt32.random(in: 0 ... .max), radix: 16))
         do {
-            try folder.create(probe, [UInt8(ascii: "\n")])
+            // Every launch waits for this.
+            try folder.create(probe, [UInt8(ascii: "\n")], isLasting: false)
         } catch {
             throw ReportStoreError("write to", directory, errno: error.errno ?? EIO, code: .unusable)
         }

@@ -30,11 +30,13 @@ struct StoreFolder: ~Copyable {
         ReportStoreError(operation, pathOf(name), errno: errno)
     }
 
-    /// Creates a file that did not exist, fills it and waits until the disk has it; leaves nothing behind on failure.
-    func create(_ name: String, _ bytes: [UInt8]) throws(ReportStoreError) {
+    /// Creates a file that did not exist and fills it; leaves nothing behind on failure.
+    ///
+    /// - Parameter isLasting: whether to wait until the disk has it, which may take tens of milliseconds.
+    func create(_ name: String, _ bytes: [UInt8], isLasting: Bool = true) throws(ReportStoreError) {
         let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o640)
         guard file >= 0 else { throw failure("create", name) }
-        let error = Self.fill(file, bytes)
+        let error = Self.fill(file, bytes) ?? (isLasting && fsync(file) != 0 ? errno : nil)
         close(file)
         guard let error else { return }
         remove(name)
@@ -52,7 +54,7 @@ struct StoreFolder: ~Copyable {
             guard count > 0 else { return count < 0 ? errno : EIO }
             offset += count
         }
-        return fsync(file) == 0 ? nil : errno
+        return nil
     }
 
     /// Gives a file its final name, unless that is taken.

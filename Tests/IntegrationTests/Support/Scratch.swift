@@ -36,6 +36,16 @@ final class Scratch {
         return self[name]
     }
 
+    /// Writes to a file that exists, such as one of a cgroup; returns its path.
+    static func appending(_ text: String, to path: String) throws -> String {
+        let file = try OwnedDescriptor(opening: path, flags: O_WRONLY)
+        let bytes = Array(text.utf8)
+        guard Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
+            throw LinuxError("write \(path)", Errno(rawValue: errno))
+        }
+        return path
+    }
+
     func read(_ name: String) -> String? { contents(of: self[name]).map { String(decoding: $0, as: UTF8.self) } }
 
     func exists(_ name: String) -> Bool { access(self[name], F_OK) == 0 }

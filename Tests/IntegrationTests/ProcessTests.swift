@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+extension EndToEnd {
+    @Suite("Processes and signals of Linux")
+    struct ProcessTests {
+        // MARK: - Orphans
+
+        private static let orphans = python(
+            """
+            for _ in range(20):
+                if os.fork() == 0:
+                    if os.fork() > 0: os._exit(0)
+                    time.sleep(0.1)
+                    os._exit(7)
+                os.wait()
+            say(os.getppid())
+            time.sleep(0.5)
+            states = []
+            for name in filter(str.isdigit, os.listdir("/proc")):
+                try: fields = open(f"/proc/{name}/stat").read().rpartition(")")[2].split()
+                except FileNotFoundError: continue
+                if int(fields[1]) == os.getppid(): states.append(fields[0])
+            say("zombies:", states.count("Z"))
+            """)
+
+        @Test("Orphans of the program are reaped")
+        func orphans() throws {
+            let run = try Supervision([], Self.orphans)
+            #expect(try run.line() == "\(run.program.pid)")
+            try run.line("zombies: 0")
+            #expect(Leftovers.zombies(of: run.program.pid).isEmpty)
+            #expect(try run.end().exitCode == 0)
+        }
+
+        @Test("As process 1 it reaps too", .enabled(if: isRoot, "a PID namespace needs root"))
+        func processOne() throws {
+            let run = try Supervision(
+                [], Self.orphans, wrapper: ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"])
+            #expect(try run.line() == "1")
+            try run.line("zombies: 0")
+            #expect(try run.end().exitCode == 0)
+        }
+
+        @Test(
+            "As process 1 it kills, reports and ends as elsewhere", .enabled(if: isRoot, "a PID namespace needs root"))
+        func processOneKills() throws {
+            let ending = try Supervision(
+                ["--update", "500ms"], [product("HangMain"), "--how", "semaphore", "--after", "0.1"],
+                wrapper: ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+            ).end()
+            #expect(ending.exitCode == 137)
+            #expect(ending.reports.count == 1)
+        }
+
+        @Test("As process 1 it hears SIGTERM", .enabled(if: isRoot, "a PID namespace needs root"))
+        func processOneTerminates() throws {
+            let run = try Supervision(
+                [], [product("HealthyApp")],
+                wrapper: ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"])
+            try run.line("HealthyApp: ready")
+            // unshare waits for its child, which is watchdogd.
+            let watchdogd = try #require(
+                String(
+                    decoding: contents(of: "/proc/\(run.program.pid)/task/\(run.program.pid)/children") ?? [],
+                    as: UTF8.self
+                )
+                .split(separator: " ").first.flatMap { Int32($0) })
+            kill(watchdogd, SIGTERM)
+            let ending = try run.end()
+            #expect(ending.exitCode == 0)
+            #expect(ending.summary?.termination == "terminated")
+        }
+
+        // MARK: - What the program inherits
+
+        @Test("The program leads a session of its own and has default limits and priority")
+        func inheritance() throws {
+            let ending = try supervise(
+                [],
+                python(
+                    """
+                    import resource
+                    say(os.getsid(0) == os.getpid(), os.sched_getscheduler(0) == os.SCHED_OTHER, os.nice(0))
+                    say(resource.getrlimit(resource.RLIMIT_RTTIME)[0] == resource.RLIM_INFINITY)
+                    """))
+            #expect(ending.output == "True True 0\nTrue\n")
+        }
+
+        @Test("The variables of a supervisor above are not passed on")
+        func foreignVariables() throws {
+            let ending = try supervise(
+                [],
+                python(
+                    """
+                    say(os.environ["NOTIFY_SOCKET"] != "/run/systemd/notify", os.environ["WATCHDOG_PID"] == str(os.getpid()))
+                    say("LISTEN_FDS" in os.environ, os.environ["SWIFT_BACKTRACE"])
+                    """),
+                environment: ["NOTIFY_SOCKET": "/run/systemd/notify", "WATCHDOG_PID": "1", "LISTEN_FDS": "3"])
+            #expect(ending.output == "True True\nFalse enable=no\n")
+        }
+
+        @Test("The socket lies in a directory of watchdogd's own, in /run for root, and is gone afterwards")
+        func runtimeDirectory() throws {
+            let run = try Supervision([], python(#"say(os.environ["NOTIFY_SOCKET"])"#))
+            let socket = try run.line()
+            let base = isRoot ? "/run" : run.scratch["runtime"]
+            let directory = "\(base)/watchdogd/\(run.program.pid)"
+            #expect(socket.hasPrefix("\(directory)/"))
+            #expect(try run.end().exitCode == 0)
+            #expect(access(directory, F_OK) != 0)
+        }
+
+        // MARK: - SIGABRT and Swift
+
+        @Test(
+            "A dynamic Swift program swallows SIGABRT by default; under watchdogd the first one ends it",
+            .enabled(if: isInstalled("swiftc"), "swiftc is not in PATH"))
+        func swiftAndAbort() throws {
+            let scratch = try Scratch()
+            let source = try scratch.write(
+                """
+                import Glibc
+                print("started")
+                fflush(nil)
+                while true {
+                    usleep(50_000)
+                    print("alive")
+                    fflush(nil)
+                }
+                """, to: "main.swift")
+            let compiler = try Program(
+                ["swiftc", "-Onone", "-module-cache-path", scratch["cache"], "-o", scratch["ticker"], source],
+                environment: testEnvironment(), directory: scratch.path)
+            try #require(try compiler.end(within: .seconds(120)).code == 0, "\(compiler.text(.errors))")
+
+            let plain = try Program([scratch["ticker"]])
+            try plain.line("started")
+            try plain.send(SIGABRT)
+            // The runtime's handler takes it, prints a backtrace and returns. Some of these lines are from before.
+            for _ in 1...10 { try plain.line("alive") }
+            #expect(plain.status == nil, "the signal is gone, the program is not")
+            try plain.send(SIGABRT)
+            #expect(try plain.end().code == nil, "a second one ends it")
+
+            let run = try Supervision([], [scratch["ticker"]], scratch: scratch)
+            try run.line("started")
+            let pid = try #require(run.processes.first)
+            kill(pid, SIGABRT)
+            let ending = try run.end()
+            #expect(ending.exitCode == 134)
+            #expect(ending.summary?.exit?.signal == "SIGABRT")
+        }
+    }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+import WatchdogLinux
+
+extension EndToEnd {
+    /// script(1) lends a terminal; what it shows comes out of a pipe, and what is typed goes into one.
+    @Suite("On a terminal", .enabled(if: isInstalled("script"), "script of bsdutils is not installed"))
+    struct TerminalTests {
+        private func terminal(_ scratch: Scratch, _ command: String) throws -> Program {
+            var environment = testEnvironment()
+            environment["XDG_RUNTIME_DIR"] = try scratch.makeDirectory("runtime", mode: 0o700)
+            environment["TERM"] = "dumb"
+            environment["PS1"] = "$ "
+            environment["RUN"] = "\(product("watchdogd")) run --reports \(scratch["reports"])"
+            environment["PYTHON"] = "/usr/bin/python3"
+            return try Program(
+                ["script", "--quiet", "--return", "--echo", "never", "--command", command, "/dev/null"],
+                environment: environment, directory: scratch.path, streams: .pipesAndInput)
+        }
+
+        /// A shell with job control.
+        private func interactiveShell(_ scratch: Scratch) throws -> Program {
+            try terminal(scratch, "bash --norc --noprofile --noediting -i")
+        }
+
+        private func expectNothingLeft(_ scratch: Scratch, sourceLocation: SourceLocation = #_sourceLocation) {
+            #expect(Leftovers.sockets(in: scratch["runtime"], ofSupervisor: 0) == [], sourceLocation: sourceLocation)
+        }
+
+        @Test("The program is in the foreground and reads what is typed; afterwards the shell is again")
+        func foreground() throws {
+            let scratch = try Scratch()
+            try scratch.write(
+                """
+                from wd import *
+                say("foreground:", os.tcgetpgrp(0) == os.getpgrp())
+                say("read:", input())
+                exit(4)
+                """, to: "app.py")
+            let shell = try interactiveShell(scratch)
+            shell.type("$RUN -- $PYTHON app.py\n")
+            try shell.line("foreground: True")
+            shell.type("some words\n")
+            try shell.line("read: some words")
+            shell.type("echo code $?\n")
+            try shell.line("code 4")
+            shell.type("exit 9\n")
+            #expect(try shell.end().code == 9)
+            expectNothingLeft(scratch)
+        }
+
+        @Test("^C reaches the program, once, and not watchdogd")
+        func interrupt() throws {
+            let scratch = try Scratch()
+            try scratch.write(
+                """
+                from wd import *
+                count = 0
+                def interrupted(*_):
+                    global count
+                    count += 1
+                    say("interrupted")
+                signal.signal(signal.SIGINT, interrupted)
+                notify("READY=1")
+                say("listening")
+                end = time.monotonic() + 0.8
+                while time.monotonic() < end or not count: time.sleep(0.05)
+                say("times:", count)
+                exit(5)
+                """, to: "app.py")
+            let shell = try interactiveShell(scratch)
+            shell.type("$RUN -- $PYTHON app.py\n")
+            try shell.line("listening")
+            shell.type("\u{3}")
+            try shell.line("interrupted")
+            try shell.line("times: 1")
+            shell.type("echo code $?\n")
+            try shell.line("code 5")
+            shell.type("exit\n")
+            try shell.end()
+            expectNothingLeft(scratch)
+        }
+
+        @Test("^C ends a program that does not expect it, with 130")
+        func interrupted() throws {
+            let scratch = try Scratch()
+            let shell = try interactiveShell(scratch)
+            shell.type("$RUN -- sh -c 'echo started; exec sleep 60'\n")
+            try shell.line("started")
+            shell.type("\u{3}")
+            shell.type("echo code $?\n")
+            try shell.line("code 130")
+            shell.type("exit\n")
+            try shell.end()
+            expectNothingLeft(scratch)
+        }
+
+        @Test("^Z stops the program and watchdogd; fg continues both, in the foreground, and no allowance has run")
+        func stop() throws {
+            let scratch = try Scratch()
+            try scratch.write(
+                """
+                from wd import *
+                notify("READY=1", "WATCHDOG=1")
+                say("typing?")
+                threading.Thread(target=lambda: push(1000, 0.1), daemon=True).start()
+                while True:
+                    try: say("read:", input())
+                    except EOFError: break
+                exit(6)
+                """, to: "app.py")
+            let shell = try interactiveShell(scratch)
+            shell.type("$RUN --update 1s -- $PYTHON app.py\n")
+            try shell.line("typing?")
+            shell.type("\u{1a}")
+            try shell.line("Stopped")
+            // Longer than the allowance.
+            #expect(try shell.lives(for: .milliseconds(1500)))
+            shell.type("jobs\n")
+            try shell.line("Stopped")
+            shell.type("fg\n")
+            try shell.line("python3 runs again after")
+            shell.type("words after the stop\n")
+            try shell.line("read: words after the stop")
+            #expect(try shell.lives(for: .milliseconds(1200)))
+            shell.type("\u{4}")
+            shell.type("echo code $?\n")
+            try shell.line("code 6")
+            shell.type("exit\n")
+            try shell.end()
+            expectNothingLeft(scratch)
+        }
+
+        @Test("A program that is killed while it has the echo off leaves a terminal that echoes")
+        func settings() throws {
+            let scratch = try Scratch()
+            try scratch.write(
+                """
+                from wd import *
+                import termios
+                settings = termios.tcgetattr(0)
+                settings[3] &= ~(termios.ECHO | termios.ICANON)
+                termios.tcsetattr(0, termios.TCSANOW, settings)
+                os.system("stty -a")
+                notify("READY=1", "WATCHDOG=1")
+                hang()
+                """, to: "app.py")
+            let shell = try terminal(scratch, "stty echo; $RUN --update 600ms -- $PYTHON app.py; echo code $?; stty -a")
+            try shell.line(" -echo ")
+            try shell.line("code 137")
+            try shell.line(" icanon ")
+            try shell.end()
+            #expect(
+                shell.text(.output).components(separatedBy: " -echo ").count == 2, "only the program's own stty says so"
+            )
+            expectNothingLeft(scratch)
+        }
+
+        @Test("Where only the foreground may write to the terminal, watchdogd does, and is not stopped for it")
+        func backgroundOutput() throws {
+            let scratch = try Scratch()
+            let shell = try interactiveShell(scratch)
+            shell.type("stty tostop\n")
+            shell.type("$RUN --verbose -- sh -c 'sleep 0.3; exit 3'; echo code $?\n")
+            try shell.line("sh exited with code 3")
+            try shell.line("code 3")
+            shell.type("exit\n")
+            try shell.end()
+            #expect(!shell.text(.output).contains("Stopped"))
+            expectNothingLeft(scratch)
+        }
+
+        @Test("In the background, the program does not take the terminal")
+        func background() throws {
+            let scratch = try Scratch()
+            let shell = try interactiveShell(scratch)
+            shell.type("$RUN -- sh -c 'sleep 0.4; echo done in the background' &\n")
+            shell.type("echo still here\n")
+            try shell.line("still here")
+            try shell.line("done in the background")
+            shell.type("wait\n")
+            shell.type("echo code $?\n")
+            try shell.line("code 0")
+            shell.type("exit\n")
+            try shell.end()
+            expectNothingLeft(scratch)
+        }
+    }
+}

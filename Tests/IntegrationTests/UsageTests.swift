@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+extension EndToEnd {
+    @Suite("The command line")
+    struct UsageTests {
+        /// A mistake and what its message has to name: the option, and what to write instead.
+        struct Mistake: Sendable, CustomTestStringConvertible {
+            let arguments: [String]
+            let words: [String]
+            var testDescription: String { arguments.joined(separator: " ") }
+
+            init(_ arguments: [String], _ words: String...) {
+                self.arguments = arguments
+                self.words = words
+            }
+        }
+
+        private static let mistakes = [
+            Mistake(["run"], "a command is missing", "-- COMMAND"),
+            Mistake(["run", "--"], "a command is missing", "-- COMMAND"),
+            Mistake(["run", "--", ""], "the command is empty"),
+            Mistake(["run", "sleep", "1"], "-- COMMAND"),
+            Mistake(["run", "--launch", "20", "--", "true"], "--launch", "20s"),
+            Mistake(["run", "--launch", "soon", "--", "true"], "--launch", "20s"),
+            Mistake(["run", "--update", "0s", "--", "true"], "--update", "at least 1ms"),
+            Mistake(["run", "--update", "-1s", "--", "true"], "--update"),
+            Mistake(["run", "--terminate", "5 parsecs", "--", "true"], "--terminate", "parsecs", "use ns, us, ms, s"),
+            Mistake(["run", "--ping", "--", "true"], "--ping"),
+            Mistake(["run", "--readiness", "whenever", "--", "true"], "--readiness", "use auto, channel, notify"),
+            Mistake(["run", "--readiness", "listen:", "--", "true"], "--readiness", "listen:ADDR"),
+            Mistake(["run", "--readiness", "listen:99999", "--", "true"], "--readiness", "99999"),
+            Mistake(["run", "--enforce", "maybe", "--", "true"], "--enforce", "use kill or report"),
+            Mistake(["run", "--expect", "miracle", "--", "true"], "--expect", "use ready, exit:N or 0x8badf00d"),
+            Mistake(["run", "--expect", "exit:256", "--", "true"], "--expect", "exit:0 to exit:255"),
+            Mistake(["run", "--expect", "0x8badf00d:tea", "--", "true"], "--expect", "tea", "scene-update"),
+            Mistake(["run", "--time-scale", "0", "--", "true"], "--time-scale", "0.001 to 1000"),
+            Mistake(["run", "--time-scale", "x", "--", "true"], "--time-scale"),
+            Mistake(["run", "--env", "NOVALUE", "--", "true"], "--env", "NAME=VALUE"),
+            Mistake(["run", "--quiet", "--verbose", "--", "true"], "--quiet", "--verbose", "one of them"),
+            Mistake(["run", "--name", "", "--", "true"], "--name is empty"),
+            Mistake(["run", "--lunch", "1s", "--", "true"], "--lunch", "--launch"),
+            Mistake(["report", "show", "a", "b"], "b"),
+            Mistake(["frobnicate"], "frobnicate"),
+        ]
+
+        @Test("A mistake is one line that names the option and what to write, and 64", arguments: mistakes)
+        func mistake(_ mistake: Mistake) throws {
+            let program = try Program([product("watchdogd")] + mistake.arguments)
+            #expect(try program.end().code == 64)
+            #expect(program.text(.output) == "")
+            let lines = program.text(.errors).split(separator: "\n")
+            #expect(lines.count == 1, "\(lines)")
+            for word in mistake.words + ["watchdogd: "] {
+                #expect(lines.first?.contains(word) == true, "\(word) is missing in: \(lines)")
+            }
+        }
+
+        @Test("Help and version go to the output, with 0", arguments: [["--help"], ["run", "--help"], ["--version"]])
+        func help(arguments: [String]) throws {
+            let program = try Program([product("watchdogd")] + arguments)
+            #expect(try program.end().code == 0)
+            #expect(program.text(.errors) == "")
+            let lines = program.text(.output).split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.contains { !$0.isEmpty })
+            #expect(lines.allSatisfy { $0.count <= 80 }, "lines of at most 80 columns")
+        }
+
+        @Test("Every option of the manual page is in the help, and the other way round")
+        func documentation() throws {
+            let program = try Program([product("watchdogd"), "run", "--help"])
+            try program.end()
+            let root = subjects.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+            let manual = String(decoding: contents(of: "\(root)/docs/command-line.md") ?? [], as: UTF8.self)
+            let documented = Set(manual.split(separator: "\n").filter { $0.hasPrefix("| `--") }.flatMap(options))
+            let known = Set(
+                program.text(.output).split(separator: "\n").filter { $0.hasPrefix("  --") }.flatMap(options)
+            ).subtracting(["--version"])
+            #expect(!known.isEmpty)
+            #expect(documented.intersection(known) == known, "the help has what the manual has not")
+            #expect(documented.subtracting(known) == [], "the manual has what the help has not")
+        }
+
+        private func options(in line: Substring) -> [String] {
+            let cell = line.hasPrefix("|") ? line.split(separator: "|")[0] : line.prefix(26)
+            return cell.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init).filter {
+                $0.hasPrefix("--")
+            }
+        }
+    }
+}
