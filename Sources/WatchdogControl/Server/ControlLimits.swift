@@ -25,7 +25,7 @@ public struct ControlLimits: Hashable, Sendable {
     /// How many events are kept for those who are late, or ask for the past.
     public var eventHistory = 1024
     /// How many pieces of a long reply are encoded before everybody else has a turn.
-    public var piecesPerTurn = 16
+    public var piecesPerTurn = 8
     /// The most log lines that a description has.
     public var logLines = 200
     /// How many log lines a description has when the caller does not say.
