@@ -36,8 +36,8 @@ build: ## build for debugging, into .build/debug
 
 release: ## build for use, into .build/release
 	@scripts/setup build
-	@swift build -c release --static-swift-stdlib --product watchdogd
-	@swift build -c release --static-swift-stdlib --product watchdogd-symbolicate
+	@swift build -c release --static-swift-stdlib -Xlinker --gc-sections --product watchdogd
+	@swift build -c release --static-swift-stdlib -Xlinker --gc-sections --product watchdogd-symbolicate
 
 install: ## build for use and install: PREFIX=/usr/local DESTDIR=
 	@# sudo hides Swift from PATH: what `make release` has built is installed then.

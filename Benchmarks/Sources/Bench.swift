@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import Glibc
-import WatchdogLinux
 
 /// Where everything is that the benchmarks use.
 final class Bench {
@@ -12,7 +10,7 @@ final class Bench {
     /// Where reports are written.
     let reports: String
     private let subjects: String
-    private let directory: String
+    private let scratch: String
     private var files = 0
 
     /// Finds the programs.
@@ -20,22 +18,17 @@ final class Bench {
     /// - Parameters:
     ///   - products: the directory of the release build.
     ///   - subjects: the directory of the compiled programs under test.
-    init(products: String, subjects: String) throws {
+    ///   - scratch: a directory for reports and summaries, whose removal is the caller's.
+    init(products: String, subjects: String, scratch: String) throws {
         watchdogd = "\(products)/watchdogd"
         symbolicate = "\(products)/watchdogd-symbolicate"
         healthyApp = "\(products)/HealthyApp"
         self.subjects = subjects
-        var template = Array("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/watchdogd-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure("cannot create a temporary directory") }
-        directory = String(decoding: template.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        reports = "\(directory)/reports"
+        self.scratch = scratch
+        reports = "\(scratch)/reports"
         for program in [watchdogd, symbolicate, healthyApp] where access(program, X_OK) != 0 {
             throw Failure("\(program) is missing; run: make bench")
         }
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: directory)
     }
 
     /// A program of `Benchmarks/Subjects`.
@@ -43,6 +36,6 @@ final class Bench {
 
     func freshPath(_ name: String) -> String {
         files += 1
-        return "\(directory)/\(files)-\(name)"
+        return "\(scratch)/\(files)-\(name)"
     }
 }

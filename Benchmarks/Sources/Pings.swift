@@ -27,7 +27,7 @@ struct Pings {
     }
 
     private func echo() throws -> Sample {
-        let (ours, theirs) = try Channel.make()
+        let (ours, theirs) = try Channel.pair()
         var request = SpawnRequest.underTest(bench.subject("echo"), [], output: 1)
         request.descriptors.append(.init(theirs.number, as: 3))
         let process = try spawn(request).process
@@ -41,10 +41,10 @@ struct Pings {
         for _ in 0..<Self.count {
             usleep(UInt32(Self.interval.nanoseconds / 1_000))
             let sent = Instant.now()
-            ours.send(Array("PING=1\n".utf8))
+            _ = try ours.send(Array("PING=1\n".utf8))
             var entry = pollfd(fd: ours.descriptor.number, events: Int16(POLLIN), revents: 0)
             guard poll(&entry, 1, 1_000) == 1 else { throw Failure("the echo does not answer") }
-            _ = ours.receive()
+            _ = try ours.receive()
             sample.add(.now() - sent)
         }
         return sample

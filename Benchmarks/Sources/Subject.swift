@@ -10,6 +10,7 @@ struct Record: BitwiseCopyable {
         case entry = 0
         case signOfLife = 1
         case settled = 2
+        case witness = 3
     }
 
     private var process: Int32 = 0
@@ -39,7 +40,10 @@ final class Subject {
     /// Starts the program and waits until all its threads are about to block.
     init(_ program: String, _ arguments: [String] = []) throws {
         let (readEnd, writeEnd) = try OwnedDescriptor.pipe()
-        let spawned = try spawn(.underTest(program, arguments, output: writeEnd.number))
+        var request = SpawnRequest.underTest(program, arguments, output: writeEnd.number)
+        // As under watchdogd: a session has a share of the CPUs of its own, sched(7).
+        request.session = .newSession
+        let spawned = try spawn(request)
         process = spawned.process
         startTime = spawned.startTime
         output = readEnd

@@ -13,6 +13,8 @@ final class SupervisedRun {
     private(set) var records: [Record] = []
     /// When poll(2) showed the end of the program.
     private(set) var deathSeen: Instant?
+    /// When poll(2) showed the end of its witness, which has real-time priority.
+    private(set) var witnessDeathSeen: Instant?
     /// When `watchdogd` said where the report is.
     private(set) var reportSaid: Instant?
     private(set) var isOver = false
@@ -23,6 +25,7 @@ final class SupervisedRun {
     private let messages: OwnedDescriptor
     private let summaryPath: String
     private var program: Pidfd?
+    private var witness: Pidfd?
     private var text: [UInt8] = []
 
     init(_ environment: Bench, _ watcher: Watcher, options: [String], command: [String]) throws {
@@ -46,23 +49,33 @@ final class SupervisedRun {
 
     deinit {
         for descriptor in [output, messages, supervisor.descriptor] { watcher.ignore(descriptor.number) }
-        if let program { watcher.ignore(program.descriptor.number) }
+        for process in [program, witness].compactMap(\.self) {
+            watcher.ignore(process.descriptor.number)
+            if !isOver { try? process.send(SIGKILL) }
+        }
         guard !isOver else { return }
-        try? program?.send(SIGKILL)
         try? supervisor.send(SIGKILL)
         _ = try? supervisor.waitExit()
     }
 
-    /// Waits for the next record and for the program's end from then on.
     private func readRecord() {
         guard let record = try? Record.read(from: output) else { return watcher.ignore(output.number) }
         records.append(record)
-        guard program == nil, let process = try? Pidfd(opening: record.pid) else { return }
-        program = process
-        watcher.watch(process.descriptor.number) { [unowned self] in
-            deathSeen = $0
-            watcher.ignore(process.descriptor.number)
+        if record.kind == .witness {
+            witness = watchEnd(of: record.pid) { [unowned self] in witnessDeathSeen = $0 }
+        } else if program == nil {
+            program = watchEnd(of: record.pid) { [unowned self] in deathSeen = $0 }
         }
+    }
+
+    private func watchEnd(of pid: Int32, _ seen: @escaping (Instant) -> Void) -> Pidfd? {
+        guard let process = try? Pidfd(opening: pid) else { return nil }
+        let descriptor = process.descriptor.number
+        watcher.watch(descriptor) { [unowned self] in
+            seen($0)
+            watcher.ignore(descriptor)
+        }
+        return process
     }
 
     private func readMessage(at now: Instant) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// usage: Benchmarks PRODUCTS SUBJECTS [SECTION…]
+// usage: Benchmarks PRODUCTS SUBJECTS SCRATCH [SECTION…]
 //
 // Measures what the project promises and prints one page. Started by Benchmarks/run.
 
@@ -24,8 +24,8 @@ func fail(_ message: String, code: Int32) -> Never {
 }
 
 let arguments = CommandLine.arguments.dropFirst()
-let wanted = arguments.dropFirst(2)
-guard arguments.count >= 2 else { fail("usage: Benchmarks PRODUCTS SUBJECTS [SECTION...]", code: 64) }
+let wanted = arguments.dropFirst(3)
+guard arguments.count >= 3 else { fail("usage: Benchmarks PRODUCTS SUBJECTS SCRATCH [SECTION...]", code: 64) }
 for name in wanted where !sections.contains(where: { $0.name == name }) {
     fail("unknown section '\(name)'; there are \(sections.map(\.name).joined(separator: ", "))", code: 64)
 }
@@ -33,16 +33,16 @@ for name in wanted where !sections.contains(where: { $0.name == name }) {
 /// Runs the sections; a section that breaks is told and does not keep the others from running.
 @MainActor
 func measure() throws -> Bool {
-    let bench = try Bench(products: arguments[1], subjects: arguments[2])
+    let bench = try Bench(products: arguments[1], subjects: arguments[2], scratch: arguments[3])
     var page = Page()
     let started = Instant.now()
     let busy = Machine.busyPercentage()
     // An observer that waits for a CPU would see everything late.
-    let scheduling = Scheduling.improve()
+    let grant = SchedulingGrant.request()
     page.headline([
         "watchdogd benchmarks, \(Machine.date()), \(geteuid() == 0 ? "as root" : "as an ordinary user")",
         Machine.description(),
-        "before the run \(busy) % of CPU time were in use; the observer's scheduling: \(scheduling)",
+        "Observer: \(grant). CPU time used by others at the start: \(busy) %",
         "Times in ms; ratio: median to that of the section's first row; goal: median[/p99].",
     ])
     var isWhole = true

@@ -4,9 +4,13 @@
  *
  * A program that sends READY=1 and WATCHDOG=1 to NOTIFY_SOCKET, then WATCHDOG=1 SIGNS times more, MICROSECONDS apart,
  * and then hangs. Without NOTIFY_SOCKET it only hangs.
+ *
+ * With NOTIFY_SOCKET a second process, the witness, only waits for its end. It has real-time priority where that is
+ * permitted, so that its end shows when SIGKILL came and not when there was a CPU for dying.
  */
 #include "record.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -46,6 +50,15 @@ static void give_sign(int descriptor, const char *message) {
     write_record(RECORD_SIGN_OF_LIFE, time);
 }
 
+static void start_witness(void) {
+    if (fork() != 0) return;
+    alarm(120);
+    struct sched_param parameters = {.sched_priority = 2};
+    sched_setscheduler(0, SCHED_RR, &parameters);
+    write_record(RECORD_WITNESS, now());
+    for (;;) pause();
+}
+
 int main(int argc, char **argv) {
     write_record(RECORD_ENTRY, now());
     /* Nothing is left behind when a benchmark ends early. */
@@ -55,6 +68,7 @@ int main(int argc, char **argv) {
     if (path != NULL) {
         int descriptor = connect_to_supervisor(path);
         if (descriptor < 0) return 1;
+        start_witness();
         long signs = argc > 1 ? atol(argv[1]) : 0, microseconds = argc > 2 ? atol(argv[2]) : 0;
         give_sign(descriptor, "READY=1\nWATCHDOG=1");
         struct timespec interval = {.tv_sec = microseconds / 1000000, .tv_nsec = microseconds % 1000000 * 1000};

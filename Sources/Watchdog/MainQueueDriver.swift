@@ -12,6 +12,8 @@ final class MainQueueDriver: Sendable {
     // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
     private nonisolated(unsafe) let reader: (any DispatchSourceRead)?
+    // SAFETY: used by the one thread that serves the queue.
+    private nonisolated(unsafe) var isTakenOver = false
 
     /// - Parameters:
     ///   - session: What to service.
@@ -42,6 +44,30 @@ final class MainQueueDriver: Sendable {
     /// Tells the queue that the session has a new deadline.
     func serviceSoon() {
         queue.async { [weak self] in self?.service() }
+    }
+
+    // MARK: - For a thread that serves the main queue itself
+
+    /// The channel's descriptor, for a thread that waits for the queue's work and for messages at once.
+    ///
+    /// Dispatch no longer watches it then: two threads fewer lie between a ping and its answer. To be called on the thread
+    /// that serves the queue, between two of its items.
+    ///
+    /// - Returns: -1 when there is no channel (any more), which poll(2) takes for nothing to wait for.
+    func takeOverChannel() -> Int32 {
+        if !isTakenOver {
+            isTakenOver = true
+            reader?.cancel()
+        }
+        return session.descriptor?.number ?? -1
+    }
+
+    /// Answers what has come over the channel; to be called like ``takeOverChannel()``.
+    func serviceChannel() {
+        for event in session.service(at: .now()) {
+            queue.async { [onEvent] in onEvent(event) }
+        }
+        timer.schedule(deadline: session.deadline ?? .distantFuture)
     }
 
     private func service() {

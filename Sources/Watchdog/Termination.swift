@@ -11,23 +11,33 @@ final class Termination: Sendable {
         var isRequested = false
     }
 
+    /// Far more than it takes, and less than anybody notices at a launch.
+    private static let installationLimit = DispatchTimeInterval.seconds(1)
+
     private let state = Locked(State())
     // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
-    private nonisolated(unsafe) let signal = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
+    private nonisolated(unsafe) let signal = DispatchSource.makeSignalSource(
+        signal: SIGTERM, queue: DispatchQueue(label: "org.watchdogd.termination"))
 
     func setHandler(_ handler: @escaping @MainActor @Sendable () -> Void) {
         state.withLock { $0.handler = handler }
     }
 
     /// Takes over SIGTERM if there is a handler; what the signal does is the app's affair otherwise.
+    ///
+    /// Waits until that is done: Dispatch installs a signal source on a thread of its own, and a SIGTERM that comes before
+    /// would end the app.
     func listen() {
         let isFirst = state.withLock { state in
             defer { state.isListening = state.handler != nil }
             return state.handler != nil && !state.isListening
         }
         guard isFirst else { return }
-        signal.setEventHandler { [weak self] in self?.request() }
+        signal.setEventHandler { [weak self] in DispatchQueue.main.async { self?.request() } }
+        let installed = DispatchSemaphore(value: 0)
+        signal.setRegistrationHandler { installed.signal() }
         signal.activate()
+        _ = installed.wait(timeout: .now() + Self.installationLimit)
     }
 
     /// Calls the handler the first time; to be called on the main queue.

@@ -16,11 +16,18 @@ extension Watchdog {
         precondition(CurrentThread.numberUnlessFirst == nil, "Watchdog.run() serves the process's first thread only")
         let handle = mainQueueHandle()
         while true {
-            var wait = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
-            guard poll(&wait, 1, -1) > 0 else { continue }
-            var wakeups: UInt64 = 0
-            guard read(handle, &wakeups, MemoryLayout.size(ofValue: wakeups)) > 0 else { continue }
-            serveMainQueue(nil)
+            let driver = mainQueueDriver
+            var waits = [
+                pollfd(fd: handle, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: driver?.takeOverChannel() ?? -1, events: Int16(POLLIN), revents: 0),
+            ]
+            guard poll(&waits, 2, -1) > 0 else { continue }
+            // The queue's work first: an answer then says that it was done.
+            if waits[0].revents != 0 {
+                var wakeups: UInt64 = 0
+                if read(handle, &wakeups, MemoryLayout.size(ofValue: wakeups)) > 0 { serveMainQueue(nil) }
+            }
+            if waits[1].revents != 0 { driver?.serviceChannel() }
         }
     }
 }

@@ -159,6 +159,13 @@ public enum Watchdog {
         }
     }
 
+    /// What services the main queue; nil before ``start()``, and for other main loops.
+    static var mainQueueDriver: MainQueueDriver? {
+        phase.withLock { phase in
+            if case .onMainQueue(_, let driver) = phase { driver } else { nil }
+        }
+    }
+
     private static func say(_ change: (inout ClientMessage) -> Void) {
         phase.withLock { phase in
             switch phase {

@@ -39,6 +39,11 @@ extension LinuxKernel {
 
     func captured(_ incident: Int, _ outcome: CaptureOutcome) {
         captures[incident] = outcome
+        // One that has outlived its budget ends late, and must not pass for the one after it.
+        guard case .capturing(let current) = supervisor?.machine.phase, current.id == incident else {
+            captures[incident] = nil
+            return
+        }
         supervisor?.captureEnded()
     }
 

@@ -12,17 +12,23 @@ extension LinuxKernel {
     func childrenChanged() {
         followJobControl()
         probeProcess?.reap()
+        if isHeldByDebugger { mainProcessEnded() }
     }
 
     func mainProcessEnded() {
-        guard let ended = main?.process.pid else { return }
+        guard let ended = main?.process.pid, main?.process.hasExited == true else { return }
         hearLastWords()
         // The last word may have been MAINPID: another process took its place.
         guard let main, main.process.pid == ended else { return host.childrenChanged() }
         main.source.cancel()
         do {
-            // A debugger keeps the end of its tracee to itself: the pidfd tells of it, and wait does not.
-            guard let exit = try main.process.waitExit() else { return }
+            // A debugger keeps the end of its tracee to itself: the pidfd tells of it, and wait does not. SIGCHLD comes
+            // when it lets go: ptrace(2).
+            guard let exit = try main.process.waitExit() else {
+                isHeldByDebugger = true
+                return
+            }
+            isHeldByDebugger = false
             exitUsage = exit.usage
             finished(exit.status)
         } catch {

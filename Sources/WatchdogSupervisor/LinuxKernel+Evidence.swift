@@ -6,7 +6,7 @@ import WatchdogReport
 
 /// What was read when an allowance started: evidence is the difference to it.
 struct Window {
-    let start: ProcessProbe.Observation
+    let start: ProcessProbe.Usage
     let machine: MachineCPU?
 }
 
@@ -21,7 +21,11 @@ extension LinuxKernel {
     }
 
     func beginWindow() {
-        window = main?.probe?.observe().map { Window(start: $0, machine: .read()) }
+        window = main?.probe.map { probe in
+            // A hundredth of the allowance: so much may the machine's figure be older than the process's.
+            let precision = configuration.spec.allowances.update / 100
+            return Window(start: probe.usage(), machine: host.machineCPU(notOlderThan: precision))
+        }
     }
 
     func inspect() -> Evidence {

@@ -71,7 +71,7 @@ extension LinuxKernel {
                 supervisor?.probeEnded(isReady: isReady)
             }
         } catch {
-            StandardError.say("the readiness command cannot be run: \(error)")
+            StandardError.mention("the readiness command cannot be run: \(error)")
             supervisor?.probeEnded(isReady: false)
         }
     }

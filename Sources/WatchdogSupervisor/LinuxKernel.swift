@@ -39,6 +39,8 @@ final class LinuxKernel: Kernel {
     var treeStep: Duration?
     var treeTimer: Timer?
     var probeProcess: ProbeProcess?
+    /// Whether the main process has ended, and a debugger has not let its parent know yet.
+    var isHeldByDebugger = false
     var exitUsage: ResourceUsage?
     var pendingReports: [Int: Incident] = [:]
 

@@ -28,8 +28,11 @@ public struct Run {
     public func execute() throws -> Int32 {
         openStandardStreams()
         // Before the first thread: the kernel hands a signal to any thread that does not block it.
-        SignalSource.block(Self.signals + [SIGCHLD])
+        // While the program has the terminal, a line of ours would stop us where `stty tostop` is set: termios(3).
+        SignalSource.block(Self.signals + [SIGCHLD, SIGTTOU])
         signal(SIGPIPE, SIG_IGN)
+        // A report that is longer than a file may be is an error to be told, and no reason to die.
+        signal(SIGXFSZ, SIG_IGN)
         let launch = try LaunchConfiguration(configuration)
         do {
             try Subreaper.become()
@@ -45,6 +48,7 @@ public struct Run {
         let loop = try EventLoop()
         let host = try Host(loop: loop, store: launch.store)
         defer { host.stop() }
+        defer { Strays.end() }
         let kernel = try LinuxKernel(host, launch, terminal: ForegroundTerminal())
         defer { kernel.stop() }
         let supervisor = Supervisor(spec: launch.spec, kernel: kernel)

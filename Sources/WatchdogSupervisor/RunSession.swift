@@ -3,6 +3,7 @@
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogWire
 
 /// What a run tells: lines while it lasts, the summary and the exit code at its end.
 ///
@@ -17,13 +18,17 @@ final class RunSession {
     private var reports: [Int: ReportOutcome] = [:]
     private var incidents: [Incident] = []
     private var outcome: Outcome?
+    /// An app can cause messages as fast as it likes.
+    private var limiter = RateLimiter(capacity: 50, refillPerSecond: 10)
+    /// Messages that were not written, because they were too many or nobody read standard error.
+    private var unwritten = 0
 
     init(_ configuration: RunConfiguration, _ kernel: LinuxKernel, _ supervisor: Supervisor, _ loop: EventLoop) {
         self.configuration = configuration
         self.kernel = kernel
         self.supervisor = supervisor
         self.loop = loop
-        narration = Narration(name: configuration.spec.name, verbosity: configuration.verbosity)
+        narration = Narration(name: configuration.spec.name.printable(limit: 64), verbosity: configuration.verbosity)
         supervisor.onNotice = { [unowned self] in noticed($0) }
         supervisor.onFinish = { [unowned self] in
             outcome = $0
@@ -42,7 +47,10 @@ final class RunSession {
     }
 
     private func noticed(_ notice: Notice) {
-        if let line = narration.line(for: notice) { StandardError.say(line) }
+        if let line = narration.line(for: notice) {
+            let isWritten = limiter.admit(at: kernel.now.nanoseconds) && StandardError.mention(line)
+            if !isWritten { unwritten += 1 }
+        }
         switch notice {
         case .ready(let source, let after):
             launch = RunSummary.Launch(milliseconds: after.milliseconds, source: source.rawValue)
@@ -58,7 +66,10 @@ final class RunSession {
     private func reported(_ incident: Incident, _ report: ReportOutcome) {
         reports[incident.id] = report
         incidents = incidents.map { $0.id == incident.id ? incident : $0 }
-        StandardError.say(narration.lines(of: incident, pid: kernel.pid, report))
+        let lines = narration.lines(of: incident, pid: kernel.pid, report)
+        // Where nothing is killed, the app lives on and has deadlines.
+        let isWritten = incident.isEnforced ? StandardError.say(lines) : StandardError.mention(lines)
+        if !isWritten { unwritten += 1 }
         concludeIfReported()
     }
 
@@ -69,6 +80,9 @@ final class RunSession {
     }
 
     private func conclude(_ outcome: Outcome) -> Int32 {
+        if unwritten > 0 {
+            StandardError.say("messages left out, because they were too many or nobody read them: \(unwritten)")
+        }
         if let failure = supervisor.spawnFailure { StandardError.say("\(failure)") }
         let isMet = configuration.expectation?.isMet(
             by: outcome, incidents: incidents, wasReady: supervisor.machine.launchDuration != nil)

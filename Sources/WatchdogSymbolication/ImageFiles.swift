@@ -4,8 +4,9 @@ import WatchdogCapture
 
 /// Finds the file of each image: by the descriptors handed over, by path where there is none.
 struct ImageFiles {
+    private static let noteLimit = 32
+
     private let contents: SnapshotContents
-    private let descriptors: [Int32]
     private let byStart: [UInt64: Int32]
     private let byPath: [String: Int32]
     /// What could not be had and why.
@@ -13,7 +14,6 @@ struct ImageFiles {
 
     init(_ contents: SnapshotContents, modules descriptors: [Int32]) {
         self.contents = contents
-        self.descriptors = descriptors
         let modules = contents.modules.compactMap { module -> (module: SnapshotModule, descriptor: Int32)? in
             guard let index = module.descriptor, descriptors.indices.contains(index) else { return nil }
             return (module, descriptors[index])
@@ -27,14 +27,18 @@ struct ImageFiles {
         if image.isVDSO { return (contents.vdso?.bytes).map(ImageFile.init(bytes:)) }
         if let descriptor = byStart[image.range.lowerBound] ?? byPath[image.path] {
             if let file = ImageFile(descriptor: descriptor) { return file }
-            notes.append("\(image.path): what was handed over is not a regular file")
+            note("\(image.path): what was handed over is not a regular file")
             return nil
         }
         guard let file = ImageFile(pathOf: image) else {
-            notes.append("\(image.path): the file was not handed over and is not to be had by its path")
+            note("\(image.path): the file was not handed over and is not to be had by its path")
             return nil
         }
-        notes.append("\(image.path): opened by its path; it may have changed in place, compare the build-id")
+        note("\(image.path): opened by its path; it may have changed in place, compare the build-id")
         return file
+    }
+
+    private mutating func note(_ text: String) {
+        if notes.count < ImageFiles.noteLimit { notes.append(text) }
     }
 }

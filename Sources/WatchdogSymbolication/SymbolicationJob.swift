@@ -52,11 +52,11 @@ public struct SymbolicationJob {
         modules: [Int32],
         blackboard: Blackboard
     ) -> Int32 {
-        let symbolicator = Symbolicator(contents, modules: modules, attempt: attempt) { blackboard.image = $0 }
-        guard var symbolicator else { return EX_OSERR }
+        let run = SymbolicationRun(contents, modules: modules, attempt: attempt) { blackboard.image = $0 }
+        guard var run else { return EX_OSERR }
         let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        guard let json = try? encoder.encode(symbolicator.run()) else { return EX_SOFTWARE }
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let json = try? encoder.encode(run.perform()) else { return EX_SOFTWARE }
         return blackboard.post(json + [UInt8(ascii: "\n")]) ? EX_OK : EX_SOFTWARE
     }
 }

@@ -25,9 +25,11 @@ extension EndToEnd {
             Symbolicator(testDescription: "fails", script: "echo out of luck >&2; exit 3", note: "out of luck"),
             Symbolicator(testDescription: "is killed", script: "kill -KILL $$", note: "was ended by"),
             Symbolicator(testDescription: "says nothing", script: "exit 0", note: "watchdogd-symbolicate"),
-            Symbolicator(testDescription: "prints garbage", script: "head -c 100000 /dev/urandom", note: "watchdogd-symbolicate"),
+            Symbolicator(
+                testDescription: "prints garbage", script: "head -c 100000 /dev/urandom", note: "watchdogd-symbolicate"),
             Symbolicator(testDescription: "prints without end", script: "exec yes", note: "wrote more than"),
-            Symbolicator(testDescription: "hangs", script: "sleep \(sleep) & sleep \(sleep)", note: "did not end within"),
+            Symbolicator(
+                testDescription: "hangs", script: "sleep \(sleep) & sleep \(sleep)", note: "did not end within"),
         ]
 
         @Test("The kill is on time, and the report is written all the same, with a note", arguments: faults)
@@ -65,7 +67,9 @@ extension EndToEnd {
 
         /// The helper gets no environment by which its descendants could be known.
         private func sleepers() -> [String] {
-            Leftovers.describe(names(in: "/proc").compactMap { Int32($0) }).filter { $0.hasSuffix(": sleep \(Self.sleep)") }
+            Leftovers.describe(names(in: "/proc").compactMap { Int32($0) }).filter {
+                $0.hasSuffix(": sleep \(Self.sleep)")
+            }
         }
     }
 }

@@ -40,7 +40,9 @@ extension EndToEnd {
             let ending = try supervise([], [try scratch.write("\u{7f}ELF\0\0", to: "broken", mode: 0o755)])
             #expect(ending.exitCode == 126)
             #expect(ending.errors.count == 1)
-            #expect(ending.errors.first?.contains("broken: not a program for this machine: Exec format error") == true, "\(ending.errors)")
+            #expect(
+                ending.errors.first?.contains("broken: not a program for this machine: Exec format error") == true,
+                "\(ending.errors)")
             #expect(ending.summary?.termination == "spawnFailed")
             #expect(ending.summary?.spawnError?.contains("ENOEXEC") == true)
         }
@@ -86,13 +88,16 @@ extension EndToEnd {
             #expect(!scratch.exists("launched"))
         }
 
-        @Test("--user runs the program as that user, who can reach the notify socket", .enabled(if: isRoot, "needs root"))
+        @Test(
+            "--user runs the program as that user, who can reach the notify socket", .enabled(if: isRoot, "needs root"))
         func user() throws {
             let scratch = try Scratch()
             chmod(scratch.path, 0o711)
             let run = try Supervision(
                 ["--user", "nobody"],
-                python("notify('READY=1', 'STATUS=here'); say(os.getuid(), os.getgid(), os.environ['USER']); time.sleep(0.2)"),
+                python(
+                    "notify('READY=1', 'STATUS=here'); say(os.getuid(), os.getgid(), os.environ['USER']); time.sleep(0.2)"
+                ),
                 scratch: scratch)
             chmod(scratch["runtime"], 0o711)
             let ending = try run.end()
@@ -160,7 +165,8 @@ extension EndToEnd {
             let run = try Supervision(
                 ["--update", "700ms"], command,
                 wrapper: [
-                    "unshare", "--mount", "/bin/sh", "-c", #"mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@""#, reports,
+                    "unshare", "--mount", "/bin/sh", "-c", #"mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@""#,
+                    reports,
                 ],
                 scratch: scratch, reports: reports)
             let ending = try run.end()
@@ -195,7 +201,9 @@ extension EndToEnd {
         func longArguments(count: Int) throws {
             let argument = String(repeating: "ä", count: 32 << 10)
             let command =
-                python("say(len(sys.argv) - 1, sum(len(os.fsencode(a)) for a in sys.argv[1:]), set(''.join(sys.argv[1:])))")
+                python(
+                    "say(len(sys.argv) - 1, sum(len(os.fsencode(a)) for a in sys.argv[1:]), set(''.join(sys.argv[1:])))"
+                )
                 + Array(repeating: argument, count: count)
             let ending = try supervise([], command)
             #expect(ending.exitCode == 0)
@@ -228,7 +236,8 @@ extension EndToEnd {
         @Test("A supervisor inside a supervisor: each has its own program, sockets and cgroup")
         func nested() throws {
             let inner = [product("watchdogd"), "run", "--reports", "inner", "--update", "500ms", "--"]
-            let ending = try supervise(["--update", "20s"], inner + python(#"notify("READY=1", "WATCHDOG=1"); hang()"#))
+            let ending = try supervise(
+                ["--update", "20s"], inner + python(#"notify("READY=1", "WATCHDOG=1"); hang()"#))
             #expect(ending.exitCode == 137)
             #expect(ending.summary?.exit?.code == 137)
             #expect(ending.summary?.incidents.isEmpty == true)

@@ -61,7 +61,9 @@ extension EndToEnd {
         func dispositions() throws {
             let run = try Supervision(
                 [],
-                python("say(signal.getsignal(signal.SIGHUP) == signal.SIG_DFL, signal.pthread_sigmask(signal.SIG_BLOCK, []))"),
+                python(
+                    "say(signal.getsignal(signal.SIGHUP) == signal.SIG_DFL, signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+                ),
                 wrapper: ["nohup"])
             let ending = try run.end()
             #expect(ending.exitCode == 0)
@@ -96,7 +98,8 @@ extension EndToEnd {
         func reportEach() throws {
             let ending = try supervise(
                 ["--enforce", "report", "--update", "300ms"],
-                python(#"notify("READY=1", "WATCHDOG=1"); [(time.sleep(0.8), notify("WATCHDOG=1")) for _ in range(2)]"#))
+                python(#"notify("READY=1", "WATCHDOG=1"); [(time.sleep(0.8), notify("WATCHDOG=1")) for _ in range(2)]"#)
+            )
             #expect(ending.exitCode == 0)
             #expect(ending.summary?.incidents.count == 2)
             #expect(ending.reports.count == 2)

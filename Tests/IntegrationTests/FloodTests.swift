@@ -46,6 +46,21 @@ extension EndToEnd {
             #expect(allowance.elapsedNanoseconds - due < 400_000_000)
         }
 
+        @Test("What a program can cause to be said is bounded, and what is left out is counted")
+        func chatter() throws {
+            let command = python(
+                """
+                notify("READY=1", "WATCHDOG=1")
+                for _ in range(400): notify("EXTEND_TIMEOUT_USEC=1000")
+                barrier()
+                exit(0)
+                """)
+            let ending = try supervise(["--update", "20s"], command)
+            #expect(ending.exitCode == 0)
+            #expect(ending.messages.count < 120)
+            #expect(ending.messages.last?.contains("messages left out") == true)
+        }
+
         @Test("A flood on the channel leaves room for answers: nobody is killed")
         func channelFlood() throws {
             let command = python(

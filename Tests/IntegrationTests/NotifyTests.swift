@@ -163,6 +163,39 @@ extension EndToEnd {
             #expect(ending.summary?.pid == daemon)
         }
 
+        @Test(
+            "A launcher that ends in the moment in which it has named its daemon hands over all the same",
+            arguments: 1...4)
+        func quickHandover(round: Int) throws {
+            let command = python(
+                """
+                ready, go = os.pipe()
+                daemon = os.fork()
+                if daemon == 0:
+                    os.setsid()
+                    os.read(ready, 1)
+                    time.sleep(0.6)
+                    os._exit(24)
+                notify(f"MAINPID={daemon}", "READY=1")
+                os.write(go, b"!")
+                os._exit(0)
+                """)
+            #expect(try supervise([], command).exitCode == 24)
+        }
+
+        @Test("What a program says last counts, however soon it ends", arguments: 1...4)
+        func lastWords(round: Int) throws {
+            let ending = try supervise(
+                [],
+                python(
+                    #"notify("STATUS=late"); channel().send(b"SUMMARY=on the channel"); notify("READY=1"); os._exit(3)"#
+                ))
+            #expect(ending.summary?.status == "late")
+            #expect(ending.summary?.summary == "on the channel")
+            #expect(ending.summary?.launch?.source == "notify")
+            #expect(ending.summary?.exit?.code == 3)
+        }
+
         @Test("MAINPID of somebody else's process is not believed")
         func foreignMainProcess() throws {
             let ending = try supervise(
@@ -175,12 +208,7 @@ extension EndToEnd {
             let command = python(
                 """
                 notify("READY=1", "STATUS=before the barrier")
-                ours, theirs = os.pipe()
-                notify("BARRIER=1", descriptors=[theirs])
-                os.close(theirs)
-                poll = select.poll()
-                poll.register(ours, select.POLLHUP)
-                say("passed" if poll.poll(10000) else "held up")
+                say("passed" if barrier() else "held up")
                 """)
             let ending = try supervise([], command)
             #expect(ending.output == "passed\n")

@@ -8,9 +8,10 @@ extension EndToEnd {
     @Suite("Programs that somebody else keeps from running")
     struct PauseTests {
         /// Answers once, says its pid, and then hangs or goes on.
-        private static let hanging = python(#"notify("READY=1", "WATCHDOG=1"); say(os.getpid()); hang()"#)
+        private static let hanging = python(
+            #"notify("READY=1", "WATCHDOG=1"); barrier(); say(os.getpid()); hang()"#)
         private static let living = python(
-            #"notify("READY=1", "WATCHDOG=1"); say(os.getpid()); push(1000, 0.1)"#)
+            #"notify("READY=1", "WATCHDOG=1"); barrier(); say(os.getpid()); push(1000, 0.1)"#)
 
         private func pid(_ run: Supervision) throws -> Int32 { try #require(Int32(try run.line())) }
 
@@ -95,14 +96,11 @@ extension EndToEnd {
             "A program in a debugger is not killed; when the debugger lets go, a hang is",
             .enabled(if: canDebug, "gdb is not installed, or may not attach to another program"))
         func debugged() throws {
-            let run = try Supervision(["--update", "700ms", "--ping", "100ms"], [product("HangMain"), "--how", "sleep"])
+            let run = try Supervision(
+                ["--update", "700ms", "--ping", "100ms"], [product("HangMain"), "--how", "sleep"])
             try run.line("HangMain: ready")
             let pid = try #require(run.processes.first)
-            let debugger = try Program(
-                ["gdb", "-nx", "-q", "-batch-silent", "-ex", "set debuginfod enabled off"] + ["-iex", "set auto-load no"]
-                    + ["-p", "\(pid)"] + ["-ex", "shell echo attached; read line"],
-                streams: .pipesAndInput)
-            try debugger.line("attached")
+            let debugger = try attach(to: pid)
             try run.line("HangMain is traced by pid \(debugger.pid); its allowances stand still", on: .errors)
             #expect(try run.program.lives(for: .milliseconds(1500)))
             debugger.type("go on\n")
@@ -123,11 +121,7 @@ extension EndToEnd {
             let run = try Supervision(["--update", "600ms", "--ping", "100ms"], [product("HealthyApp")])
             try run.line("HealthyApp: ready")
             let pid = try #require(run.processes.first)
-            let debugger = try Program(
-                ["gdb", "-nx", "-q", "-batch-silent", "-iex", "set auto-load no", "-p", "\(pid)"]
-                    + ["-ex", "shell echo attached; read line"],
-                streams: .pipesAndInput)
-            try debugger.line("attached")
+            let debugger = try attach(to: pid)
             try run.line("HealthyApp is traced by pid", on: .errors)
             debugger.type("go on\n")
             try debugger.end()
@@ -137,6 +131,33 @@ extension EndToEnd {
             let ending = try run.end()
             #expect(ending.exitCode == 0)
             #expect(ending.summary?.incidents.isEmpty == true)
+        }
+
+        @Test(
+            "A program that dies in a debugger's hands ends the run once the debugger lets go of it",
+            .enabled(if: canDebug, "gdb is not installed, or may not attach to another program"))
+        func diedInDebugger() throws {
+            let run = try Supervision(["--update", "20s"], Self.living)
+            let pid = try pid(run)
+            let debugger = try attach(to: pid)
+            kill(pid, SIGKILL)
+            #expect(try run.program.lives(for: .milliseconds(300)))
+            debugger.type("go on\n")
+            try debugger.end()
+            let ending = try run.end()
+            #expect(ending.exitCode == 137)
+            #expect(ending.summary?.termination == "exited")
+            #expect(ending.summary?.exit?.signal == "SIGKILL")
+        }
+
+        /// A debugger that holds a process until a line is typed.
+        private func attach(to pid: Int32) throws -> Program {
+            let debugger = try Program(
+                ["gdb", "-nx", "-q", "-batch-silent", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off"]
+                    + ["-p", "\(pid)", "-ex", "shell echo attached; read line"],
+                streams: .pipesAndInput)
+            try debugger.line("attached")
+            return debugger
         }
     }
 }

@@ -26,7 +26,9 @@ extension EndToEnd {
         private func twoReports() throws -> Ending {
             let ending = try supervise(
                 ["--name", "editor", "--enforce", "report", "--update", "300ms"],
-                python(#"notify("READY=1", "WATCHDOG=1"); time.sleep(1.1); notify("WATCHDOG=1"); time.sleep(0.6); exit(0)"#))
+                python(
+                    #"notify("READY=1", "WATCHDOG=1"); time.sleep(1.1); notify("WATCHDOG=1"); time.sleep(0.6); exit(0)"#
+                ))
             try #require(ending.reports.count == 2)
             return ending
         }

@@ -26,7 +26,7 @@ extension EndToEnd {
         }
 
         private func expectNothingLeft(_ scratch: Scratch, sourceLocation: SourceLocation = #_sourceLocation) {
-            #expect(names(in: scratch["runtime"]) == [], sourceLocation: sourceLocation)
+            #expect(Leftovers.sockets(in: scratch["runtime"], ofSupervisor: 0) == [], sourceLocation: sourceLocation)
         }
 
         @Test("The program is in the foreground and reads what is typed; afterwards the shell is again")
@@ -152,7 +152,23 @@ extension EndToEnd {
             try shell.line("code 137")
             try shell.line(" icanon ")
             try shell.end()
-            #expect(shell.text(.output).components(separatedBy: " -echo ").count == 2, "only the program's own stty says so")
+            #expect(
+                shell.text(.output).components(separatedBy: " -echo ").count == 2, "only the program's own stty says so"
+            )
+            expectNothingLeft(scratch)
+        }
+
+        @Test("Where only the foreground may write to the terminal, watchdogd does, and is not stopped for it")
+        func backgroundOutput() throws {
+            let scratch = try Scratch()
+            let shell = try interactiveShell(scratch)
+            shell.type("stty tostop\n")
+            shell.type("$RUN --verbose -- sh -c 'sleep 0.3; exit 3'; echo code $?\n")
+            try shell.line("sh exited with code 3")
+            try shell.line("code 3")
+            shell.type("exit\n")
+            try shell.end()
+            #expect(!shell.text(.output).contains("Stopped"))
             expectNothingLeft(scratch)
         }
 

@@ -84,7 +84,9 @@ extension EndToEnd {
 
         private func options(in line: Substring) -> [String] {
             let cell = line.hasPrefix("|") ? line.split(separator: "|")[0] : line.prefix(26)
-            return cell.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init).filter { $0.hasPrefix("--") }
+            return cell.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init).filter {
+                $0.hasPrefix("--")
+            }
         }
     }
 }

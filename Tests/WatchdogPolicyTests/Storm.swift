@@ -219,6 +219,7 @@ private struct Drive {
     var isSpawning: Bool
     var decisions = 0
     var reports = 0
+    private var steps = 0
 
     init(machine: AppMachine, now: Instant, isAnswered: Bool, isSpawning: Bool) {
         self.machine = machine
@@ -236,6 +237,9 @@ private struct Drive {
     }
 
     mutating func tell(_ event: AppEvent) {
+        // Answers call for answers: a machine that asks for ever must not overflow the stack.
+        steps += 1
+        guard steps < 1_000 else { return }
         for effect in machine.handle(event, at: now) {
             switch effect {
             case .spawn: tell(.spawned(pid: 7))

@@ -110,6 +110,17 @@ struct StackTests {
         #expect(frames.contain(chain: handler + ["main"]), "\(frames.listing)")
     }
 
+    @Test("a very deep stack shows its innermost frames, and says so")
+    func deep() throws {
+        let captured = try symbolicate(try Subject.chain.start("deep", threads: 2))
+        let frames = try captured.main.frames
+        #expect(frames.count == 512)
+        #expect(frames.contain(chain: ["pause", "innermost", "recurses", "recurses"]))
+        #expect(frames.last?.symbol == "recurses")
+        #expect(captured.notes == ["threads \(try captured.main.id): only their innermost frames are shown"])
+        #expect(try captured.thread("chain-worker").frames.last?.symbol == "clone3")
+    }
+
     @Test("a process without registers has threads but no frames")
     func factsOnly() throws {
         let captured = try symbolicate(try Subject.chain.start(threads: 2), method: .procfs)

@@ -9,7 +9,8 @@ import Watchdog
 let help = """
     usage: HangMain --how WAY [--after SECONDS]
 
-    Says that it is ready, answers pings, and after a while blocks its main thread for ever.
+    Says that it is ready, answers pings, and after a while blocks its main thread for ever. Until then SIGTERM ends it
+    with exit code 0.
 
     --how sleep       sleeps
     --how semaphore   waits for a semaphore that its "downloader" thread never signals
@@ -70,6 +71,7 @@ while let argument = arguments.popFirst() {
 }
 guard let way else { fail("--how is missing") }
 
+Watchdog.onTerminate { exit(0) }
 Watchdog.start()
 Watchdog.ready()
 print("HangMain: ready")

@@ -67,6 +67,25 @@ public final class ProcessProbe {
         syscall = try? OwnedDescriptor(opening: "\(thread)/syscall", flags: O_RDONLY)
     }
 
+    /// What a process and its main thread had used at one instant.
+    public struct Usage: Hashable, Sendable {
+        /// When it was read.
+        public let at: Instant
+        /// The main thread's dealings with the scheduler; nil when the kernel does not count them.
+        public let schedule: ThreadSchedule?
+        /// CPU time of all threads, ended ones included, to the nanosecond.
+        public let processCPUTime: Duration
+    }
+
+    /// Reads only what the process has used: cheap enough for every ping.
+    public func usage() -> Usage {
+        Usage(at: .now(), schedule: schedule, processCPUTime: ProcessCPU.time(pid) ?? .zero)
+    }
+
+    private var schedule: ThreadSchedule? {
+        schedstat.flatMap { Procfs.readAll($0.number, limit: 256) }.flatMap { ThreadSchedule(parsing: $0) }
+    }
+
     /// Looks at the process; nil when it is gone.
     public func observe() -> Observation? {
         let now = Instant.now()
@@ -76,8 +95,7 @@ public final class ProcessProbe {
         return Observation(
             at: now,
             state: stat.state,
-            schedule: schedstat.flatMap { Procfs.readAll($0.number, limit: 256) }
-                .flatMap { ThreadSchedule(parsing: $0) },
+            schedule: schedule,
             processCPUTime: ProcessCPU.time(pid) ?? .zero,
             tracer: status.tracer,
             waitChannel: wchan.flatMap { Procfs.readAll($0.number, limit: 256) }.flatMap { WaitChannel.parse($0) },

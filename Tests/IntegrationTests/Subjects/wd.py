@@ -23,6 +23,18 @@ def notify(*assignments, descriptors=()):
         sender.sendmsg([b"\n".join(data)], rights)
 
 
+def barrier():
+    """Returns when everything that was said before it was heeded."""
+    ours, theirs = os.pipe()
+    notify("BARRIER=1", descriptors=[theirs])
+    os.close(theirs)
+    poll = select.poll()
+    poll.register(ours, select.POLLHUP)
+    answered = poll.poll(20000)
+    os.close(ours)
+    return bool(answered)
+
+
 def channel():
     """The program's end of the channel."""
     return socket.socket(fileno=int(os.environ["WATCHDOG_CHANNEL"]))

@@ -41,6 +41,12 @@ enum Leftovers {
         return path
     }
 
+    /// What is left of the sockets of a supervisor that had a runtime directory to itself, or root's.
+    static func sockets(in directory: String, ofSupervisor pid: Int32) -> [String] {
+        names(in: directory).filter { $0 != "watchdogd" } + names(in: "\(directory)/watchdogd")
+            + names(in: "/run/watchdogd").filter { $0 == "\(pid)" }
+    }
+
     /// Removes a supervisor's cgroup with its empty children.
     static func remove(_ cgroup: String) {
         for name in names(in: cgroup) { rmdir("\(cgroup)/\(name)") }

@@ -12,6 +12,8 @@ final class Program {
         case pipes
         /// The same, and a pipe as input.
         case pipesAndInput
+        /// As `pipes`, but errors are read only when the program is expected to end.
+        case unreadErrors
         /// None of the three is open.
         case closed
     }
@@ -26,6 +28,7 @@ final class Program {
     private var output = Text()
     private var errors = Text()
     private var input: OwnedDescriptor?
+    private var readsErrors = true
 
     /// What came out of a pipe so far, and up to where somebody has read it.
     private struct Text {
@@ -48,14 +51,16 @@ final class Program {
         switch streams {
         case .closed:
             request.descriptors = []
-        case .pipes, .pipesAndInput:
-            let source = streams == .pipes ? null : inputPipe.read
+        case .pipes, .pipesAndInput, .unreadErrors:
+            let source = streams == .pipesAndInput ? inputPipe.read : null
             request.descriptors = [
-                .init(source.number, as: 0), .init(outputPipe.write.number, as: 1), .init(errorPipe.write.number, as: 2),
+                .init(source.number, as: 0), .init(outputPipe.write.number, as: 1),
+                .init(errorPipe.write.number, as: 2),
             ]
             for pipe in [outputPipe.read, errorPipe.read] { _ = fcntl(pipe.number, F_SETFL, O_NONBLOCK) }
             output.pipe = outputPipe.read
             errors.pipe = errorPipe.read
+            readsErrors = streams != .unreadErrors
             if streams == .pipesAndInput { input = inputPipe.write }
         }
         process = try withExtendedLifetime((null, inputPipe, outputPipe, errorPipe)) { try spawn(request).process }
@@ -105,6 +110,7 @@ final class Program {
     @discardableResult
     func end(within limit: Duration = patience) throws -> ExitStatus {
         let deadline = Instant.now() + limit
+        readsErrors = true
         while true {
             if let status {
                 // Descendants may hold the pipes open: only what is there now counts.
@@ -125,7 +131,7 @@ final class Program {
     /// Waits for one event; false when the time is up.
     private func advance(until deadline: Instant) throws -> Bool {
         var entries: [pollfd] = []
-        for pipe in [output.pipe, errors.pipe] {
+        for pipe in [output.pipe, readsErrors ? errors.pipe : nil] {
             entries.append(pollfd(fd: pipe?.number ?? -1, events: Int16(POLLIN), revents: 0))
         }
         entries.append(

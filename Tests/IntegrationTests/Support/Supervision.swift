@@ -79,7 +79,8 @@ final class Supervision {
         _ = eventually(within: .milliseconds(300)) { processes.isEmpty }
         #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
         #expect(Leftovers.cgroup(ofSupervisor: program.pid) == nil, sourceLocation: sourceLocation)
-        #expect(names(in: scratch["runtime"]) == [], sourceLocation: sourceLocation)
+        #expect(
+            Leftovers.sockets(in: scratch["runtime"], ofSupervisor: program.pid) == [], sourceLocation: sourceLocation)
         #expect(
             names(in: scratch.path).filter { $0.hasSuffix(".tmp") } == [], "no half-written summary",
             sourceLocation: sourceLocation)

@@ -3,9 +3,12 @@
 import Glibc
 import WatchdogLinux
 
-/// Where programs are looked for: the system's own first, as others may be hidden from an ordinary user.
-let searchPath: String =
-    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:" + (Environment.inherited["PATH"] ?? "")
+/// Where programs are looked for: the system's own first, and nowhere that this user may not look.
+let searchPath: String = {
+    let own = (Environment.inherited["PATH"] ?? "").split(separator: ":").map(String.init)
+    let system = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+    return (system + own.filter { !system.contains($0) && access($0, X_OK) == 0 }).joined(separator: ":")
+}()
 
 let isRoot = geteuid() == 0
 

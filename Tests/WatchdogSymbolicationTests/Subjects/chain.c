@@ -39,6 +39,11 @@ __attribute__((noinline)) static long outer(long value)
     return middle(value + sink) * 5 + 1;
 }
 
+__attribute__((noinline)) static long recurses(long depth)
+{
+    return (depth > 0 ? recurses(depth - 1) : innermost(depth)) + sink;
+}
+
 static inline __attribute__((always_inline)) long inlined_leaf(long value)
 {
     ready();
@@ -91,6 +96,8 @@ int main(int count, char **arguments)
     const char *what = count > 1 ? arguments[1] : "";
     if (strcmp(what, "inlined") == 0)
         return (int)holds_inlined(count);
+    if (strcmp(what, "deep") == 0)
+        return (int)recurses(2000);
     if (strcmp(what, "handler") == 0)
         return (int)raises(count);
     return (int)outer(count);

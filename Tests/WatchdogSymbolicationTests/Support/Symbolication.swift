@@ -27,10 +27,10 @@ func symbolicate(
 ) throws -> CapturedProcess {
     _ = isOffline
     let attempt = Attempt(depth: depth, excluded: excluded, deadline: .monotonic() + .seconds(600))
-    guard var symbolicator = Symbolicator(contents, modules: modules, attempt: attempt) else {
+    guard var run = SymbolicationRun(contents, modules: modules, attempt: attempt) else {
         throw Failure(description: "no memory")
     }
-    return symbolicator.run()
+    return run.perform()
 }
 
 /// No test asks a server for debug information.

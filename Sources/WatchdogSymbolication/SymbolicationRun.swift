@@ -5,11 +5,13 @@ import WatchdogPolicy
 import WatchdogReport
 
 /// One run over a snapshot: unwinds every thread and says what its frames are.
-struct Symbolicator {
+struct SymbolicationRun {
     /// A stack that goes deeper is a runaway recursion, and its innermost frames tell which.
     private static let framesPerThread = 512
-    /// What all threads together may have, so that the report of thousands of threads stays bearable.
-    private static let framesInAll = 1 << 16
+    /// About how many bytes of JSON the result may have; its readers have limits too.
+    private static let outputLimit = 12 << 20
+    /// About how many of them a thread takes without its frames.
+    private static let outputPerThread = 1536
     /// How many threads a note names.
     private static let noteLimit = 8
 
@@ -20,12 +22,13 @@ struct Symbolicator {
     private let namer: FrameNamer
     private let attempt: Attempt
     private let budget: TimeBudget
-    private let frameLimit: Int
     private var notes: [String]
     /// Threads whose outermost frames could not be found.
     private var lost: [Int32] = []
     /// Threads with more frames than there may be.
     private var cut: [Int32] = []
+    /// What is left of the output for the threads that follow.
+    private var outputLeft: Int
     /// The least that was done of what was to be done.
     private var leastDepth: Depth?
 
@@ -65,17 +68,19 @@ struct Symbolicator {
         let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
         namer = FrameNamer(images: images, symbols: symbols, lines: lines)
         budget = TimeBudget(depth: attempt.depth, now: .monotonic(), deadline: attempt.deadline)
-        let share = Symbolicator.framesInAll / max(1, contents.threads.count)
-        frameLimit = max(16, min(Symbolicator.framesPerThread, share))
+        outputLeft = SymbolicationRun.outputLimit - SymbolicationRun.outputPerThread * contents.threads.count
         leastDepth = attempt.depth
         notes = files.notes + attempt.notes(images: list)
         if let truncation = contents.process.truncation { notes.append("snapshot: \(truncation)") }
     }
 
     /// Does the work.
-    mutating func run() -> CapturedProcess {
+    mutating func perform() -> CapturedProcess {
         var threads: [CapturedThread] = []
-        for thread in contents.threads { threads.append(captured(thread)) }
+        for (index, thread) in contents.threads.enumerated() {
+            // What one thread does not need is there for the others.
+            threads.append(captured(thread, output: outputLeft / (contents.threads.count - index)))
+        }
         switch leastDepth {
         case attempt.depth: break
         case .names: notes.append("time ran out: later frames have no source lines")
@@ -83,7 +88,7 @@ struct Symbolicator {
         case nil: notes.append("time ran out: later threads have no stacks")
         }
         note("their outermost frames are missing", lost)
-        note("only their innermost \(frameLimit) frames are shown", cut)
+        note("only their innermost frames are shown", cut)
         return CapturedProcess(
             method: contents.process.method,
             methodReason: contents.process.methodReason,
@@ -96,8 +101,8 @@ struct Symbolicator {
 
     private mutating func note(_ what: String, _ threads: [Int32]) {
         guard !threads.isEmpty else { return }
-        let names = threads.prefix(Symbolicator.noteLimit).map { "\($0)" }.joined(separator: ", ")
-        let more = threads.count - Symbolicator.noteLimit
+        let names = threads.prefix(SymbolicationRun.noteLimit).map { "\($0)" }.joined(separator: ", ")
+        let more = threads.count - SymbolicationRun.noteLimit
         notes.append("threads \(names)\(more > 0 ? " and \(more) more" : ""): \(what)")
     }
 
@@ -114,41 +119,48 @@ struct Symbolicator {
         }
     }
 
-    private mutating func captured(_ thread: SnapshotThread) -> CapturedThread {
+    private mutating func captured(_ thread: SnapshotThread, output share: Int) -> CapturedThread {
         var captured = CapturedThread(facts: thread)
         guard let registers = Registers(thread), depth() != nil else { return captured }
-        let (frames, end) = unwinder.unwind(registers, limit: frameLimit) { [budget] in
+        let limit = SymbolicationRun.framesPerThread
+        let (frames, end) = unwinder.unwind(registers, limit: limit) { [budget] in
             budget.depth(at: .monotonic()) == nil
         }
-        for (index, frame) in frames.enumerated() {
-            captured.frames += namer.frames(
-                at: frame.programCounter,
-                lookup: frame.lookupAddress,
-                trust: frame.trust,
-                depth: depth() ?? .addresses,
-                keepsThunks: index == 0
-            )
+        var size = 0
+        for (index, frame) in frames.enumerated() where size < share {
+            captured.frames += named(frame.programCounter, frame.lookupAddress, frame.trust, index == 0, &size)
         }
-        for address in asynchronous.resumptions(of: frames) {
-            captured.asynchronousFrames += namer.frames(
-                at: address,
-                lookup: address,
-                trust: .asynchronous,
-                depth: depth() ?? .addresses,
-                keepsThunks: false
-            )
+        for address in asynchronous.resumptions(of: frames) where size < share {
+            captured.asynchronousFrames += named(address, address, .asynchronous, false, &size)
         }
-        switch end {
-        case .complete, .outOfTime: break
-        case .lost: lost.append(thread.id)
-        case .limit: cut.append(thread.id)
-        }
+        outputLeft -= size
+        if end == .limit || size >= share { cut.append(thread.id) } else if end == .lost { lost.append(thread.id) }
         return captured
+    }
+
+    private mutating func named(
+        _ address: UInt64,
+        _ lookup: UInt64,
+        _ trust: Frame.Trust,
+        _ isInnermost: Bool,
+        _ size: inout Int
+    ) -> [Frame] {
+        let depth = depth() ?? .addresses
+        let frames = namer.frames(at: address, lookup: lookup, trust: trust, depth: depth, keepsThunks: isInnermost)
+        size += frames.reduce(0) { $0 + $1.approximateSize }
+        return frames
     }
 
     private mutating func depth() -> Depth? {
         let depth = budget.depth(at: .monotonic())
         if let least = leastDepth { leastDepth = depth.map { min($0, least) } }
         return depth
+    }
+}
+
+extension Frame {
+    /// Bytes of JSON.
+    fileprivate var approximateSize: Int {
+        200 + (symbol?.utf8.count ?? 0) + (sourceFile?.utf8.count ?? 0)
     }
 }

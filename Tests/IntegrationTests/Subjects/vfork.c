@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waits for ever for a child that never executes anything: vfork(2) suspends the parent where no signal reaches it.
+ */
+#define _DEFAULT_SOURCE
+#include <unistd.h>
+
+int main(void) {
+    if (vfork() == 0) {
+        for (;;) {
+            pause();
+        }
+    }
+    return 0;
+}
