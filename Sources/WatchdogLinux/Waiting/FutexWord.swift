@@ -71,9 +71,11 @@ struct FutexWord: Hashable {
         // Type, robust, inherit, protect, shared, elision on and off; anything else is no mutex.
         guard kind & ~0x3f3 == 0, (1...65_536).contains(users), let thread = Self.thread(owner) else { return nil }
         let type = kind & 3
-        guard type == 1 ? count >= 1 : count == 0 else { return nil }
+        let isRobust = kind & 16 != 0
+        // Robust mutexes count too, whatever their type: pthread_mutex_lock.c.
+        guard type == 1 || isRobust ? count >= 1 : count == 0 else { return nil }
         let name = ["mutex", "recursive mutex", "error-checking mutex", "adaptive mutex"][Int(type)]
-        if kind & 16 != 0 {
+        if isRobust {
             // A robust mutex has its owner in the lock word too.
             guard lock & Self.waiters != 0, Self.thread(lock) == thread else { return nil }
             return Claim(object: "robust \(name)", thread: thread)
