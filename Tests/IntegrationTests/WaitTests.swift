@@ -78,7 +78,8 @@ extension EndToEnd {
         @Test("a child that is waited for is named")
         func child() throws {
             let ending = try supervise(
-                ["--launch", "700ms"], python(#"import subprocess; subprocess.run(["/bin/sleep", "60"])"#))
+                ["--launch", "700ms"],
+                python(#"import subprocess; notify("STATUS=waiting"); subprocess.run(["/bin/sleep", "60"])"#))
             let report = try #require(ending.reports.first)
             #expect(
                 verdict(report).contains(#/in (wait4|waitid) \(child \d+ "sleep", sleeping\b/#), "\(verdict(report))")
