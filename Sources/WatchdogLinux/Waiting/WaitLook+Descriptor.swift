@@ -14,7 +14,7 @@ extension WaitLook {
         let count = call.arguments[1]
         guard count > 0, count <= 1_024 else { return Finding(subject: count == 0 ? "no fd" : "\(count) fds") }
         let shown = min(Int(count), 4)
-        guard let memory = Self.memory(place.process, at: call.arguments[0], count: shown * 8) else {
+        guard let memory = self.memory(place.process, at: call.arguments[0], count: shown * 8) else {
             return Finding(subject: count == 1 ? "1 fd" : "\(count) fds")
         }
         let numbers = (0..<shown).map { index in
@@ -30,7 +30,7 @@ extension WaitLook {
         let size = (Int(limit) + 63) / 64 * 8
         var all = [UInt8](repeating: 0, count: size)
         for address in call.arguments[1...3] where address != 0 {
-            guard let set = Self.memory(place.process, at: address, count: size) else { return Finding() }
+            guard let set = memory(place.process, at: address, count: size) else { return Finding() }
             for index in all.indices { all[index] |= set[index] }
         }
         let numbers = (0..<limit).filter { all[Int($0) / 8] >> UInt8($0 % 8) & 1 == 1 }

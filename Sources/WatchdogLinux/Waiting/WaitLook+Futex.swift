@@ -27,10 +27,10 @@ extension WaitLook {
     /// Zeros stand for what could not be read: they claim nothing.
     private func futexMemory(_ process: Int32, _ address: UInt64) -> [UInt8]? {
         let before = FutexWord.before
-        if let all = Self.memory(process, at: address &- UInt64(before), count: FutexWord.length) { return all }
+        if let all = memory(process, at: address &- UInt64(before), count: FutexWord.length) { return all }
         let zeros = [UInt8](repeating: 0, count: before)
-        if let rest = Self.memory(process, at: address, count: FutexWord.length - before) { return zeros + rest }
-        return Self.memory(process, at: address, count: 4).map {
+        if let rest = memory(process, at: address, count: FutexWord.length - before) { return zeros + rest }
+        return memory(process, at: address, count: 4).map {
             zeros + $0 + [UInt8](repeating: 0, count: FutexWord.length - before - 4)
         }
     }

@@ -36,6 +36,7 @@ public struct WaitLook {
 
     let budget: WorkBudget
     let family: () -> [Int32]
+    private let access = MemoryAccess()
 
     /// Prepares a look.
     ///
@@ -136,9 +137,9 @@ public struct WaitLook {
         String(name.prefix(64).map { $0 == "\"" ? "'" : $0 })
     }
 
-    /// Bytes of a process's memory; nil unless all of them could be read.
-    static func memory(_ process: Int32, at address: UInt64, count: Int) -> [UInt8]? {
-        guard address > 4096, address < UInt64(Int64.max) else { return nil }
+    /// Bytes of a process's memory; nil unless all of them could be read, and without waiting.
+    func memory(_ process: Int32, at address: UInt64, count: Int) -> [UInt8]? {
+        guard address > 4096, address < UInt64(Int64.max), access.isSafe(process, budget) else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
         let length = wd_read_process_memory(process, address, &bytes, UInt(count))
         return length == count ? bytes : nil
