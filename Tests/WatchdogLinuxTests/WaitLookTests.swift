@@ -154,7 +154,7 @@ struct WaitLookTests {
         #expect(look.chain(process: .max, thread: .max, syscall: chain.waits[0].syscall) == nil)
         let sleeper = try WaitSubject("sleep")
         let isAsleep = (0..<10_000).contains { _ in
-            usleep(1_000)
+            usleep(1000)
             return WaitChannel.read(sleeper.pid, thread: sleeper.pid)?.contains("nanosleep") ?? false
         }
         #expect(isAsleep)

@@ -62,7 +62,7 @@ final class WaitSubject {
                 last = look.chain(process: pid, thread: pid, syscall: syscall)
                 if let last, condition(last) { return last }
             }
-            usleep(1_000)
+            usleep(1000)
         }
         return last
     }
