@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogLinux
 
 /// Where everything is that the benchmarks use.
 final class Bench {
@@ -9,6 +10,8 @@ final class Bench {
     let healthyApp: String
     /// Where reports are written.
     let reports: String
+    /// An observer that waits for a CPU would see everything late.
+    let scheduling = SchedulingGrant.request()
     private let subjects: String
     private let scratch: String
     private var files = 0
@@ -26,6 +29,8 @@ final class Bench {
         self.subjects = subjects
         self.scratch = scratch
         reports = "\(scratch)/reports"
+        // Everything that is started here would inherit it.
+        try scheduling.previousLimit?.apply()
         for program in [watchdogd, symbolicate, healthyApp] where access(program, X_OK) != 0 {
             throw Failure("\(program) is missing; run: make bench")
         }

@@ -22,6 +22,9 @@ struct Lateness {
 
     func run(on page: inout Page) throws {
         page.begin("Deadline to SIGKILL: how late")
+        if case .none = bench.scheduling.kind {
+            page.note("without real-time priority, which root has, everything waits its turn for a CPU")
+        }
         page.row("exact timer, bare SIGKILL: dead", try bareKills(100))
         add(try alone(100), "alone", to: &page)
         add(try amongTen(rounds: 10), "10 apps", to: &page)
@@ -101,7 +104,8 @@ struct Lateness {
         let death = try run.deathSeen.unwrapped(or: "the program's end was not seen")
         samples.decision.add(.nanoseconds(allowance.elapsedNanoseconds) - Self.allowance - extra)
         samples.kill.add(
-            try run.witnessDeathSeen.unwrapped(or: "the witness's end was not seen") - last.time - Self.allowance - extra)
+            try run.witnessDeathSeen.unwrapped(or: "the witness's end was not seen") - last.time - Self.allowance
+                - extra)
         samples.death.add(death - last.time - Self.allowance - extra)
     }
 }

@@ -10,6 +10,7 @@ struct Page {
         var p99: Double?
     }
 
+    private static let width = 80
     private static let labelWidth = 37
     private var reference: Double?
     private(set) var missedGoals = 0
@@ -45,9 +46,17 @@ struct Page {
                 + ratio.leftPadded(to: 7) + (goal.map { "  " + judge($0, median, p99) } ?? ""))
     }
 
-    /// A remark to the section.
+    /// A remark to the section, on as many lines as it needs.
     func note(_ text: String) {
-        say("  \(text)")
+        var line = " "
+        for word in text.split(separator: " ") {
+            if line.count + 1 + word.count > Self.width, line != " " {
+                say(line)
+                line = "   "
+            }
+            line += " \(word)"
+        }
+        say(line)
     }
 
     private mutating func judge(_ goal: Goal, _ median: Double, _ p99: Double?) -> String {

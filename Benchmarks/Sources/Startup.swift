@@ -11,7 +11,7 @@ struct Startup {
     let bench: Bench
 
     func run(on page: inout Page) throws {
-        page.begin("Start to the program's first instruction")
+        page.begin("Start to first instruction")
         let stamp = bench.subject("stamp")
         var direct = Sample()
         var supervised = Sample()

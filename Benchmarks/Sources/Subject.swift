@@ -71,7 +71,8 @@ final class Subject {
 
 extension SpawnRequest {
     /// A program in the session of the benchmarks, so that an interrupt from the terminal ends it too.
-    static func underTest(_ program: String, _ arguments: [String], output: Int32, messages: Int32 = 2) -> SpawnRequest {
+    static func underTest(_ program: String, _ arguments: [String], output: Int32, messages: Int32 = 2) -> SpawnRequest
+    {
         var request = SpawnRequest(executable: program, arguments: [program] + arguments)
         request.session = .inherited
         request.descriptors = [.init(0, as: 0), .init(output, as: 1), .init(messages, as: 2)]

@@ -16,10 +16,10 @@ struct Symbols {
         page.begin("Stacks of 31 threads, with names")
         let subject = try Subject(bench.subject("blocked"), ["\(Self.threads)"])
         let pid = "\(subject.process.pid)"
-        try tool("/usr/bin/eu-stack", ["-p", pid], "eu-stack -p, names only", 7, on: &page)
-        try tool("/usr/bin/eu-stack", ["-i", "-s", "-p", pid], "eu-stack -i -s -p, with lines", 7, on: &page)
+        try tool("eu-stack", ["-p", pid], "eu-stack -p, names only", 7, on: &page)
+        try tool("eu-stack", ["-i", "-s", "-p", pid], "eu-stack -i -s -p, with lines", 7, on: &page)
         try tool(
-            "/usr/bin/gdb", ["-nx", "-batch", "-ex", "thread apply all bt", "-p", pid], "gdb -batch, with lines", 5,
+            "gdb", ["-nx", "-batch", "-ex", "thread apply all bt", "-p", pid], "gdb -batch, with lines", 5,
             on: &page)
         page.row("stage 2: names, lines, demangled", try stageTwo(15))
         try wholeReports(20, on: &page)
@@ -28,11 +28,13 @@ struct Symbols {
     private func tool(
         _ program: String, _ arguments: [String], _ label: String, _ count: Int, on page: inout Page
     ) throws {
-        guard access(program, X_OK) == 0 else { return page.note("\(label): skipped, \(program) is not installed") }
+        guard let path = try? resolveExecutable(program, path: getenv("PATH").map { String(cString: $0) } ?? "") else {
+            return page.note("\(label): skipped, \(program) is not installed")
+        }
         let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
         var sample = Sample()
         for _ in 0..<count {
-            var request = SpawnRequest.underTest(program, arguments, output: null.number, messages: null.number)
+            var request = SpawnRequest.underTest(path, arguments, output: null.number, messages: null.number)
             // Without it both ask servers on the network.
             request.environment["DEBUGINFOD_URLS"] = nil
             let started = Instant.now()
@@ -55,7 +57,8 @@ struct Symbols {
             let process = try symbolicator.run(snapshot)
             sample.add(.now() - started)
             let frames = process.threads.flatMap(\.frames)
-            guard process.threads.count == Self.threads, frames.contains(where: { $0.symbol?.contains("block") == true })
+            guard process.threads.count == Self.threads,
+                frames.contains(where: { $0.symbol?.contains("block") == true })
             else { throw Failure("the stacks have no names") }
         }
         return sample

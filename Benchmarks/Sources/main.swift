@@ -37,13 +37,12 @@ func measure() throws -> Bool {
     var page = Page()
     let started = Instant.now()
     let busy = Machine.busyPercentage()
-    // An observer that waits for a CPU would see everything late.
-    let grant = SchedulingGrant.request()
     page.headline([
         "watchdogd benchmarks, \(Machine.date()), \(geteuid() == 0 ? "as root" : "as an ordinary user")",
         Machine.description(),
-        "Observer: \(grant). CPU time used by others at the start: \(busy) %",
-        "Times in ms; ratio: median to that of the section's first row; goal: median[/p99].",
+        "used by others at the start: \(busy) % of the CPU time",
+        "scheduling of the observer: \(bench.scheduling)",
+        "ratio: of medians, to the section's first row; goal: for the median[/p99]",
     ])
     var isWhole = true
     for section in sections where wanted.isEmpty || wanted.contains(section.name) {
@@ -55,7 +54,8 @@ func measure() throws -> Bool {
         }
     }
     let seconds = (Instant.now() - started).components.seconds
-    page.headline(["", "\(page.missedGoals == 0 ? "All goals met" : "Goals missed: \(page.missedGoals)"), \(seconds) s."])
+    let conclusion = page.missedGoals == 0 ? "All goals met" : "Goals missed: \(page.missedGoals)"
+    page.headline(["", "\(isWhole ? conclusion : "Not all could be measured"), \(seconds) s."])
     return isWhole
 }
 
