@@ -108,7 +108,7 @@ let package = Package(
         ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
         tests("WatchdogReportTests", ["WatchdogReport", "WatchdogPolicy"], exclude: ["Goldens"]),
-        tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"]),
+        tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"], exclude: ["Subjects"]),
         tests("WatchdogCaptureTests", ["WatchdogCapture", "WatchdogReport", "WatchdogLinux"]),
         tests(
             "WatchdogSymbolicationTests",

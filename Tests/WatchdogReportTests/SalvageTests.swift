@@ -41,6 +41,19 @@ struct SalvageTests {
         #expect(report.body.usedImages.count == whole.body.usedImages.count)
     }
 
+    @Test("However many threads are damaged, the rest is shown")
+    func manyFaults() throws {
+        var report = whole
+        report.body.threads = Array(repeating: report.body.threads[1], count: 300)
+        let text = String(decoding: try ReportCoding.encode(report), as: UTF8.self)
+            .replacing(#""id" : 4243,"#, with: #""id" : "x","#)
+        let (read, faults) = try ReportCoding.salvage(Array(text.utf8))
+        #expect(faults.count <= 64)
+        #expect(read.body.linux?.verdict == whole.body.linux?.verdict || read.body.linux == nil)
+        #expect(read.metadata == whole.metadata)
+        #expect(read.body.usedImages == whole.body.usedImages)
+    }
+
     @Test(
         "Of a file without a whole first line or of another kind there is nothing to show",
         arguments: ["", "no JSON\n{}", "{\"app_name\":\"x\"", "\n\n", "{}\n{}"])

@@ -14,3 +14,4 @@
 #include "wd_socket.h"
 #include "wd_spawn.h"
 #include "wd_stream_socket.h"
+#include "wd_waiting.h"

@@ -3,8 +3,8 @@
 import FoundationEssentials
 
 extension ReportCoding {
-    /// How many parts of one report are replaced before the rest is given up.
-    private static let repairs = 64
+    /// How many parts of one report are replaced before it is given up: each costs another reading of the whole.
+    private static func repairs(_ size: Int) -> Int { size > 1 << 20 ? 6 : 64 }
 
     /// Reads what can be read of a damaged report.
     ///
@@ -33,13 +33,18 @@ extension ReportCoding {
         }
         guard var tree, !tree.members.isEmpty else { throw original }
         tree.members.merge(defaults(metadata)) { found, _ in found }
-        for _ in 0..<repairs {
+        let limit = repairs(text.count)
+        for repair in 0..<limit {
             do {
                 let body = try JSONDecoder().decode(ReportBody.self, from: try JSONEncoder().encode(tree))
                 return (Report(metadata: metadata, body: body), faults)
             } catch let error as DecodingError {
                 faults.append("\(ReportCodingError(error, line: nil)); left out")
-                guard tree.leaveOut(error.keys, defaults: defaults(metadata)) else { throw original }
+                // One by one while there is time, then whole lists.
+                let wholeMember = repair >= limit / 2
+                guard tree.leaveOut(error.keys, wholeMember: wholeMember, defaults: defaults(metadata)) else {
+                    throw original
+                }
             } catch {
                 throw original
             }
@@ -75,9 +80,11 @@ extension JSONTree {
     /// numbers, or else the whole member.
     ///
     /// - Returns: false when there is nothing left to replace.
-    fileprivate mutating func leaveOut(_ keys: [any CodingKey], defaults: [String: JSONTree]) -> Bool {
+    fileprivate mutating func leaveOut(
+        _ keys: [any CodingKey], wholeMember: Bool, defaults: [String: JSONTree]
+    ) -> Bool {
         guard let key = keys.first?.stringValue, let found = members[key] else { return false }
-        if keys.count > 1, let index = keys[1].intValue, case .array(var elements) = found,
+        if !wholeMember, keys.count > 1, let index = keys[1].intValue, case .array(var elements) = found,
             elements.indices.contains(index), elements[index] != .object([:])
         {
             elements[index] = .object([:])
