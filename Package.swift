@@ -72,6 +72,9 @@ let package = Package(
         library("WatchdogCapture", ["WatchdogReport", "WatchdogLinux", "CSnapshot"]),
         library("WatchdogSymbolication", ["WatchdogReport", "WatchdogCapture", "CElfutils", "CWorker"]),
 
+        // MARK: The control interface
+        library("WatchdogControl", ["WatchdogPolicy", "WatchdogLinux", "CLinux"]),
+
         // MARK: The shell
         library(
             "WatchdogSupervisor",
@@ -105,13 +108,18 @@ let package = Package(
         ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
         tests("WatchdogReportTests", ["WatchdogReport", "WatchdogPolicy"], exclude: ["Goldens"]),
-        tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"]),
+        tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"], exclude: ["Subjects"]),
         tests("WatchdogCaptureTests", ["WatchdogCapture", "WatchdogReport", "WatchdogLinux"]),
         tests(
             "WatchdogSymbolicationTests",
             ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogPolicy", "CElfutils"]
                 + ["watchdogd-symbolicate"],
             exclude: ["Subjects"]
+        ),
+        tests(
+            "WatchdogControlTests",
+            ["WatchdogControl", "WatchdogLinux", "WatchdogPolicy"],
+            exclude: ["Goldens"]
         ),
         tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),
         tests("ArchitectureTests", []),

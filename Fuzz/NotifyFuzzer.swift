@@ -7,7 +7,8 @@
 public func fuzzNotifyMessage(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let message = NotifyMessage(decoding: UnsafeBufferPointer(start: start, count: count))
     precondition(message.malformed + message.unknown <= max(1, Wire.Limit.datagram / 2 + 1))
-    for duration in [message.watchdogTimeout, message.timeoutExtension, message.reloadBegan].compactMap(\.self) {
+    precondition(message.watchdogTimeout ?? .zero >= .zero)
+    for duration in [message.timeoutExtension, message.reloadBegan].compactMap(\.self) {
         precondition(duration > .zero)
     }
     precondition(message.mainProcess ?? 1 > 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogLinux
-import WatchdogReport
+public import WatchdogReport
 
 extension HostFacts {
     /// The machine that this runs on.
@@ -25,8 +25,8 @@ extension HostFacts {
 }
 
 extension WatchdogReport.WallTime {
-    /// The present.
-    static func current() -> WatchdogReport.WallTime {
+    /// The present, in the local time zone.
+    public static func current() -> WatchdogReport.WallTime {
         let now = WatchdogLinux.WallTime.now()
         return WatchdogReport.WallTime(
             seconds: now.seconds,

@@ -60,7 +60,17 @@ extension LinuxKernel {
         result.isFrozen = cgroup?.isFrozen
         result.syscall = observation.syscall
         result.waitChannel = observation.waitChannel
+        result.waits = waits(observation)
         return result
+    }
+
+    /// What the main thread was blocked on when it was looked at, if it still is.
+    private func waits(_ observation: ProcessProbe.Observation) -> [WaitDetails] {
+        guard let main, let probe = main.probe, let syscall = observation.syscall,
+            observation.state == .sleeping || observation.state == .uninterruptible
+        else { return [] }
+        let look = WaitLook { [cgroup] in cgroup?.processes() ?? WaitLook.processes(from: main.process.pid) }
+        return look.chain(process: main.process.pid, thread: probe.thread, syscall: syscall).map { $0.details } ?? []
     }
 
     func cpuStatistics() -> CPUStatistics? {

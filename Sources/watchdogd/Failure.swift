@@ -10,12 +10,17 @@ enum Failure {
         do {
             return try body()
         } catch let error as ReportStoreError {
-            StandardError.say(error.description)
-            throw ExitCode(exitCode(for: error))
+            throw exit(for: error)
         } catch let error as ReportCodingError {
             StandardError.say("\(error)")
             throw ExitCode(65)
         }
+    }
+
+    /// Tells a failure.
+    static func exit(for error: ReportStoreError) -> ExitCode {
+        StandardError.say(error.description)
+        return ExitCode(exitCode(for: error))
     }
 
     /// EX_NOINPUT, EX_USAGE, EX_DATAERR, else EX_IOERR.

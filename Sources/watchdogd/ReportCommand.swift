@@ -9,7 +9,10 @@ struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
         abstract: "Read crash logs.",
-        subcommands: [ReportListCommand.self, ReportShowCommand.self],
+        subcommands: [
+            ReportListCommand.self, ReportGroupCommand.self, ReportShowCommand.self, ReportExplainCommand.self,
+            ReportDiffCommand.self, ReportExportCommand.self, ReportOpenCommand.self,
+        ],
         defaultSubcommand: ReportListCommand.self
     )
 }
@@ -22,6 +25,70 @@ struct ReportsOption: ParsableArguments {
     var reports: String?
 
     var store: ReportStore { ReportStore(directory: reports ?? Run.defaultReportsDirectory) }
+
+    /// All reports; none where the default folder does not exist yet, because nothing has ever hung.
+    func list() throws -> [StoredReport] {
+        do {
+            return try store.list()
+        } catch  where reports == nil && error.isMissingFolder {
+            StandardError.say("no crash logs yet in \(store.directory)")
+            return []
+        } catch {
+            throw Failure.exit(for: error)
+        }
+    }
+
+    /// One report, as much of it as can be read; what is wrong with it goes to standard error.
+    func report(_ reference: String) throws -> Report {
+        let store = store
+        let stored: StoredReport
+        do {
+            stored = try store.find(reference)
+        } catch  where reports == nil && error.isMissingFolder {
+            StandardError.say("cannot find report: no crash logs yet in \(store.directory)")
+            throw ExitCode(66)
+        } catch {
+            throw Failure.exit(for: error)
+        }
+        return try read(stored)
+    }
+
+    /// As much of a report as can be read; what is wrong with it goes to standard error.
+    func read(_ stored: StoredReport) throws -> Report {
+        let (report, faults) = try Failure.reporting { try store.salvage(stored) }
+        for fault in faults { StandardError.say("\(stored.path.singleLine(limit: 4_096)) is damaged: \(fault)") }
+        return report
+    }
+}
+
+/// Which reports of a list are wanted.
+struct FilterOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only of this app.", valueName: "name"))
+    var app: String?
+
+    @Option(help: ArgumentHelp("Only of this event: process-launch, scene-update, ...", valueName: "event"))
+    var event: String?
+
+    @Option(help: ArgumentHelp("Only with this verdict, or words of it: blocked, spinning, futex.", valueName: "word"))
+    var verdict: String?
+
+    @Option(help: ArgumentHelp("Nothing older: 2h, 2026-11-20, \"2026-11-20 18:30\".", valueName: "time"))
+    var since: String?
+
+    @Option(help: ArgumentHelp("The newest so many.", valueName: "n"))
+    var limit: Int?
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit \(limit): use 1 or more") }
+        if let since, ReportFilter.beginning(since, now: .current()) == nil {
+            throw ValidationError("--since \(since): use a span (2h), a day (2026-11-20) or \"2026-11-20 18:30\"")
+        }
+    }
+
+    var filter: ReportFilter {
+        let beginning = since.flatMap { ReportFilter.beginning($0, now: .current()) }
+        return ReportFilter(app: app, event: event, verdict: verdict, since: beginning, limit: limit)
+    }
 }
 
 /// `watchdogd report list`.
@@ -29,13 +96,41 @@ struct ReportListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List crash logs, newest first.")
 
     @OptionGroup var location: ReportsOption
+    @OptionGroup var options: FilterOptions
 
     @Flag(help: "Print JSON.")
     var json = false
 
     func run() throws {
-        let reports = try Failure.reporting { try location.store.list() }
+        let reports = options.filter.apply(to: try location.list())
         print(json ? ReportListing.json(reports) : ReportListing.text(reports), terminator: "")
+    }
+}
+
+/// `watchdogd report group`.
+struct ReportGroupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "group",
+        abstract: "Count crash logs by signature: app, event, cause, and where the app's own code was."
+    )
+
+    @OptionGroup var location: ReportsOption
+    @OptionGroup var options: FilterOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() throws {
+        var reports: [Report] = []
+        for stored in options.filter.apply(to: try location.list()) {
+            do {
+                reports.append(try location.store.salvage(stored).report)
+            } catch {
+                StandardError.say(error.description)
+            }
+        }
+        let groups = ReportGroup.grouping(reports)
+        print(json ? ReportGroup.json(groups) : ReportGroup.text(groups), terminator: "")
     }
 }
 
@@ -51,18 +146,12 @@ struct ReportShowCommand: ParsableCommand {
     @Flag(help: "Print the .ips file as it is stored.")
     var json = false
 
-    @Argument(help: ArgumentHelp("latest, an incident identifier or its beginning, or a file.", valueName: "report"))
-    var reference = "latest"
+    @OptionGroup var report: ReportArgument
 
     func run() throws {
-        let store = location.store
-        let report = try Failure.reporting { try store.read(try store.find(reference)) }
-        if json {
-            print(
-                String(decoding: try Failure.reporting { try ReportCoding.encode(report) }, as: UTF8.self),
-                terminator: "")
-        } else {
-            print(TextRenderer.render(report), terminator: "")
-        }
+        let report = try location.report(report.reference)
+        guard json else { return print(TextRenderer.render(report), terminator: "") }
+        let bytes = try Failure.reporting { try ReportCoding.encode(report) }
+        print(String(decoding: bytes, as: UTF8.self), terminator: "")
     }
 }

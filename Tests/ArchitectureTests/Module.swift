@@ -31,6 +31,11 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogPolicy", "WatchdogReport", "WatchdogCapture", "WatchdogLinux", "CSnapshot", "CElfutils", "CWorker",
             "FoundationEssentials", "Glibc"
         ),
+        // The control interface.
+        Module(
+            "WatchdogControl",
+            "WatchdogPolicy", "WatchdogLinux", "CLinux", "FoundationEssentials", "Glibc", "Synchronization"
+        ),
         // The shell.
         Module(
             "WatchdogSupervisor",

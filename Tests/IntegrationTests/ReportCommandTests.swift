@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Glibc
 import Testing
+import WatchdogLinux
 import WatchdogReport
 
 extension EndToEnd {
@@ -120,6 +122,104 @@ extension EndToEnd {
             try expectFailure(try report("show", "noise-2031-01-01-000000.ips", in: folder), 65, "line 1")
             try expectFailure(try report("show", "empty-2031-01-01-000001.ips", in: folder), 65, "empty-2031")
             #expect(try report("show", ending.reports[0].metadata.incidentID, in: folder).code == 0)
+        }
+
+        @Test("group counts, explain explains, diff compares, export writes each form")
+        func reading() throws {
+            let ending = try twoReports()
+            let folder = ending.scratch["reports"]
+            let group = try report("group", "--app", "editor", in: folder)
+            #expect(group.code == 0)
+            #expect(group.output.split(separator: "\n").first?.hasPrefix("COUNT") == true)
+            #expect(try report("list", "--app", "other", in: folder).output == "No reports.\n")
+            #expect(try report("list", "--limit", "1", in: folder).output.split(separator: "\n").count == 2)
+            let explained = try report("explain", in: folder)
+            #expect(explained.code == 0)
+            #expect(explained.output.hasPrefix("editor["))
+            #expect(explained.output.contains("What to do"))
+            #expect(explained.output.split(separator: "\n", omittingEmptySubsequences: false).count <= 26)
+            let difference = try report("diff", ending.reportPaths[0], "latest", in: folder)
+            #expect(difference.code == 0)
+            #expect(difference.output.contains(" signature"))
+            for (format, beginning) in [
+                ("crash", "Incident Identifier"), ("ips", "{\"app_name\""), ("json", "{\n"),
+                ("html", "<!DOCTYPE html>"), ("metrickit", "{\n"),
+            ] {
+                let exported = try report("export", "--format", format, in: folder)
+                #expect(exported.code == 0)
+                #expect(exported.output.hasPrefix(beginning), "\(format)")
+                let path = ending.scratch["page.\(format)"]
+                #expect(try report("export", "--format", format, "--output", path, in: folder).output == "")
+                #expect(contents(of: path).map { String(decoding: $0, as: UTF8.self) } == exported.output)
+            }
+            let failed = try report("export", "--format", "html", "--output", "/no/such/page", in: folder)
+            try expectFailure(failed, 74, "/no/such/page")
+            #expect(try report("list", "--since", "yesterday", in: folder).code == 64)
+            #expect(try report("export", "--format", "pdf", in: folder).code == 64)
+        }
+
+        @Test("Of a report that was cut, what is left is shown, and what is wrong is said")
+        func cut() throws {
+            let ending = try twoReports()
+            let whole = try #require(contents(of: ending.reportPaths[0]))
+            let text = String(decoding: whole.prefix(whole.count * 3 / 4), as: UTF8.self)
+            try ending.scratch.write(text, to: "cut.ips")
+            let shown = try report("show", ending.scratch["cut.ips"], in: ending.scratch["reports"])
+            #expect(shown.code == 0)
+            #expect(shown.output.contains("Process:             editor ["))
+            #expect(shown.errors.first?.contains("is damaged: line ") == true)
+        }
+
+        @Test("open without a display writes a page that only its owner may read, and prints where")
+        func open() throws {
+            let ending = try twoReports()
+            var environment = testEnvironment()
+            environment["DISPLAY"] = nil
+            environment["WAYLAND_DISPLAY"] = nil
+            environment["TMPDIR"] = ending.scratch.path
+            let program = try Program(
+                [product("watchdogd"), "report", "open", "--reports", ending.scratch["reports"]],
+                environment: environment)
+            #expect(try program.end().code == 0)
+            let path = program.text(.output).split(separator: "\n").map(String.init).first ?? ""
+            #expect(path.hasPrefix("\(ending.scratch.path)/watchdogd-report-") && path.hasSuffix(".html"))
+            let page = contents(of: path).map { String(decoding: $0, as: UTF8.self) }
+            #expect(page?.hasPrefix("<!DOCTYPE html>") == true)
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+
+        @Test(
+            "A default folder that does not exist yet is no error for a list, and named for a report",
+            .enabled(if: geteuid() != 0, "root's default folder is the machine's"))
+        func defaultFolder() throws {
+            let scratch = try Scratch()
+            var environment = testEnvironment()
+            environment["XDG_STATE_HOME"] = scratch["state"]
+            for (arguments, code) in [(["list"], Int32(0)), (["group"], 0), (["explain"], 66), (["show"], 66)] {
+                let program = try Program([product("watchdogd"), "report"] + arguments, environment: environment)
+                #expect(try program.end().code == code)
+                #expect(program.text(.errors).contains("no crash logs yet in \(scratch["state"])"))
+            }
+        }
+
+        private static let browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+            .first(where: FileManager.default.isExecutableFile(atPath:))
+
+        @Test(
+            "A browser renders the page without a word on its console, and runs its script",
+            .enabled(if: browser != nil, "no chromium is installed"))
+        func browserRendersThePage() throws {
+            let ending = try twoReports()
+            let page = ending.scratch["page.html"]
+            _ = try report("export", "--format", "html", "--output", page, in: ending.scratch["reports"])
+            let browser = try Program([
+                try #require(Self.browser), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
+                "--user-data-dir=\(ending.scratch["profile"])", "--dump-dom", "file://\(page)",
+            ])
+            #expect(try browser.end().code == 0)
+            #expect(browser.text(.output).contains("</html>"))
+            #expect(browser.text(.errors).split(separator: "\n").filter { $0.contains("CONSOLE") } == [])
         }
 
         private func expectFailure(

@@ -15,6 +15,16 @@ struct GoldenTests {
         let report = try #require(Samples.goldens.first { $0.name == name }?.report)
         try compare(try ReportCoding.encode(report), with: "\(name).ips")
         try compare(Array(TextRenderer.render(report).utf8), with: "\(name).crash")
+        try compare(Array(Explanation(of: report).text.utf8), with: "\(name).explain")
+        try compare(Array(HTMLRenderer.render(report).utf8), with: "\(name).html")
+        try compare(Array(MetricKitPayload(report).json.utf8), with: "\(name).metrickit.json")
+    }
+
+    @Test("Two incidents compared, and all of them grouped, read as they did")
+    func comparisonAndGroups() throws {
+        let reports = Samples.goldens.map(\.report)
+        try compare(Array(ReportComparison(reports[0], reports[2]).text.utf8), with: "launch-update.diff")
+        try compare(Array(ReportGroup.text(ReportGroup.grouping(reports)).utf8), with: "all.group")
     }
 
     @Test("Every kind of event has its golden")

@@ -165,7 +165,9 @@ struct ReportCodingTests {
         ] as [(String, String?, Int)]
     )
     func faults(text: String, what: String?, line: Int) {
-        #expect(JSONFault.first(in: Array(text.utf8)) == what.map { JSONFault(line: line, what: $0) })
+        let fault = JSONFault.first(in: Array(text.utf8))
+        #expect(fault?.what == what)
+        #expect(fault == nil || fault?.line == line)
     }
 
     @Test("A string that is not UTF-8 is a fault")

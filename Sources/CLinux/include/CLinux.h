@@ -13,3 +13,5 @@
 #include "wd_signal.h"
 #include "wd_socket.h"
 #include "wd_spawn.h"
+#include "wd_stream_socket.h"
+#include "wd_waiting.h"

@@ -4,6 +4,8 @@
 struct JSONFault: Equatable {
     /// From 1.
     let line: Int
+    /// Bytes before it.
+    let offset: Int
     /// What is wrong.
     let what: String
 
@@ -15,7 +17,7 @@ struct JSONFault: Equatable {
             return nil
         } catch {
             let line = bytes.prefix(error.offset).reduce(1) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
-            return JSONFault(line: line, what: error.what)
+            return JSONFault(line: line, offset: error.offset, what: error.what)
         }
     }
 }

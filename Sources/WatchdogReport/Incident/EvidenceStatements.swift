@@ -20,12 +20,20 @@ extension HangEvidence {
         note("main thread's time waiting for a CPU in the window", runDelay.map(Self.text), "\(task)/schedstat field 2")
         note("main thread's state", state.map(String.init), "\(task)/stat field 3")
         note("main thread's system call", syscall.map(Self.callText), "\(task)/syscall")
-        note("subject of the system call", subject, "/proc")
+        note(
+            "subject of the system call", subject ?? WaitText(waits).whole,
+            subject == nil ? Self.sources(waits) : "/proc")
         note("main thread's wait channel", waitChannel, "\(task)/wchan")
         note("tracer", tracer.map { $0 == 0 ? "none" : "pid \($0)" }, "/proc/\(pid)/status TracerPid")
         note("cgroup frozen", isFrozen.map { $0 ? "yes" : "no" }, "cgroup.events")
         note("CPUs online", String(processorCount), "sysconf(3) _SC_NPROCESSORS_ONLN")
         return statements
+    }
+
+    private static func sources(_ waits: [WaitDetails]) -> String {
+        var sources: [String] = []
+        for source in waits.flatMap(\.sources) where !sources.contains(source) { sources.append(source) }
+        return sources.joined(separator: ", ")
     }
 
     private static func text(_ duration: Duration) -> String { "\(duration.seconds(fractionDigits: 6)) s" }

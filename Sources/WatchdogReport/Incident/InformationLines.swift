@@ -8,13 +8,15 @@ import WatchdogPolicy
 /// another part of the report.
 enum InformationLines {
     static func lines(
-        _ facts: IncidentFacts, _ verdict: Verdict, _ captured: CapturedProcess?, notes: [String]
+        _ facts: IncidentFacts, _ verdict: Verdict, _ captured: CapturedProcess?, _ stacks: StackInfo, notes: [String]
     ) -> [String] {
-        var lines = [verdict.line, allowance(facts), state(facts)]
+        var lines = [verdict.line]
+        lines += WaitText(facts.evidence.waits).lines { id in stacks.details.firstIndex { $0.id == id } }
+        lines += [allowance(facts), state(facts)]
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }
         if let pings = facts.pings { lines.append(self.pings(pings)) }
-        lines.append(stacks(captured))
+        lines.append(self.stacks(captured))
         lines.append(kill(facts))
         lines += notes.map { "Note: \($0)" }
         return lines.map { $0.singleLine(limit: ReportLimits.lineLength) }

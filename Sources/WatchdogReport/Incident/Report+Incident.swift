@@ -18,7 +18,7 @@ extension Report {
         let stacks = StackInfo(
             capture, main: facts.mainThread ?? facts.pid, name: appName, state: facts.evidence.state)
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
-        let information = InformationLines.lines(facts, verdict, capture, notes: Array(notes))
+        let information = InformationLines.lines(facts, verdict, capture, stacks, notes: Array(notes))
         let path = facts.executablePath.singleLine(limit: ReportLimits.stringLength)
         let os = OSVersion(train: host.osName.singleLine(limit: 128), build: host.kernelRelease.singleLine(limit: 128))
 
@@ -105,6 +105,7 @@ extension LinuxDetails {
                 EvidenceStatement(
                     what: $0.what, value: $0.value.singleLine(limit: ReportLimits.lineLength), source: $0.source)
             },
+            waits: facts.evidence.waits.isEmpty ? nil : facts.evidence.waits,
             allowance: AllowanceDetails(facts),
             enforcement: facts.enforcement.rawValue,
             kill: KillDetails(facts.kill),

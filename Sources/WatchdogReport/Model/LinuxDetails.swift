@@ -13,6 +13,8 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var verdict: Verdict
     /// What the verdict rests on, each with its source.
     public var evidence: [EvidenceStatement]
+    /// What the main thread waits for, on what its holder waits, and so on; nil when nothing is known of it.
+    public var waits: [WaitDetails]?
     /// The allowance that was exhausted.
     public var allowance: AllowanceDetails
     /// `kill` or `report`.

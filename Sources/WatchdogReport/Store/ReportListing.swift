@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
-
 /// A list of reports for people or programs.
 public enum ReportListing {
     /// Columns of the text, one less than a terminal's usual 80, so that no terminal wraps.
@@ -50,13 +48,7 @@ public enum ReportListing {
 
     /// A JSON array with one object per report.
     public static func json(_ reports: [StoredReport]) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        do {
-            return String(decoding: try encoder.encode(reports.map(Entry.init)), as: UTF8.self) + "\n"
-        } catch {
-            preconditionFailure("a list holds only strings and integers, which JSON can hold: \(error)")
-        }
+        JSONText.of(reports.map(Entry.init))
     }
 
     private struct Entry: Encodable {

@@ -60,22 +60,36 @@ extension ReportStore {
         return match
     }
 
-    /// Reads a report.
+    /// Reads a report, every part of which must be good.
     ///
     /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` when the file is no report.
     public func read(_ stored: StoredReport) throws(ReportStoreError) -> Report {
-        let limit = ReportLimits.fileBytes + 1
-        let bytes: [UInt8]
-        if stored.isInStore {
-            bytes = try StoreFolder(directory).read(stored.name, limit: limit)
-        } else {
-            bytes = try StoreFolder.read(path: stored.path, limit: limit)
-        }
+        let bytes = try bytes(of: stored)
         do {
             return try ReportCoding.decode(bytes)
         } catch {
             throw ReportStoreError(.damaged, "read", stored.path, reason: error.description)
         }
+    }
+
+    /// Reads what can be read of a report.
+    ///
+    /// - Returns: the report, and what is wrong with the file, empty for a good one.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` when there is nothing to show.
+    public func salvage(_ stored: StoredReport) throws(ReportStoreError) -> (report: Report, faults: [String]) {
+        let bytes = try bytes(of: stored)
+        do {
+            return try ReportCoding.salvage(bytes)
+        } catch {
+            throw ReportStoreError(.damaged, "read", stored.path, reason: error.description)
+        }
+    }
+
+    private func bytes(of stored: StoredReport) throws(ReportStoreError) -> [UInt8] {
+        let limit = ReportLimits.fileBytes + 1
+        return stored.isInStore
+            ? try StoreFolder(directory).read(stored.name, limit: limit)
+            : try StoreFolder.read(path: stored.path, limit: limit)
     }
 
     private func look(at name: String, in folder: borrowing StoreFolder) -> StoredReport? {

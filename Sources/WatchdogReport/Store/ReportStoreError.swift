@@ -73,6 +73,9 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
             code, operation, subject, reason: Self.text(errno), errno: errno, suggestion: Self.suggestion(errno))
     }
 
+    /// True when the store's folder does not exist.
+    public var isMissingFolder: Bool { code == .unusable && errno == ENOENT }
+
     /// `cannot create /var/log/x: Permission denied (EACCES); …`.
     public var description: String {
         "cannot \(operation) \(subject.singleLine(limit: 4_096)): \(reason)" + (suggestion.map { "; \($0)" } ?? "")

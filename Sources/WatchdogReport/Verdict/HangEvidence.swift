@@ -27,6 +27,10 @@ public struct HangEvidence: Hashable, Sendable {
     /// Without parentheses, such as `fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, nothing received`; stands in place of
     /// `fd 7`.
     public var subject: String?
+    /// What the main thread waits for, on what its holder waits, and so on; empty when nothing is known of it.
+    ///
+    /// Says what ``subject`` says, with sources; where both are set, ``subject`` is shown.
+    public var waits: [WaitDetails]
 
     /// Creates evidence; leave out what could not be had.
     public init(
@@ -39,7 +43,8 @@ public struct HangEvidence: Hashable, Sendable {
         tracer: Int? = nil,
         isFrozen: Bool? = nil,
         processorCount: Int,
-        subject: String? = nil
+        subject: String? = nil,
+        waits: [WaitDetails] = []
     ) {
         self.window = window
         self.runTime = runTime
@@ -51,5 +56,6 @@ public struct HangEvidence: Hashable, Sendable {
         self.isFrozen = isFrozen
         self.processorCount = processorCount
         self.subject = subject
+        self.waits = waits
     }
 }

@@ -15,11 +15,11 @@ struct WaitingPlace {
         switch evidence.syscall.flatMap(SystemCall.position(in:)) {
         case .inside(let call):
             let name = call.name ?? "system call \(call.number)"
-            let subject = evidence.subject ?? call.descriptor.map { "fd \($0)" }
+            let subject = evidence.subject ?? WaitText(evidence.waits).subject ?? call.descriptor.map { "fd \($0)" }
             if call.isRestart {
                 text = "in \(name), an interrupted sleep taken up again\(suffix)"
             } else if let subject {
-                text = "in \(name) (\(subject))"
+                text = "in \(name) (\(subject))\(evidence.state == "D" ? suffix : "")"
             } else {
                 text = "in \(name)\(call.name == nil ? suffix : "")"
             }

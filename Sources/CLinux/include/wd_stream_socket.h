@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Unix stream sockets: flags and credentials that Swift's Glibc module does not know. unix(7), accept(2), socket(7).
+ *
+ * All descriptors are close-on-exec; -1 with errno on failure.
+ */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct wd_stream_peer {
+    pid_t pid; /* 0 when it is outside our pid namespace */
+    uid_t user;
+    gid_t group;
+};
+
+/* A non-blocking socket that listens at `path`, which must not exist. Only this user may connect until the mode has been
+ * changed to `mode`, which the umask does not touch. */
+int wd_stream_listen(const char *path, mode_t mode);
+
+/* The next connection, non-blocking; EAGAIN when there is none. */
+int wd_stream_accept(int listening);
+
+/* A non-blocking connection to the socket at `path`. Waits at most `milliseconds` while the queue of connections is full;
+ * EAGAIN when it still is. */
+int wd_stream_connect(const char *path, int milliseconds);
+
+/* Who connected, as the kernel knew it at that time: SO_PEERCRED. 0 or -1. */
+int wd_stream_peer(int socket, struct wd_stream_peer *peer);
+
+/* Whether the descriptor is a Unix stream socket that listens. */
+bool wd_stream_is_listening(int descriptor);
+
+/* The path that the socket is bound to, or "" when it has none or `capacity` is too small. 0 or -1. */
+int wd_stream_path(int socket, char *path, size_t capacity);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a blocked thread of another process waits for: the kind of its system call, its memory, its Unix sockets.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum wd_call {
+    WD_CALL_OTHER = 0,
+    WD_CALL_DESCRIPTOR, /* the first argument is the open file that the call waits for */
+    WD_CALL_EPOLL,
+    WD_CALL_POLL,
+    WD_CALL_SELECT,
+    WD_CALL_FUTEX,
+    WD_CALL_FLOCK,
+    WD_CALL_FCNTL,
+    WD_CALL_WAIT4,
+    WD_CALL_WAITID
+};
+
+/* The kind of a system call by its number on this architecture. */
+enum wd_call wd_call_kind(long number);
+
+/* process_vm_readv(2): the number of bytes read, which may be fewer, or -1 with errno. Never waits for the process, but
+ * for a page of it. */
+long wd_read_process_memory(pid_t pid, uint64_t address, void *buffer, unsigned long length);
+
+/* The name of a socket's protocol, such as "TCPv6" or "UNIX-STREAM", by the path of its /proc/PID/fd entry: the extended
+ * attribute system.sockprotoname, xattr(7). 0, or -1 with errno. The path must lead to a socket: others may wait. */
+int wd_socket_protocol(const char *path, char *name, unsigned long size);
+
+struct wd_unix_socket {
+    uint32_t peer;           /* inode of the socket at the other end, 0 for none */
+    uint32_t receive_queue;  /* bytes to be read; connections to be accepted of a listening socket */
+    bool has_receive_queue;
+    bool is_listening;
+    uint8_t name_length;     /* 0 for none; an abstract name begins with a NUL */
+    char name[108];
+};
+
+/* sock_diag(7) on a Unix socket of this network namespace. -1 with errno: ENOENT when there is none with this inode, or
+ * the kernel has no UNIX_DIAG. Does not wait. */
+int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wd_waiting.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* Newer architectures have no system calls without "at", a timeout or flags. */
+enum wd_call wd_call_kind(long number) {
+    switch (number) {
+    case SYS_read:
+    case SYS_write:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_pread64:
+    case SYS_pwrite64:
+    case SYS_preadv:
+    case SYS_pwritev:
+    case SYS_preadv2:
+    case SYS_pwritev2:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+    case SYS_connect:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_ioctl:
+    case SYS_fsync:
+    case SYS_fdatasync:
+    case SYS_sync_file_range:
+    case SYS_fallocate:
+    case SYS_ftruncate:
+    case SYS_syncfs:
+    case SYS_readahead:
+    case SYS_getdents64:
+    case SYS_close:
+    case SYS_io_uring_enter:
+#ifdef SYS_getdents
+    case SYS_getdents:
+#endif
+        return WD_CALL_DESCRIPTOR;
+    case SYS_epoll_pwait:
+#ifdef SYS_epoll_pwait2
+    case SYS_epoll_pwait2:
+#endif
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+        return WD_CALL_EPOLL;
+    case SYS_ppoll:
+#ifdef SYS_poll
+    case SYS_poll:
+#endif
+        return WD_CALL_POLL;
+    case SYS_pselect6:
+#ifdef SYS_select
+    case SYS_select:
+#endif
+        return WD_CALL_SELECT;
+    case SYS_futex: return WD_CALL_FUTEX;
+    case SYS_flock: return WD_CALL_FLOCK;
+    case SYS_fcntl: return WD_CALL_FCNTL;
+    case SYS_wait4: return WD_CALL_WAIT4;
+    case SYS_waitid: return WD_CALL_WAITID;
+    default: return WD_CALL_OTHER;
+    }
+}
+
+long wd_read_process_memory(pid_t pid, uint64_t address, void *buffer, unsigned long length) {
+    struct iovec local = {buffer, length};
+    struct iovec remote = {(void *)(uintptr_t)address, length};
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0);
+}
+
+int wd_socket_protocol(const char *path, char *name, unsigned long size) {
+    ssize_t length = getxattr(path, "system.sockprotoname", name, size - 1);
+    if (length < 0) return -1;
+    name[length] = '\0';
+    return 0;
+}
+
+static void take_attribute(const struct rtattr *attribute, struct wd_unix_socket *result) {
+    size_t length = RTA_PAYLOAD(attribute);
+    switch (attribute->rta_type) {
+    case UNIX_DIAG_NAME:
+        if (length > sizeof result->name) length = sizeof result->name;
+        memcpy(result->name, RTA_DATA(attribute), length);
+        result->name_length = (uint8_t)length;
+        break;
+    case UNIX_DIAG_PEER:
+        if (length >= sizeof result->peer) memcpy(&result->peer, RTA_DATA(attribute), sizeof result->peer);
+        break;
+    case UNIX_DIAG_RQLEN: {
+        struct unix_diag_rqlen queues;
+        if (length < sizeof queues) break;
+        memcpy(&queues, RTA_DATA(attribute), sizeof queues);
+        result->receive_queue = queues.udiag_rqueue;
+        result->has_receive_queue = true;
+        break;
+    }
+    default: break;
+    }
+}
+
+static int ask(int netlink, uint32_t inode, struct wd_unix_socket *result) {
+    struct {
+        struct nlmsghdr header;
+        struct unix_diag_req request;
+    } question;
+    memset(&question, 0, sizeof question);
+    question.header.nlmsg_len = sizeof question;
+    question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    question.header.nlmsg_flags = NLM_F_REQUEST;
+    question.request.sdiag_family = AF_UNIX;
+    question.request.udiag_ino = inode;
+    question.request.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN;
+    question.request.udiag_cookie[0] = ~0U;
+    question.request.udiag_cookie[1] = ~0U;
+    if (send(netlink, &question, sizeof question, MSG_DONTWAIT) < 0) return -1;
+
+    /* The kernel has answered when send returns: netlink(7) requests are handled by the sender. */
+    union {
+        struct nlmsghdr header;
+        char bytes[4096];
+    } answer;
+    ssize_t received = recv(netlink, &answer, sizeof answer, MSG_DONTWAIT);
+    if (received < 0) return -1;
+    if (!NLMSG_OK(&answer.header, (size_t)received)) return errno = EPROTO, -1;
+    if (answer.header.nlmsg_type == NLMSG_ERROR) {
+        struct nlmsgerr *error = NLMSG_DATA(&answer.header);
+        errno = answer.header.nlmsg_len >= NLMSG_LENGTH(sizeof *error) && error->error < 0 ? -error->error : EPROTO;
+        return -1;
+    }
+    struct unix_diag_msg *message = NLMSG_DATA(&answer.header);
+    if (answer.header.nlmsg_len < NLMSG_LENGTH(sizeof *message) || message->udiag_ino != inode) {
+        errno = EPROTO;
+        return -1;
+    }
+    result->is_listening = message->udiag_state == 10; /* TCP_LISTEN */
+    int rest = (int)(answer.header.nlmsg_len - NLMSG_LENGTH(sizeof *message));
+    for (struct rtattr *attribute = (struct rtattr *)(message + 1); RTA_OK(attribute, rest);
+         attribute = RTA_NEXT(attribute, rest))
+        take_attribute(attribute, result);
+    return 0;
+}
+
+int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result) {
+    memset(result, 0, sizeof *result);
+    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+    if (netlink < 0) return -1;
+    int answer = ask(netlink, inode, result);
+    int error = errno;
+    close(netlink);
+    errno = error;
+    return answer;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+public import WatchdogLinux
+
+/// Why a call has no result.
+public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What went wrong.
+    public enum Code: Hashable, Sendable {
+        /// Nobody answers at the path.
+        case notRunning
+        /// This user may not connect.
+        case notAllowedToConnect
+        /// No answer in time.
+        case timedOut
+        /// watchdogd closed the connection before it had answered.
+        case disconnected
+        /// What came is not an answer.
+        case notUnderstood
+        /// watchdogd answered with an error.
+        case refused(ControlError)
+        /// The system refused.
+        case failed(LinuxError)
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// One line, or more if files are invalid; fit for a terminal.
+    public let description: String
+
+    init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description.shownOnLines
+    }
+
+    /// watchdogd's error, if it answered with one.
+    public var controlError: ControlError? {
+        if case .refused(let error) = code { error } else { nil }
+    }
+
+    static func refused(_ error: ControlError) -> ControlClientError {
+        ControlClientError(.refused(error), error.description)
+    }
+
+    static func cannotConnect(_ error: Errno, _ place: ControlPath) -> ControlClientError {
+        let start = place.startCommand.map { "; start it with '\($0)'" } ?? ""
+        switch error {
+        case .noSuchFile:
+            return ControlClientError(.notRunning, "watchdogd is not running: no socket at \(place.path)\(start)")
+        case .connectionRefused:
+            return ControlClientError(.notRunning, "watchdogd is not running: nobody listens at \(place.path)\(start)")
+        case .permissionDenied, .notPermitted:
+            return ControlClientError(
+                .notAllowedToConnect, "you may not connect to watchdogd at \(place.path): permission denied")
+        case .wouldBlock:
+            return ControlClientError(.timedOut, "watchdogd does not answer at \(place.path): its queue is full")
+        default:
+            let error = LinuxError("connect to \(place.path)", error)
+            return ControlClientError(.failed(error), error.description)
+        }
+    }
+}
+
+extension Errno {
+    /// `ECONNREFUSED`: nobody listens.
+    static let connectionRefused = Errno(rawValue: ECONNREFUSED)
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+
+/// Encodes a reply piece by piece, so that a long one holds up nobody and is never in memory as a whole.
+struct ReplyWriter {
+    private let encoder: JSONEncoder
+    private var pieces: [Piece]
+    private var element = 0
+    private var isFirstElement = true
+
+    private enum Piece {
+        case text(String)
+        case value(any Encodable)
+        case list(count: Int, element: (Int) -> (any Encodable)?)
+    }
+
+    /// Begins a reply, or an error if it has a name.
+    init(_ body: ReplyBody, error: String? = nil, continues: Bool = false, encoder: JSONEncoder) {
+        self.encoder = encoder
+        var head = "{"
+        if continues { head += "\"continues\":true," }
+        if let error { head += "\"error\":\"\(error)\"," }
+        head += "\"parameters\":"
+        pieces = [.text(head)]
+        switch body {
+        case .whole(let value):
+            pieces.append(.value(value))
+        case .members(let members):
+            var separator = "{"
+            for member in members.compactMap(\.self) {
+                switch member {
+                case .value(let name, let value):
+                    pieces += [.text("\(separator)\"\(name)\":"), .value(value)]
+                case .list(let name, let count, let element):
+                    pieces += [.text("\(separator)\"\(name)\":["), .list(count: count, element: element), .text("]")]
+                }
+                separator = ","
+            }
+            pieces.append(.text(separator == "{" ? "{}" : "}"))
+        }
+        pieces.append(.text("}\0"))
+        pieces.reverse()
+    }
+
+    /// Writes the next values or elements, at most `limit` of them.
+    ///
+    /// - Returns: true when the reply is complete, with its NUL.
+    mutating func write(to output: inout OutputBuffer, atMost limit: Int) -> Bool {
+        var left = limit
+        while let piece = pieces.last {
+            switch piece {
+            case .text(let text):
+                output.append(text.utf8)
+            case .value(let value):
+                guard left > 0 else { return false }
+                left -= 1
+                output.append(encode(value))
+            case .list(let count, let make):
+                while element < count {
+                    guard left > 0 else { return false }
+                    left -= 1
+                    if let value = make(element) {
+                        if !isFirstElement { output.append(CollectionOfOne(UInt8(ascii: ","))) }
+                        isFirstElement = false
+                        output.append(encode(value))
+                    }
+                    element += 1
+                }
+                element = 0
+                isFirstElement = true
+            }
+            pieces.removeLast()
+        }
+        return true
+    }
+
+    private func encode(_ value: any Encodable) -> Data {
+        do {
+            return try encoder.encode(value)
+        } catch {
+            preconditionFailure("a reply holds only strings, integers and truth values, which JSON can hold: \(error)")
+        }
+    }
+}

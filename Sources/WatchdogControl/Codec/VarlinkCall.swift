@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+
+/// A call as it came: what is asked for, its parameters still to be read.
+struct VarlinkCall {
+    /// The most bytes of a method's name with its interface.
+    static let longestMethod = 256
+
+    let method: String
+    /// No answer is wanted, not even an error.
+    let isOneway: Bool
+    /// More than one answer is understood.
+    let wantsMore: Bool
+    /// The caller wants to speak another protocol from now on.
+    let wantsUpgrade: Bool
+
+    private let message: Data
+
+    /// Reads a message without its NUL.
+    init(decoding bytes: [UInt8], with decoder: JSONDecoder) throws(MessageFault) {
+        try JSONShape.check(bytes)
+        message = Data(bytes)
+        let head: Head
+        do {
+            head = try decoder.decode(Head.self, from: message)
+        } catch {
+            throw .notACall(Self.reason(error))
+        }
+        guard head.method.utf8.count <= Self.longestMethod else {
+            throw .notACall("the method's name has more than \(Self.longestMethod) bytes")
+        }
+        method = head.method
+        isOneway = head.oneway ?? false
+        wantsMore = head.more ?? false
+        wantsUpgrade = head.upgrade ?? false
+    }
+
+    /// Reads the parameters, all of which the method must know.
+    func parameters<Request: ControlRequest>(
+        as type: Request.Type, with decoder: JSONDecoder
+    ) throws(ControlError) -> Request {
+        do {
+            guard let request = try decoder.decode(Body<Request>.self, from: message).parameters else {
+                return try decoder.decode(Request.self, from: Data("{}".utf8))
+            }
+            return request
+        } catch let error as DecodingError {
+            throw .invalidParameter(Self.parameter(error))
+        } catch {
+            throw .invalidParameter("parameters")
+        }
+    }
+
+    private struct Head: Decodable {
+        let method: String
+        let oneway: Bool?
+        let more: Bool?
+        let upgrade: Bool?
+    }
+
+    private struct Body<Request: ControlRequest>: Decodable {
+        let parameters: Request?
+
+        private enum CodingKeys: CodingKey {
+            case parameters
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            guard container.contains(.parameters), try !container.decodeNil(forKey: .parameters) else {
+                parameters = nil
+                return
+            }
+            // A parameter that is misspelt would otherwise be left out in silence.
+            let given = try container.nestedContainer(keyedBy: AnyKey.self, forKey: .parameters)
+            if let unknown = given.allKeys.map(\.stringValue).sorted().first(where: {
+                !Request.parameterNames.contains($0)
+            }) {
+                throw DecodingError.dataCorrupted(
+                    .init(
+                        codingPath: [CodingKeys.parameters, AnyKey(stringValue: unknown)],
+                        debugDescription: "unknown parameter"
+                    )
+                )
+            }
+            parameters = try container.decode(Request.self, forKey: .parameters)
+        }
+    }
+
+    private struct AnyKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// The name of the parameter that an error is about.
+    private static func parameter(_ error: DecodingError) -> String {
+        let path: [any CodingKey] =
+            switch error {
+            case .keyNotFound(let key, let context): context.codingPath + [key]
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+                context.codingPath
+            @unknown default: []
+            }
+        let names = path.map(\.stringValue).drop { $0 == "parameters" }
+        return names.first.map { String($0.prefix(64)) } ?? path.first?.stringValue ?? "parameters"
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error as? DecodingError {
+        case .keyNotFound(let key, _): "it has no \"\(key.stringValue)\""
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            "\"\(context.codingPath.first?.stringValue ?? "it")\" is of the wrong kind"
+        case .dataCorrupted, nil: "it is not JSON"
+        @unknown default: "it is not JSON"
+        }
+    }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The interface by which a running watchdogd is asked and told.
+///
+/// It is varlink (https://varlink.org) over a Unix stream socket, so that programs in any language can use it.
+public enum ControlInterface {
+    /// The interface's name.
+    public static let name = "org.watchdogd.Supervisor"
+
+    /// The interface's definition, as `GetInterfaceDescription` gives it.
+    public static let definition = """
+        # The apps that a watchdogd supervises: what they do, and what is to be done with them.
+        #
+        # Times end in USec: microseconds since 1970-01-01 00:00 UTC, or a duration in microseconds. What is not known is
+        # left out. Later versions may add optional fields, states, kinds and errors.
+        #
+        # Everybody may look. Right "act" (Launch, Terminate, Restart, Capture, Reload) and right "readLogs" belong to root
+        # and to the user whose watchdogd it is.
+        interface org.watchdogd.Supervisor
+
+        # stopped: does not run, and nobody is going to start it; waiting: does not run, and is going to be started again;
+        # launching: runs and is not ready; running: is ready; terminating: was asked to end, or ends by its own will;
+        # capturing: its stacks are being taken; dying: was killed, and its death is awaited; failed: does not run, and is
+        # not started again because it has failed too often; unkillable: processes of it outlive SIGKILL.
+        type AppState (
+          stopped,
+          waiting,
+          launching,
+          running,
+          terminating,
+          capturing,
+          dying,
+          failed,
+          unkillable
+        )
+
+        # The latest thing that went wrong with an app. Kinds: watchdog, hang, crash, exit, spawn.
+        type Incident (
+          kind: string,
+          timeUSec: int,
+          summary: string,
+          event: ?string,
+          verdict: ?string,
+          report: ?string
+        )
+
+        # An app in a list.
+        type App (
+          name: string,
+          description: ?string,
+          state: AppState,
+          sinceUSec: int,
+          pid: ?int,
+          uptimeUSec: ?int,
+          restarts: int,
+          nextLaunchUSec: ?int,
+          lastIncident: ?Incident
+        )
+
+        # From execve to ready, for an answer of the main loop, from the request to end until gone.
+        type Allowances (
+          launchUSec: int,
+          updateUSec: int,
+          terminateUSec: int
+        )
+
+        # How the latest launch went. Sources: channel, notify, probe, exec, assumed.
+        type LaunchResult (
+          durationUSec: int,
+          source: string
+        )
+
+        # How long something took.
+        type Latency (
+          count: int,
+          p50USec: ?int,
+          p99USec: ?int,
+          maxUSec: ?int
+        )
+
+        # An app, beyond what a list tells. Restarts are counted by cause: exit, failure, signal, watchdog, spawn, request.
+        type AppDetails (
+          file: ?string,
+          isEnforced: bool,
+          allowances: Allowances,
+          launch: ?LaunchResult,
+          restartsByCause: [string]int,
+          pings: Latency,
+          hangs: Latency,
+          strayAnswers: int,
+          lastExit: ?string,
+          status: ?string
+        )
+
+        # What an app has printed.
+        type LogLine (
+          timeUSec: ?int,
+          text: string
+        )
+
+        type Severity (error, warning)
+
+        # What is wrong with a configuration file; lines and columns count from 1.
+        type Diagnostic (
+          severity: Severity,
+          file: string,
+          line: ?int,
+          column: ?int,
+          message: string,
+          suggestion: ?string
+        )
+
+        # A configuration file that cannot be used, so that its app is not there.
+        type InvalidFile (
+          name: string,
+          file: string,
+          diagnostics: []Diagnostic
+        )
+
+        # A report in a list.
+        type Report (
+          incident: ?string,
+          app: string,
+          pid: ?int,
+          timeUSec: int,
+          event: ?string,
+          verdict: ?string,
+          path: string,
+          sizeBytes: int
+        )
+
+        # Something that happened. The sequence counts from 1 without gaps since watchdogd was started. Kinds: launched, ready,
+        # hung, credited, rebased, paused, resumed, extended, extensionRefused, terminating, exhausted, captureFailed, reported,
+        # exited, unkillable, restarting, limitReached, launchFailed, reloaded.
+        type Event (
+          sequence: int,
+          timeUSec: int,
+          app: ?string,
+          kind: string,
+          message: string,
+          pid: ?int,
+          report: ?string
+        )
+
+        # All apps in the order of their names, and the files that cannot be used. Each app is told as it is when its turn
+        # comes to be written: a long list is no picture of one instant.
+        method List() -> (apps: []App, invalid: []InvalidFile)
+
+        # One app. At most 200 log lines are given, oldest first, and none without right "readLogs".
+        method Describe(name: string, logLines: ?int) -> (
+          app: App,
+          details: AppDetails,
+          log: []LogLine,
+          isLogWithheld: bool
+        )
+
+        # Starts an app that does not run. The reply comes when the request is accepted or, with wait, when the app is ready.
+        method Launch(name: string, wait: ?bool) -> (pid: ?int)
+
+        # Asks an app to end, and kills it when its allowance for that is exhausted. The reply comes when the request is
+        # accepted or, with wait, when no process of it is left.
+        method Terminate(name: string, wait: ?bool) -> (isGone: bool)
+
+        # Terminates an app, if it runs, and launches it. The reply comes when the request is accepted or, with wait, when
+        # the new process is ready.
+        method Restart(name: string, wait: ?bool) -> (pid: ?int)
+
+        # Takes the stacks of a running app, which goes on, and replies when the report is written.
+        method Capture(name: string) -> (report: string, verdict: ?string)
+
+        # Tells what happens, until the connection is closed; to be called with "more". The first reply is empty: from then on
+        # nothing is missed. First come the latest events of the history, if they are asked for. Who does not read in
+        # time is told how many events (of any app) were missed.
+        method Monitor(apps: ?[]string, history: ?int) -> (event: ?Event, missed: ?int)
+
+        # Reads the configuration again. Everything is valid or nothing changes; apps that are configured as before are not
+        # touched.
+        method Reload() -> (
+          added: []string,
+          changed: []string,
+          removed: []string,
+          unchanged: int,
+          warnings: []Diagnostic
+        )
+
+        # The latest reports, newest first.
+        method Reports(app: ?string, limit: ?int) -> (reports: []Report)
+
+        # There is no app of this name; the suggestion is the nearest one.
+        error NoSuchApp (name: string, suggestion: ?string)
+
+        # The caller lacks a right, which only root and the owner have.
+        error NotPermitted (right: string, user: int, owner: int)
+
+        # Files cannot be used; nothing was changed.
+        error InvalidConfiguration (diagnostics: []Diagnostic)
+
+        # The app runs.
+        error AlreadyRunning (name: string, pid: ?int)
+
+        # The app does not run.
+        error NotRunning (name: string)
+
+        # Processes of the app outlive SIGKILL; no other instance is started beside them.
+        error Unkillable (name: string, pid: ?int)
+
+        # The app could not be started, or did not become ready.
+        error LaunchFailed (name: string, reason: string)
+
+        # The stacks could not be taken, or the report not be written.
+        error CaptureFailed (name: string, reason: string)
+
+        # watchdogd is ending.
+        error ShuttingDown ()
+
+        # There are as many connections as are allowed to this caller; this one is closed.
+        error TooManyConnections (limit: int)
+
+        # The connection carried what is not a call, and is closed.
+        error MalformedMessage (reason: string)
+
+        # It failed for another reason.
+        error Failed (reason: string)
+
+        """
+
+    static let serviceName = "org.varlink.service"
+
+    /// Source: https://varlink.org/Service; `ExpectedMore` and `PermissionDenied` are later additions to it.
+    static let serviceDefinition = """
+        # What every varlink service can be asked.
+        interface org.varlink.service
+
+        # Who the service is, and its interfaces.
+        method GetInfo() -> (
+          vendor: string,
+          product: string,
+          version: string,
+          url: string,
+          interfaces: []string
+        )
+
+        # The definition of an interface.
+        method GetInterfaceDescription(interface: string) -> (description: string)
+
+        # There is no such interface.
+        error InterfaceNotFound (interface: string)
+
+        # The interface has no such method.
+        error MethodNotFound (method: string)
+
+        # The method is not implemented.
+        error MethodNotImplemented (method: string)
+
+        # A parameter is missing, unknown or of the wrong kind.
+        error InvalidParameter (parameter: string)
+
+        # The caller may not do that.
+        error PermissionDenied ()
+
+        # The method answers more than once, and has to be called with "more".
+        error ExpectedMore ()
+
+        """
+
+    /// The definition of an interface; nil when there is none of this name.
+    static func definition(of name: String) -> String? {
+        switch name {
+        case Self.name: definition
+        case serviceName: serviceDefinition
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The parameters of `Capture`.
+public struct CaptureRequest: ControlRequest {
+    /// Which app.
+    public var name: String
+
+    /// Creates the parameters.
+    public init(_ name: String) {
+        self.name = name
+    }
+
+    /// The names of the parameters.
+    public static let parameterNames = CodingKeys.names
+
+    private enum CodingKeys: CodingKey, CaseIterable {
+        case name
+    }
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The parameters of `org.varlink.service.GetInterfaceDescription`.
+struct InterfaceRequest: ControlRequest {
+    var interface: String
+
+    static let parameterNames = CodingKeys.names
+
+    private enum CodingKeys: CodingKey, CaseIterable {
+        case interface
+    }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The parameters of `Monitor`.
+public struct MonitorRequest: ControlRequest {
+    /// The apps whose events are wanted, besides those that concern all; nil for every app.
+    public var apps: [String]?
+    /// How many of the latest events are wanted first.
+    public var history: Int?
+
+    /// Creates the parameters.
+    public init(apps: [String]? = nil, history: Int? = nil) {
+        self.apps = apps
+        self.history = history
+    }
+
+    /// The names of the parameters.
+    public static let parameterNames = CodingKeys.names
+
+    private enum CodingKeys: CodingKey, CaseIterable {
+        case apps
+        case history
+    }
+}

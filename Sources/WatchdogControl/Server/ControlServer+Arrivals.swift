@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+
+extension ControlServer {
+    func accept() {
+        let number = wd_stream_accept(socket.descriptor.number)
+        guard number >= 0 else {
+            acceptFailed(Errno(rawValue: errno))
+            return
+        }
+        let descriptor = OwnedDescriptor(taking: number)
+        var credentials = wd_stream_peer()
+        guard wd_stream_peer(number, &credentials) == 0 else { return }
+        let peer = ControlPeer(pid: credentials.pid, user: credentials.user, group: credentials.group)
+        let mayAct = access.allows(.act, to: peer.user)
+        let connection = ControlConnection(
+            id: lastID + 1, peer: peer, mayAct: mayAct, descriptor: descriptor, limits: limits, now: loop.now)
+        guard isAdmitted(peer, mayAct: mayAct) else {
+            statistics.refused += 1
+            connection.output.append(encode(.tooManyConnections(limit: limits.connections)))
+            connection.flush(at: loop.now)
+            notice(.refused, peer)
+            return
+        }
+        do {
+            connection.source = try loop.onReady(descriptor, for: .readable, priority: priority) {
+                [weak self, weak connection] readiness in
+                if let self, let connection { serve(connection, readiness) }
+            }
+        } catch {
+            notice(.failed(error), peer)
+            return
+        }
+        lastID += 1
+        connections[lastID] = connection
+        statistics.accepted += 1
+        statistics.open += 1
+        settle(connection)
+    }
+
+    private func isAdmitted(_ peer: ControlPeer, mayAct: Bool) -> Bool {
+        limits.admits(
+            mayAct: mayAct,
+            all: connections.count,
+            others: connections.values.count { !$0.mayAct },
+            own: connections.values.count { $0.peer.user == peer.user }
+        )
+    }
+
+    func acceptFailed(_ error: Errno) {
+        switch error.rawValue {
+        case EAGAIN, ECONNABORTED, EPERM: break
+        default:
+            // Without a free descriptor the caller stays in the queue, and the socket readable: it would be tried again
+            // and again.
+            do {
+                try arrivals?.watch(for: [])
+                acceptAgainAt = loop.now + .milliseconds(250)
+                armPatience(at: acceptAgainAt)
+            } catch let error {
+                notice(.failed(error), nil)
+            }
+            notice(.acceptFailed(error), nil)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+
+extension ControlServer {
+    /// Carries out a call, or refuses it.
+    func perform(_ call: VarlinkCall, for connection: ControlConnection) {
+        do throws(ControlError) {
+            guard let method = ControlMethod(rawValue: call.method) else { throw ControlMethod.unknown(call.method) }
+            guard access.allows(method.right, to: connection.peer.user) else {
+                notice(.notPermitted(method: method.rawValue), connection.peer)
+                throw .notPermitted(method.right, user: connection.peer.user, owner: access.owner)
+            }
+            guard !call.wantsUpgrade else { throw .invalidParameter("upgrade") }
+            guard let handler else { throw .shuttingDown }
+            try perform(method, call, for: connection, by: handler)
+        } catch {
+            statistics.errors += 1
+            if !call.isOneway { begin(error, for: connection) }
+        }
+    }
+
+    private func perform(
+        _ method: ControlMethod, _ call: VarlinkCall, for connection: ControlConnection, by handler: any ControlHandler
+    ) throws(ControlError) {
+        switch method {
+        case .getInfo:
+            _ = try parameters(EmptyRequest.self, of: call)
+            reply(.whole(info), to: call, connection)
+        case .getInterfaceDescription:
+            let request = try parameters(InterfaceRequest.self, of: call)
+            guard let definition = ControlInterface.definition(of: request.interface) else {
+                throw .interfaceNotFound(request.interface)
+            }
+            reply(.whole(InterfaceReply(description: definition)), to: call, connection)
+        case .list:
+            _ = try parameters(EmptyRequest.self, of: call)
+            reply(list(handler), to: call, connection)
+        case .monitor:
+            try monitor(parameters(MonitorRequest.self, of: call), call, for: connection)
+        case .describe:
+            try describe(parameters(DescribeRequest.self, of: call), call, for: connection, by: handler)
+        case .reports:
+            var request = try parameters(ReportsRequest.self, of: call)
+            request.limit = try count(request.limit, named: "limit", default: limits.reports, most: limits.reports)
+            handler.reports(request, answer: answer(to: call, connection))
+        case .launch:
+            let request = try parameters(AppRequest.self, of: call)
+            handler.launch(request, from: connection.peer, answer: answer(to: call, connection))
+        case .terminate:
+            let request = try parameters(AppRequest.self, of: call)
+            handler.terminate(request, from: connection.peer, answer: answer(to: call, connection))
+        case .restart:
+            let request = try parameters(AppRequest.self, of: call)
+            handler.restart(request, from: connection.peer, answer: answer(to: call, connection))
+        case .capture:
+            let request = try parameters(CaptureRequest.self, of: call)
+            handler.capture(request, from: connection.peer, answer: answer(to: call, connection))
+        case .reload:
+            _ = try parameters(EmptyRequest.self, of: call)
+            handler.reload(from: connection.peer, answer: answer(to: call, connection))
+        }
+    }
+
+    private func parameters<Request: ControlRequest>(
+        _ type: Request.Type, of call: VarlinkCall
+    ) throws(ControlError) -> Request {
+        try call.parameters(as: type, with: decoder)
+    }
+
+    private func count(_ value: Int?, named name: String, default normal: Int, most: Int) throws(ControlError) -> Int {
+        guard let value else { return min(normal, most) }
+        guard value >= 0 else { throw .invalidParameter(name) }
+        return min(value, most)
+    }
+
+    // MARK: - What the server knows how to do
+
+    /// Asks for each app when its turn comes, so that a list of thousands is nowhere in memory.
+    private func list(_ handler: any ControlHandler) -> ReplyBody {
+        let names = handler.appNames
+        return .members([
+            .list("apps", count: names.count) { [weak handler] index in handler?.summary(of: names[index]) },
+            .list("invalid", handler.invalidFiles),
+        ])
+    }
+
+    private func monitor(
+        _ request: MonitorRequest, _ call: VarlinkCall, for connection: ControlConnection
+    ) throws(ControlError) {
+        guard !call.isOneway else { return }
+        guard call.wantsMore else { throw .expectedMore }
+        let history = try count(request.history, named: "history", default: 0, most: limits.eventHistory)
+        connection.activity = .monitoring(events.cursor(apps: request.apps, history: history))
+        connection.output.append(encode(MonitorReply()))
+    }
+
+    private func describe(
+        _ request: DescribeRequest, _ call: VarlinkCall, for connection: ControlConnection,
+        by handler: any ControlHandler
+    ) throws(ControlError) {
+        var request = request
+        let wanted = try count(
+            request.logLines, named: "logLines", default: limits.defaultLogLines, most: limits.logLines)
+        let maySee = access.allows(.readLogs, to: connection.peer.user)
+        request.logLines = maySee ? wanted : 0
+        let answer: ControlAnswer<DescribeReply> = answer(to: call, connection)
+        handler.describe(
+            request,
+            answer: ControlAnswer { result in
+                switch result {
+                case .success(var reply):
+                    // Whatever the handler gave: what may not be seen is not sent.
+                    if !maySee { reply.log = [] }
+                    reply.isLogWithheld = !maySee && wanted > 0
+                    answer.succeed(reply)
+                case .failure(let error):
+                    answer.fail(error)
+                }
+            }
+        )
+    }
+
+    // MARK: - The way back
+
+    private func reply(_ body: ReplyBody, to call: VarlinkCall, _ connection: ControlConnection) {
+        guard !call.isOneway else { return }
+        connection.activity = .replying(ReplyWriter(body, encoder: encoder))
+    }
+
+    private func answer<Reply: ControlReply>(
+        to call: VarlinkCall, _ connection: ControlConnection
+    ) -> ControlAnswer<Reply> {
+        guard !call.isOneway else {
+            return ControlAnswer { [weak self] result in
+                if case .failure = result { self?.statistics.errors += 1 }
+            }
+        }
+        let number = UInt64(statistics.calls)
+        connection.activity = .answering(call: number)
+        return ControlAnswer { [weak self, id = connection.id] result in
+            guard let self, let connection = self.connection(id, answering: number) else { return }
+            switch result {
+            case .success(let reply):
+                let body = (reply as? any PiecewiseReply)?.body ?? .whole(reply)
+                connection.activity = .replying(ReplyWriter(body, encoder: encoder))
+            case .failure(let error):
+                statistics.errors += 1
+                begin(error, for: connection)
+            }
+            answered(connection)
+        }
+    }
+
+    /// Begins to reply with an error.
+    func begin(_ error: ControlError, for connection: ControlConnection) {
+        var error = error
+        if case .noSuchApp(let name, nil) = error {
+            error = .noSuchApp(
+                String(name.prefix(NameSuggestion.longest)),
+                suggestion: NameSuggestion.nearest(to: name, among: handler?.appNames ?? [])
+            )
+        }
+        connection.activity = .replying(ReplyWriter(error.body, error: error.wireName, encoder: encoder))
+    }
+
+    /// A whole error, with its NUL.
+    func encode(_ error: ControlError) -> [UInt8] {
+        whole(ReplyWriter(error.body, error: error.wireName, encoder: encoder))
+    }
+
+    /// A whole reply, with its NUL.
+    func encode(_ reply: MonitorReply) -> [UInt8] {
+        whole(ReplyWriter(.whole(reply), continues: true, encoder: encoder))
+    }
+
+    private func whole(_ writer: ReplyWriter) -> [UInt8] {
+        var writer = writer
+        var output = OutputBuffer()
+        _ = writer.write(to: &output, atMost: .max)
+        return output.takeAll()
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+import WatchdogPolicy
+
+extension ControlServer {
+    func serve(_ connection: ControlConnection, _ readiness: IOSource.Readiness) {
+        if readiness.contains(.hungUp) || readiness.contains(.failed) {
+            // It would be told again and again. What the caller sent before is still carried out.
+            connection.isGone = true
+            connection.source?.cancel()
+        }
+        if !readiness.isDisjoint(with: [.readable, .hungUp, .failed]) { connection.receive() }
+        takeTurn(connection)
+    }
+
+    /// Lets a connection have a turn when it comes.
+    func enqueue(_ connection: ControlConnection) {
+        guard !connection.isQueued, connections[connection.id] != nil else { return }
+        connection.isQueued = true
+        queue.append(connection.id)
+        if queue.count == 1 { turns?.arm(at: loop.now) }
+    }
+
+    func giveTurn() {
+        guard !queue.isEmpty else { return }
+        let id = queue.removeFirst()
+        if let connection = connections[id] {
+            connection.isQueued = false
+            takeTurn(connection)
+        }
+        if !queue.isEmpty { turns?.arm(at: loop.now) }
+    }
+
+    /// Does one short thing for a connection: reads a call, or writes a part of a reply.
+    private func takeTurn(_ connection: ControlConnection) {
+        guard connections[connection.id] != nil, !connection.isBusy else { return }
+        connection.isBusy = true
+        if connection.isIdle { takeCall(connection) }
+        write(connection)
+        connection.flush(at: loop.now)
+        connection.isBusy = false
+        settle(connection)
+    }
+
+    private func takeCall(_ connection: ControlConnection) {
+        guard !connection.isClosing, connection.output.count < limits.outputBytes else { return }
+        if connection.isGone, !connection.input.hasMessage { connection.receive() }
+        guard connection.input.hasMessage else { return }
+        let now = loop.now
+        if let until = connection.throttledUntil, until > now { return }
+        connection.throttledUntil = connection.bucket.take(at: now)
+        guard connection.throttledUntil == nil else {
+            statistics.throttled += 1
+            return
+        }
+        do {
+            guard let message = try connection.input.next() else { return }
+            connection.lastSign = now
+            let call = try VarlinkCall(decoding: message, with: decoder)
+            statistics.calls += 1
+            perform(call, for: connection)
+        } catch {
+            statistics.malformed += 1
+            notice(.malformed(reason: error.description), connection.peer)
+            begin(.malformedMessage(reason: error.description), for: connection)
+            connection.isClosing = true
+        }
+    }
+
+    private func write(_ connection: ControlConnection) {
+        guard connection.output.count < limits.outputBytes || connection.isGone else { return }
+        switch connection.activity {
+        case .idle, .answering: break
+        case .replying(var writer):
+            // The copy in the enumeration would make each change copy the pieces.
+            connection.activity = .idle
+            let isComplete = writer.write(to: &connection.output, atMost: max(1, limits.piecesPerTurn))
+            if !isComplete, !connection.isGone { connection.activity = .replying(writer) }
+        case .monitoring(var cursor):
+            for _ in 0..<max(1, limits.piecesPerTurn) {
+                guard let step = events.read(&cursor, encode: { encode(MonitorReply(event: $0)) }) else { break }
+                switch step {
+                case .skipped: break
+                case .reply(let bytes): connection.output.append(bytes)
+                case .missed(let count):
+                    statistics.missedEvents += count
+                    connection.output.append(encode(MonitorReply(missed: count)))
+                }
+            }
+            connection.activity = connection.isGone ? .idle : .monitoring(cursor)
+        }
+    }
+
+    /// Decides how it goes on with a connection after a turn.
+    func settle(_ connection: ControlConnection) {
+        guard connections[connection.id] != nil else { return }
+        if isOver(connection) {
+            close(connection)
+            return
+        }
+        if hasWork(connection) { enqueue(connection) }
+        do {
+            // A caller that only reads no more would be told writable for ever.
+            if connection.isGone { connection.source?.cancel() } else { try connection.updateInterest() }
+        } catch {
+            notice(.failed(error), connection.peer)
+            close(connection)
+            return
+        }
+        armPatience(at: deadline(of: connection))
+    }
+
+    private func isOver(_ connection: ControlConnection) -> Bool {
+        guard connection.output.isEmpty || connection.isGone else { return false }
+        switch connection.activity {
+        case .answering, .replying: return false
+        case .monitoring: return connection.isGone
+        case .idle: return connection.isClosing || (connection.isInputEnded && !connection.input.hasMessage)
+        }
+    }
+
+    private func hasWork(_ connection: ControlConnection) -> Bool {
+        guard connection.output.count < limits.outputBytes else { return false }
+        switch connection.activity {
+        case .answering: return false
+        case .replying: return true
+        case .monitoring(let cursor): return events.hasMore(for: cursor)
+        case .idle:
+            guard !connection.isClosing, connection.throttledUntil == nil else { return false }
+            return connection.input.hasMessage || (connection.isGone && !connection.isInputEnded)
+        }
+    }
+
+    func close(_ connection: ControlConnection) {
+        guard connections.removeValue(forKey: connection.id) != nil else { return }
+        connection.source?.cancel()
+        connection.source = nil
+        statistics.open -= 1
+    }
+
+    /// The connection, if it still is there and waits for the answer to this call.
+    func connection(_ id: UInt64, answering call: UInt64) -> ControlConnection? {
+        guard let connection = connections[id], case .answering(call) = connection.activity else { return nil }
+        return connection
+    }
+
+    /// An answer came: it is sent in the turn that lasts, or soon.
+    func answered(_ connection: ControlConnection) {
+        if !connection.isBusy { enqueue(connection) }
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+public import WatchdogLinux
+
+/// The socket at which callers arrive.
+///
+/// Isolation: immutable, may be shared between threads.
+public final class ControlSocket: Sendable {
+    /// Why there is no socket.
+    public enum BindError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Another watchdogd answers at this path.
+        case inUse(path: String)
+        /// Something that is not a socket is in the way.
+        case notASocket(path: String)
+        /// The descriptor that was passed is not a listening Unix stream socket.
+        case notListening(descriptor: Int32)
+        /// The system refused.
+        case failed(LinuxError)
+
+        /// One sentence without a final stop.
+        public var description: String {
+            switch self {
+            case .inUse(let path): "another watchdogd serves \(path)"
+            case .notASocket(let path): "\(path) exists and is not a socket"
+            case .notListening(let descriptor): "descriptor \(descriptor) is not a listening Unix stream socket"
+            case .failed(let error): error.description
+            }
+        }
+    }
+
+    private struct Identity: Hashable {
+        let device: UInt64
+        let inode: UInt64
+
+        init?(path: String) {
+            var information = stat()
+            guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK else { return nil }
+            device = UInt64(information.st_dev)
+            inode = UInt64(information.st_ino)
+        }
+    }
+
+    /// Readable when a caller has arrived; to be handed on when watchdogd is replaced.
+    public let descriptor: OwnedDescriptor
+    /// Where it is bound; empty when that is not known.
+    public let path: String
+    private let identity: Identity?
+    /// Held as long as the socket lives, so that of two that start at once only one replaces what is stale.
+    private let lock: OwnedDescriptor?
+
+    private init(_ descriptor: OwnedDescriptor, path: String, lock: OwnedDescriptor?) {
+        self.descriptor = descriptor
+        self.path = path
+        self.lock = lock
+        identity = path.isEmpty ? nil : Identity(path: path)
+    }
+
+    /// Binds a socket, in place of one that nobody serves any more, and makes its folder if there is none.
+    ///
+    /// A file `PATH.lock` stays behind.
+    ///
+    /// - Parameters:
+    ///   - path: Where; at most 107 bytes.
+    ///   - mode: Who may connect: 0o666 for everybody, 0o600 for the user only.
+    public static func bind(path: String, mode: UInt32) throws(BindError) -> ControlSocket {
+        try makeFolder(of: path)
+        let lock = try lock("\(path).lock", for: path)
+        try removeStale(path)
+        let number = wd_stream_listen(path, mode)
+        guard number >= 0 else { throw .failed(LinuxError("listen at \(path)", Errno(rawValue: errno))) }
+        return ControlSocket(OwnedDescriptor(taking: number), path: path, lock: lock)
+    }
+
+    /// Takes over a socket that somebody else has bound: the service manager, or a previous watchdogd.
+    public static func adopt(_ descriptor: OwnedDescriptor) throws(BindError) -> ControlSocket {
+        guard wd_stream_is_listening(descriptor.number) else { throw .notListening(descriptor: descriptor.number) }
+        let flags = fcntl(descriptor.number, F_GETFL)
+        guard flags >= 0, fcntl(descriptor.number, F_SETFL, flags | O_NONBLOCK) == 0,
+            fcntl(descriptor.number, F_SETFD, FD_CLOEXEC) == 0
+        else { throw .failed(LinuxError("prepare descriptor \(descriptor.number)", Errno(rawValue: errno))) }
+        var buffer = [CChar](repeating: 0, count: 128)
+        guard wd_stream_path(descriptor.number, &buffer, buffer.count) == 0 else {
+            throw .failed(LinuxError("read the path of descriptor \(descriptor.number)", Errno(rawValue: errno)))
+        }
+        let path = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return ControlSocket(descriptor, path: path, lock: nil)
+    }
+
+    /// Removes the socket from the file system, unless another has taken its place.
+    ///
+    /// Whoever is connected stays so.
+    public func remove() {
+        if let identity, Identity(path: path) == identity { unlink(path) }
+    }
+
+    private static func makeFolder(of path: String) throws(BindError) {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        let folder = String(path[..<slash])
+        // Root's can be entered by everybody, whatever the umask is.
+        let mode: mode_t = geteuid() == 0 ? 0o711 : 0o700
+        if mkdir(folder, 0o700) == 0 {
+            chmod(folder, mode)
+        } else if errno != EEXIST {
+            throw .failed(LinuxError("create \(folder)", Errno(rawValue: errno)))
+        }
+    }
+
+    private static func lock(_ lockPath: String, for path: String) throws(BindError) -> OwnedDescriptor {
+        let file: OwnedDescriptor
+        do {
+            file = try OwnedDescriptor(opening: lockPath, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        } catch {
+            throw .failed(error)
+        }
+        guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
+            if errno == EWOULDBLOCK { throw .inUse(path: path) }
+            throw .failed(LinuxError("lock \(lockPath)", Errno(rawValue: errno)))
+        }
+        return file
+    }
+
+    private static func removeStale(_ path: String) throws(BindError) {
+        var information = stat()
+        guard lstat(path, &information) == 0 else {
+            if errno == ENOENT { return }
+            throw .failed(LinuxError("look at \(path)", Errno(rawValue: errno)))
+        }
+        // Connecting to a regular file is refused as well: unix_find_bsd(), net/unix/af_unix.c.
+        guard information.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
+        let connection = wd_stream_connect(path, 0)
+        guard connection < 0 else {
+            close(connection)
+            throw .inUse(path: path)
+        }
+        switch errno {
+        case ENOENT: return
+        case ECONNREFUSED: break
+        // The queue of connections is full: somebody listens.
+        case EAGAIN: throw .inUse(path: path)
+        default: throw .failed(LinuxError("find out who serves \(path)", Errno(rawValue: errno)))
+        }
+        guard unlink(path) == 0 || errno == ENOENT else {
+            throw .failed(LinuxError("remove \(path)", Errno(rawValue: errno)))
+        }
+    }
+}

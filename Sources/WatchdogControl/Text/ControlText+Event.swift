@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ControlText {
+    private static let stampWidth = 16
+
+    /// What `Monitor` tells: an event, how much was missed, or nothing at all.
+    public static func event(_ reply: MonitorReply, style: Style = Style()) -> String {
+        var text = ""
+        if let missed = reply.missed { text += "-- \(missed) \(missed == 1 ? "event was" : "events were") missed --\n" }
+        if let event = reply.event { text += self.event(event, style: style) }
+        return text
+    }
+
+    /// One event, in the manner of system logs.
+    public static func event(_ event: ControlEvent, style: Style = Style()) -> String {
+        let app = event.app?.shown ?? "watchdogd"
+        let pid = event.pid.map { "[\($0)]" } ?? ""
+        var text = wrap("\(style.time.stamp(event.time)) \(app)\(pid): \(event.message.shown)", indent: stampWidth)
+        if let report = event.report, !event.message.contains(report) {
+            text += String(repeating: " ", count: stampWidth) + report.shown + "\n"
+        }
+        return text
+    }
+}

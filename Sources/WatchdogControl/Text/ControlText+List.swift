@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ControlText {
+    private static let gap = "  "
+
+    /// A table with a line for each app, what is wrong with files, and how many apps are in which state.
+    public static func list(_ reply: ListReply, style: Style = Style()) -> String {
+        var text = table(reply.apps, style)
+        if !reply.invalidFiles.isEmpty {
+            if !text.isEmpty { text += "\n" }
+            text += diagnostics(reply.invalidFiles, style)
+        }
+        if !text.isEmpty { text += "\n" }
+        return text + total(reply)
+    }
+
+    private static func table(_ apps: [AppSummary], _ style: Style) -> String {
+        guard !apps.isEmpty else { return "" }
+        let rows =
+            [["APP", "STATE", "PID", "UPTIME", "RESTARTS", "LAST INCIDENT"]] + apps.map { cells($0, style) }
+        var widths = (0..<6).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        // What is left goes to the incident, and then to the name; of a name the beginning is shown.
+        let others = widths[1...4].reduce(gap.count * 5, +)
+        widths[0] = min(widths[0], max(12, width - others - widths[5]))
+        widths[5] = max(3, min(widths[5], width - others - widths[0]))
+        return rows.enumerated().map { index, row in
+            let cells = row.enumerated().map { column, cell in
+                let cut = cell.cut(to: widths[column])
+                switch column {
+                case 1:
+                    let padded = cut.left(widths[column])
+                    return index == 0 ? padded : colored(padded, for: apps[index - 1].state, style)
+                case 2...4: return cut.right(widths[column])
+                case 5: return cut
+                default: return cut.left(widths[column])
+                }
+            }
+            return cells.joined(separator: gap) + "\n"
+        }.joined()
+    }
+
+    private static func cells(_ app: AppSummary, _ style: Style) -> [String] {
+        let incident = app.lastIncident.map { incident in
+            "\((incident.event ?? incident.kind.rawValue).shown), \(style.time.distance(incident.time))"
+        }
+        return [
+            app.name.shown,
+            app.state.rawValue.shown.cut(to: 11),
+            app.pid.map { "\($0)" } ?? "-",
+            app.uptime.map(\.duration.rough) ?? "-",
+            "\(app.restarts)",
+            incident ?? "-",
+        ]
+    }
+
+    private static func total(_ reply: ListReply) -> String {
+        let invalid = reply.invalidFiles.count
+        var text = reply.apps.count == 1 ? "1 app" : "\(reply.apps.count) apps"
+        let counts = Dictionary(grouping: reply.apps, by: \.state).mapValues(\.count)
+        let unknown = Set(counts.keys).subtracting(AppState.allCases).sorted { $0.rawValue < $1.rawValue }
+        let parts = (AppState.allCases + unknown).compactMap { state in
+            counts[state].map { "\($0) \(state.rawValue.shown)" }
+        }
+        if !parts.isEmpty { text += ": " + parts.joined(separator: ", ") }
+        if invalid > 0 { text += "; \(invalid) invalid \(invalid == 1 ? "file" : "files")" }
+        return wrap(text, indent: 4)
+    }
+}

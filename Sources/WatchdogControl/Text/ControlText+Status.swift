@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+extension ControlText {
+    private static let labelWidth = 11
+
+    /// Everything that is known of an app, and its latest log lines.
+    public static func status(_ reply: DescribeReply, style: Style = Style()) -> String {
+        let app = reply.app
+        let details = reply.details
+        var text = wrap(app.name.shown + (app.summary.map { " - \($0.shown)" } ?? ""), indent: 4)
+        // The colour comes last: it must not count when lines are broken.
+        let state = wrapped("State", stateText(app, style))
+        let name = app.state.rawValue.shown
+        text += state.replacing(name, with: colored(name, for: app.state, style), maxReplacements: 1)
+        if let pid = app.pid { text += wrapped("PID", "\(pid)") }
+        if let file = details.file { text += wrapped("File", file.shown) }
+        if let launch = details.launch {
+            text += wrapped("Launch", "ready after \(launch.duration.duration.measured) (\(launch.source.shown))")
+        }
+        text += wrapped("Allowances", allowances(details))
+        text += wrapped("Pings", pings(details))
+        if details.hangs.count > 0 { text += wrapped("Hangs", hangs(details.hangs)) }
+        text += wrapped("Restarts", restarts(app, details))
+        if let exit = details.lastExit { text += wrapped("Last exit", exit.shown) }
+        if let incident = app.lastIncident { text += self.incident(incident, style) }
+        if let status = details.status { text += wrapped("Status", status.shown) }
+        if reply.isLogWithheld { text += wrapped("Log", "shown to root and the owner of this watchdogd only") }
+        guard !reply.log.isEmpty else { return text }
+        return text + "\n" + reply.log.map { line($0, style) }.joined()
+    }
+
+    private static func wrapped(_ label: String, _ text: String) -> String {
+        wrap("\(label.right(labelWidth)): \(text)", indent: labelWidth + 2)
+    }
+
+    private static func stateText(_ app: AppSummary, _ style: Style) -> String {
+        var text = "\(app.state.rawValue.shown) since \(style.time.date(app.since))"
+        text += " (\((style.time.now - app.since).rough))"
+        if let uptime = app.uptime, app.state != .running { text += ", up \(uptime.duration.rough)" }
+        if let next = app.nextLaunch, app.state == .waiting { text += ", to be launched \(style.time.distance(next))" }
+        return text
+    }
+
+    private static func allowances(_ details: AppDetails) -> String {
+        let spans = [
+            ("launch", details.allowances.launch), ("update", details.allowances.update),
+            ("terminate", details.allowances.terminate),
+        ]
+        return spans.map { "\($0) \(TimeSpan.format($1.duration))" }.joined(separator: ", ")
+            + (details.isEnforced ? "" : "; reported only, nothing is killed")
+    }
+
+    private static func pings(_ details: AppDetails) -> String {
+        let pings = details.pings
+        guard pings.count > 0 else { return "none" }
+        let spans = [("p50", pings.median), ("p99", pings.percentile99), ("max", pings.maximum)]
+        let parts = spans.compactMap { name, span in span.map { "\(name) \($0.duration.measured)" } }
+        return "\(pings.count); \(parts.joined(separator: ", "))"
+            + stray(details.strayAnswers)
+    }
+
+    private static func stray(_ count: Int) -> String {
+        switch count {
+        case ...0: ""
+        case 1: "; 1 answer to no ping"
+        default: "; \(count) answers to no ping"
+        }
+    }
+
+    private static func hangs(_ hangs: LatencySummary) -> String {
+        "\(hangs.count)" + (hangs.maximum.map { "; longest \($0.duration.measured)" } ?? "")
+    }
+
+    private static func restarts(_ app: AppSummary, _ details: AppDetails) -> String {
+        let causes = details.restartsByCause.filter { $0.value > 0 }
+            .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            .map { "\($0.key.shown) \($0.value)" }
+        return "\(app.restarts)" + (causes.isEmpty ? "" : " (\(causes.joined(separator: ", ")))")
+    }
+
+    private static func incident(_ incident: IncidentSummary, _ style: Style) -> String {
+        let when = "\(style.time.date(incident.time)) (\(style.time.distance(incident.time)))"
+        let blanks = String(repeating: " ", count: labelWidth + 2)
+        var text = wrapped("Incident", "\(when) \(incident.summary.shown)")
+        for detail in [incident.verdict, incident.report] {
+            if let detail { text += wrap(blanks + detail.shown, indent: labelWidth + 2) }
+        }
+        return text
+    }
+
+    private static func line(_ line: LogLine, _ style: Style) -> String {
+        let text = line.text.replacing("\t", with: " ").shown
+        let stamp = line.time.map { style.time.stamp($0) + " " } ?? ""
+        return (stamp + text).cut(to: width) + "\n"
+    }
+}

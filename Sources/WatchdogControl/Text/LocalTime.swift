@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogPolicy
+
+/// The present, and what local clocks show at any time.
+public struct LocalTime: Sendable {
+    /// The present.
+    public let now: Timestamp
+    private let offset: @Sendable (Timestamp) -> Int64
+
+    /// Creates a clock.
+    ///
+    /// - Parameters:
+    ///   - now: The present.
+    ///   - offset: By how many seconds local time is ahead of UTC at a time.
+    public init(now: Timestamp, offset: @escaping @Sendable (Timestamp) -> Int64 = { _ in 0 }) {
+        self.now = now
+        self.offset = offset
+    }
+
+    /// The machine's clock and time zone.
+    public static func current() -> LocalTime {
+        LocalTime(now: .now()) { time in
+            var seconds = time_t(time.seconds)
+            var local = tm()
+            return localtime_r(&seconds, &local) == nil ? 0 : Int64(local.tm_gmtoff)
+        }
+    }
+
+    /// `2026-11-21 01:43:17`.
+    func date(_ time: Timestamp) -> String {
+        let local = calendar(time)
+        let year = String(Int64(local.tm_year) + 1900)
+        return "\(year)-\(two(local.tm_mon + 1))-\(two(local.tm_mday)) \(clock(local))"
+    }
+
+    /// `Nov 21 01:43:17`, as system logs have it.
+    func stamp(_ time: Timestamp) -> String {
+        let local = calendar(time)
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let month = months.indices.contains(Int(local.tm_mon)) ? months[Int(local.tm_mon)] : "???"
+        return "\(month) \(two(local.tm_mday)) \(clock(local))"
+    }
+
+    /// `2h ago`; `in 5s` for what is still to come.
+    func distance(_ time: Timestamp) -> String {
+        let ago = now - time
+        return ago >= .zero ? "\(ago.coarse) ago" : "in \((.zero - ago).coarse)"
+    }
+
+    private func calendar(_ time: Timestamp) -> tm {
+        var seconds = time_t(time.seconds &+ offset(time))
+        var result = tm()
+        gmtime_r(&seconds, &result)
+        return result
+    }
+
+    private func clock(_ time: tm) -> String {
+        "\(two(time.tm_hour)):\(two(time.tm_min)):\(two(time.tm_sec))"
+    }
+
+    private func two(_ number: Int32) -> String {
+        number < 10 ? "0\(number)" : "\(number)"
+    }
+}
+
+extension Timestamp {
+    fileprivate var seconds: Int64 {
+        let (quotient, remainder) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+}

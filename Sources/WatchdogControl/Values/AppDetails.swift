@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is told of an app beyond its summary.
+public struct AppDetails: Hashable, Sendable, Codable {
+    /// The file that it was read from.
+    public var file: String?
+    /// Whether it is killed when an allowance is exhausted, or only reported.
+    public var isEnforced: Bool
+    /// The allowances in force.
+    public var allowances: AllowanceSummary
+    /// How the latest launch went; nil before it is over.
+    public var launch: LaunchSummary?
+    /// How often it was started again, by ``RestartCause``.
+    public var restartsByCause: [String: Int]
+    /// Round trips of pings.
+    public var pings: LatencySummary
+    /// Answers that came late without exhausting the allowance.
+    public var hangs: LatencySummary
+    /// Answers to no ping.
+    public var strayAnswers: Int
+    /// How its previous process ended: "exited with code 1".
+    public var lastExit: String?
+    /// The app's own latest words: `STATUS=`.
+    public var status: String?
+
+    /// Creates details.
+    public init(
+        file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
+        restartsByCause: [RestartCause: Int] = [:], pings: LatencySummary = LatencySummary(),
+        hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil
+    ) {
+        self.file = file
+        self.isEnforced = isEnforced
+        self.allowances = allowances
+        self.launch = launch
+        self.restartsByCause = Dictionary(uniqueKeysWithValues: restartsByCause.map { ($0.key.rawValue, $0.value) })
+        self.pings = pings
+        self.hangs = hangs
+        self.strayAnswers = strayAnswers
+        self.lastExit = lastExit
+        self.status = status
+    }
+}

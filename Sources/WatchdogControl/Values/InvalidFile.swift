@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A configuration file that cannot be used, so that its app is not there.
+public struct InvalidFile: Hashable, Sendable, Codable {
+    /// The name that the app would have.
+    public var name: String
+    /// The file's path.
+    public var file: String
+    /// What is wrong with it.
+    public var diagnostics: [ControlDiagnostic]
+
+    /// Creates an invalid file.
+    public init(name: String, file: String, diagnostics: [ControlDiagnostic]) {
+        self.name = name
+        self.file = file
+        self.diagnostics = diagnostics
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A report in a list.
+public struct ReportSummary: Hashable, Sendable, Codable {
+    /// The incident's identifier.
+    public var incident: String?
+    /// The app's name.
+    public var app: String
+    /// The main process at that time.
+    public var pid: Int32?
+    /// When the report was taken.
+    public var time: Timestamp
+    /// What the app was watched for.
+    public var event: String?
+    /// What it was doing.
+    public var verdict: String?
+    /// The report's path.
+    public var path: String
+    /// The report's size in bytes.
+    public var size: Int64
+
+    /// Creates a summary.
+    public init(
+        incident: String? = nil, app: String, pid: Int32? = nil, time: Timestamp, event: String? = nil,
+        verdict: String? = nil, path: String, size: Int64
+    ) {
+        self.incident = incident
+        self.app = app
+        self.pid = pid
+        self.time = time
+        self.event = event
+        self.verdict = verdict
+        self.path = path
+        self.size = size
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case incident
+        case app
+        case pid
+        case time = "timeUSec"
+        case event
+        case verdict
+        case path
+        case size = "sizeBytes"
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+
+/// A system call that a thread is blocked in, from `/proc/PID/task/TID/syscall`: proc_pid_syscall(5).
+struct BlockedCall: Hashable {
+    let number: Int
+    let arguments: [UInt64]
+
+    /// Nil for a thread that runs, that is blocked outside a system call, and for any other text.
+    init?(parsing text: some StringProtocol) {
+        let fields = text.prefix(256).split { $0 == " " || $0 == "\n" }
+        guard fields.count == 9, let number = Int(fields[0]), number >= 0 else { return nil }
+        let words = fields.dropFirst().compactMap { $0.hasPrefix("0x") ? UInt64($0.dropFirst(2), radix: 16) : nil }
+        guard words.count == 8 else { return nil }
+        self.number = number
+        arguments = Array(words.prefix(6))
+    }
+
+    var kind: wd_call { wd_call_kind(number) }
+
+    /// An argument that the kernel takes as an int: the register's upper half may hold anything.
+    func integer(_ index: Int) -> Int32 { Int32(truncatingIfNeeded: arguments[index]) }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A file lock, or a wait for one, as a line of `/proc/locks` shows it: proc_locks(5).
+struct FileLock: Hashable {
+    /// Waiters have the number of the lock that they wait for.
+    let number: UInt64
+    let isWaiting: Bool
+    /// `FLOCK`, `POSIX`, `OFDLCK`, `LEASE`, ….
+    let kind: String
+    let isExclusive: Bool
+    /// Nil for a lock that belongs to an open file (`OFDLCK`), and for a process outside this pid namespace.
+    let process: Int32?
+    let inode: UInt64
+    let isOnWholeFile: Bool
+
+    init?(parsing line: some BidirectionalCollection<UInt8>) {
+        var fields = line.split(separator: UInt8(ascii: " "), maxSplits: 16)
+        guard fields.count >= 8, fields[0].last == UInt8(ascii: ":"), let number = UInt64(decimal: fields[0].dropLast())
+        else { return nil }
+        isWaiting = fields[1].elementsEqual("->".utf8)
+        if isWaiting { fields.remove(at: 1) }
+        guard fields.count >= 8 else { return nil }
+        let file = fields[5].split(separator: UInt8(ascii: ":"))
+        guard file.count == 3, let inode = UInt64(decimal: file[2]) else { return nil }
+        self.number = number
+        self.inode = inode
+        isOnWholeFile = fields[6].elementsEqual("0".utf8) && fields[7].elementsEqual("EOF".utf8)
+        kind = String(decoding: fields[1].prefix(16), as: UTF8.self)
+        isExclusive = fields[3].elementsEqual("WRITE".utf8)
+        process = Int32(decimal: fields[4]).flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// The lock that a process waits for on a file.
+    ///
+    /// - Parameters:
+    ///   - inode: the file's; nil when it is not known, and then a process with several waits gets none.
+    static func holder(
+        in locks: [FileLock], waiting process: Int32, kinds: Set<String>, inode: UInt64?
+    ) -> FileLock? {
+        let waits = locks.filter {
+            // A wait for an OFD lock shows no process.
+            $0.isWaiting && kinds.contains($0.kind) && (inode == nil || $0.inode == inode)
+                && ($0.process == process || $0.kind == "OFDLCK" && inode != nil)
+        }
+        guard let wait = waits.first, waits.allSatisfy({ $0.number == wait.number }) else { return nil }
+        return locks.first { !$0.isWaiting && $0.number == wait.number && $0.inode == wait.inode }
+    }
+}

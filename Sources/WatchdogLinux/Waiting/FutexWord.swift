@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The memory around the word that a thread waits on by futex(2), and what it says of who holds the lock.
+///
+/// The layouts are ABI: `struct __pthread_mutex_s` and `struct __pthread_rwlock_arch_t` of glibc on 64-bit
+/// little-endian machines, `sysdeps/*/nptl/bits/struct_mutex.h` and `struct_rwlock.h`. Programs are compiled against
+/// them, so that they have not changed since 2.30.
+struct FutexWord: Hashable {
+    /// A lock and the thread that its memory names.
+    struct Claim: Hashable {
+        let object: String
+        let thread: Int32
+        /// It is the end of the thread that is waited for, not a lock of it.
+        var isThreadEnd = false
+    }
+
+    /// Bytes before the word.
+    static let before = 12
+    /// Bytes that are read in all: a mutex, or a read-write lock with the word in its middle.
+    static let length = 40
+
+    private let operation: Int32
+    private let expected: UInt32
+    private let words: [UInt32]
+
+    /// - Parameters:
+    ///   - operation: futex's second argument.
+    ///   - expected: futex's third argument, the value with which a wait begins.
+    ///   - memory: what lies around the word, from ``before`` bytes before it.
+    init?(operation: Int32, expected: UInt32, memory: [UInt8]) {
+        guard memory.count >= Self.length else { return nil }
+        self.operation = operation
+        self.expected = expected
+        words = stride(from: 0, to: Self.length, by: 4).map { offset in
+            memory[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        }
+    }
+
+    /// The `int` at an offset from the futex word.
+    private func word(_ offset: Int) -> UInt32 { words[(Self.before + offset) / 4] }
+
+    /// The thread that the memory names as the holder, not yet checked to exist.
+    ///
+    /// Nil when nothing is certain: a semaphore, a condition variable, somebody's own lock, a lock that is about to
+    /// change hands.
+    var claim: Claim? {
+        let value = word(0)
+        switch operation & Self.commandMask {
+        case 6, 13:
+            // FUTEX_LOCK_PI, FUTEX_LOCK_PI2: the kernel itself demands that the word names the owner.
+            return Self.thread(value).map { Claim(object: "priority-inheritance mutex", thread: $0) }
+        case 0, 9:
+            // FUTEX_WAIT, FUTEX_WAIT_BITSET: a waiter sleeps only while the word has the value that it gave.
+            guard value == expected else { return nil }
+            return mutex(value) ?? readWriteLock(value) ?? joining(value)
+        default: return nil
+        }
+    }
+
+    private static let commandMask: Int32 = 0x7f
+    private static let ownerDied: UInt32 = 0x4000_0000
+    private static let waiters: UInt32 = 0x8000_0000
+
+    private static func thread(_ value: UInt32) -> Int32? {
+        let id = value & ~(waiters | ownerDied)
+        return value & ownerDied == 0 && id > 0 ? Int32(id) : nil
+    }
+
+    private func mutex(_ lock: UInt32) -> Claim? {
+        let (count, owner, users, kind) = (word(4), word(8), word(12), word(16))
+        // Type, robust, inherit, protect, shared, elision on and off; anything else is no mutex.
+        guard kind & ~0x3f3 == 0, (1...65_536).contains(users), let thread = Self.thread(owner) else { return nil }
+        let type = kind & 3
+        let isRobust = kind & 16 != 0
+        // Robust mutexes count too, whatever their type: pthread_mutex_lock.c.
+        guard type == 1 || isRobust ? count >= 1 : count == 0 else { return nil }
+        let name = ["mutex", "recursive mutex", "error-checking mutex", "adaptive mutex"][Int(type)]
+        if isRobust {
+            // A robust mutex has its owner in the lock word too.
+            guard lock & Self.waiters != 0, Self.thread(lock) == thread else { return nil }
+            return Claim(object: "robust \(name)", thread: thread)
+        }
+        // 2: locked, and somebody waits: lowlevellock.h.
+        return lock == 2 ? Claim(object: name, thread: thread) : nil
+    }
+
+    /// Readers sleep on `__wrphase_futex` at 8, writers on `__writers_futex` at 12; both hold 3 while a writer has it.
+    private func readWriteLock(_ value: UInt32) -> Claim? {
+        guard value == 3 else { return nil }
+        for offset in [8, 12] {
+            let readers = word(-offset)
+            let writer = word(24 - offset)
+            // PTHREAD_RWLOCK_WRPHASE and PTHREAD_RWLOCK_WRLOCKED; no reader has it.
+            guard readers & 3 == 3, writer & Self.waiters == 0, let thread = Self.thread(writer)
+            else { continue }
+            return Claim(object: "read-write lock", thread: thread)
+        }
+        return nil
+    }
+
+    /// pthread_join(3) sleeps on the word in which the kernel clears a thread's id when it ends; the kernel wakes it as a
+    /// shared futex, so that the call does not say private.
+    private func joining(_ value: UInt32) -> Claim? {
+        guard operation & 128 == 0, operation & Self.commandMask == 9, value & (Self.waiters | Self.ownerDied) == 0,
+            let thread = Self.thread(value)
+        else { return nil }
+        return Claim(object: "thread", thread: thread, isThreadEnd: true)
+    }
+}

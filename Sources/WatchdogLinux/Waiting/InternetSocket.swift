@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A TCP or UDP socket as a line of `/proc/PID/net/tcp` and its siblings shows it: proc_pid_net(5).
+struct InternetSocket: Hashable {
+    /// `127.0.0.1:8080` or `[::1]:8080`.
+    let local: String
+    /// Nil when there is none.
+    let peer: String?
+    /// The number of the state, `include/net/tcp_states.h`.
+    let state: UInt8
+    /// Bytes sent and not acknowledged; of a listening socket, how many connections it lets wait.
+    let sendQueue: UInt32
+    /// Bytes received and not read; of a listening socket, connections not accepted.
+    let receiveQueue: UInt32
+    let inode: UInt64
+
+    /// Nil for another socket's line too, if one is sought: most lines are not read further.
+    init?(parsing line: some BidirectionalCollection<UInt8>, withInode sought: UInt64? = nil) {
+        let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 10)
+        guard fields.count >= 10, fields[0].last == UInt8(ascii: ":"), let inode = UInt64(decimal: fields[9]),
+            sought == nil || sought == inode,
+            let local = Self.address(fields[1]), let peer = Self.address(fields[2]),
+            let state = UInt8(Self.text(fields[3]), radix: 16)
+        else { return nil }
+        let queues = fields[4].split(separator: UInt8(ascii: ":"))
+        guard queues.count == 2, let send = UInt32(Self.text(queues[0]), radix: 16),
+            let receive = UInt32(Self.text(queues[1]), radix: 16)
+        else { return nil }
+        self.local = local.text
+        self.peer = peer.port == 0 ? nil : peer.text
+        self.state = state
+        self.inode = inode
+        sendQueue = send
+        receiveQueue = receive
+    }
+
+    /// `TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED, nothing to read`.
+    func description(protocol name: String) -> String {
+        var parts = ["\(name) \(local)" + (peer.map { " → \($0)" } ?? "")]
+        if name == "TCP" {
+            if Self.states.indices.contains(Int(state)) { parts.append(Self.states[Int(state)]) }
+        } else if peer == nil {
+            parts.append("no peer")
+        }
+        if name == "TCP", state == Self.listening {
+            parts.append(receiveQueue == 0 ? "no connection to accept" : "\(receiveQueue) connections to accept")
+            return parts.joined(separator: ", ")
+        }
+        parts.append(receiveQueue == 0 ? "nothing to read" : "\(receiveQueue) bytes to read")
+        if sendQueue > 0 { parts.append("\(sendQueue) bytes \(name == "TCP" ? "not acknowledged" : "to be sent")") }
+        return parts.joined(separator: ", ")
+    }
+
+    private static let listening: UInt8 = 10
+    private static let states = [
+        "unknown state", "ESTABLISHED", "SYN_SENT", "SYN_RECV", "FIN_WAIT1", "FIN_WAIT2", "TIME_WAIT", "CLOSE",
+        "CLOSE_WAIT", "LAST_ACK", "LISTEN", "CLOSING", "NEW_SYN_RECV",
+    ]
+
+    private static func text(_ bytes: some Collection<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The kernel prints each 32-bit word of an address as a number in its own byte order, and the port as a number.
+    private static func address(_ field: some Collection<UInt8>) -> (text: String, port: UInt16)? {
+        let halves = field.split(separator: UInt8(ascii: ":"))
+        guard halves.count == 2, halves[0].count == 8 || halves[0].count == 32, halves[1].count == 4,
+            let port = UInt16(text(halves[1]), radix: 16)
+        else { return nil }
+        var bytes: [UInt8] = []
+        var digits = halves[0]
+        while !digits.isEmpty {
+            guard let word = UInt32(text(digits.prefix(8)), radix: 16) else { return nil }
+            withUnsafeBytes(of: word) { bytes += $0 }
+            digits = digits.dropFirst(8)
+        }
+        // An IPv4 connection of an IPv6 socket: ::ffff:a.b.c.d.
+        if bytes.count == 16, bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff {
+            bytes.removeFirst(12)
+        }
+        let isShort = bytes.count == 4
+        var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard inet_ntop(isShort ? AF_INET : AF_INET6, bytes, &buffer, socklen_t(buffer.count)) != nil else {
+            return nil
+        }
+        let name = text(buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) })
+        return ("\(isShort ? name : "[\(name)]"):\(port)", port)
+    }
+}

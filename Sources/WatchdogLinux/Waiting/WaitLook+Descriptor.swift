@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+
+extension WaitLook {
+    func openFile(_ number: Int32, _ place: Place) -> Finding {
+        guard let file = describe(number, place.process) else { return Finding() }
+        return Finding(subject: "fd \(number): \(file.text)", sources: file.sources)
+    }
+
+    /// The array of poll(2) is left as it was until the call returns.
+    func polled(_ call: BlockedCall, _ place: Place) -> Finding {
+        let count = call.arguments[1]
+        guard count > 0, count <= 1_024 else { return Finding(subject: count == 0 ? "no fd" : "\(count) fds") }
+        let shown = min(Int(count), 4)
+        guard let memory = self.memory(place.process, at: call.arguments[0], count: shown * 8) else {
+            return Finding(subject: count == 1 ? "1 fd" : "\(count) fds")
+        }
+        let numbers = (0..<shown).map { index in
+            memory[index * 8..<index * 8 + 4].reversed().reduce(0) { $0 << 8 | Int32($1) }
+        }
+        return several(numbers, count: Int(count), place, source: "the argument of poll")
+    }
+
+    /// The sets of select(2) are left as they were until the call returns.
+    func selected(_ call: BlockedCall, _ place: Place) -> Finding {
+        let limit = call.integer(0)
+        guard limit > 0, limit <= 1_024 else { return Finding() }
+        let size = (Int(limit) + 63) / 64 * 8
+        var all = [UInt8](repeating: 0, count: size)
+        for address in call.arguments[1...3] where address != 0 {
+            guard let set = memory(place.process, at: address, count: size) else { return Finding() }
+            for index in all.indices { all[index] |= set[index] }
+        }
+        let numbers = (0..<limit).filter { all[Int($0) / 8] >> UInt8($0 % 8) & 1 == 1 }
+        return several(Array(numbers.prefix(4)), count: numbers.count, place, source: "the arguments of select")
+    }
+
+    private func several(_ numbers: [Int32], count: Int, _ place: Place, source: String) -> Finding {
+        guard count != 1 else {
+            var finding = openFile(numbers[0], place)
+            if finding.subject.isEmpty { finding.subject = "fd \(numbers[0])" }
+            finding.sources.insert("process_vm_readv(2), \(source)", at: 0)
+            return finding
+        }
+        guard count > 0 else { return Finding(subject: "no fd") }
+        return Finding(
+            subject: "\(count) fds: \(Self.list(numbers, count))", sources: ["process_vm_readv(2), \(source)"])
+    }
+
+    private static func list(_ numbers: [Int32], _ count: Int) -> String {
+        numbers.map(String.init).joined(separator: ", ") + (count > numbers.count ? ", …" : "")
+    }
+
+    // MARK: - Kinds of files
+
+    /// Asks the process's entries in `/proc` only: a file system that hangs must not be asked about its files.
+    func describe(_ number: Int32, _ process: Int32) -> (text: String, sources: [String])? {
+        let path = "/proc/\(process)/fd/\(number)"
+        guard number >= 0, let link = ProcessFacts.link(path) else { return nil }
+        if let inode = Self.inode(link, "socket:[") {
+            let socket = socket(inode, path, process)
+            return (socket.text, [path] + socket.sources)
+        }
+        let information = info(process, number)
+        let infoPath = "/proc/\(process)/fdinfo/\(number)"
+        if Self.inode(link, "pipe:[") != nil {
+            let ends = otherEnds(link, of: process, accessMode: information?.accessMode)
+            return ("pipe\(ends)", [path, infoPath])
+        }
+        if link.hasPrefix("anon_inode:") {
+            var name = String(link.dropFirst("anon_inode:".count).filter { $0 != "[" && $0 != "]" }.prefix(64))
+            if name == "eventpoll" { name = Self.epoll(information) }
+            if name == "pidfd", let id = information?.process { name = "pidfd of pid \(id)" }
+            return (name, [path, infoPath])
+        }
+        if link.hasPrefix("/dev/pts/") || link.hasPrefix("/dev/tty") { return ("terminal \(link)", [path]) }
+        return (link, [path])
+    }
+
+    func info(_ process: Int32, _ number: Int32) -> DescriptorInfo? {
+        Procfs.read("/proc/\(process)/fdinfo/\(number)", limit: 64 << 10).map { DescriptorInfo(parsing: $0) }
+    }
+
+    private static func epoll(_ information: DescriptorInfo?) -> String {
+        guard let information else { return "epoll" }
+        let count = information.watchedCount
+        guard count > 0 else { return "epoll of no fd" }
+        return "epoll of \(count) fd\(count == 1 ? "" : "s"): \(list(information.watched, count))"
+    }
+
+    static func inode(_ link: String, _ prefix: String) -> UInt64? {
+        guard link.hasPrefix(prefix), link.hasSuffix("]") else { return nil }
+        return UInt64(decimal: link.utf8.dropFirst(prefix.utf8.count).dropLast())
+    }
+
+    // MARK: - The other end
+
+    /// `, other end in pid 912 "sleep"`, or nothing when nobody of the app has it.
+    private func otherEnds(_ link: String, of process: Int32, accessMode: Int32?) -> String {
+        guard let accessMode, accessMode != O_RDWR else { return "" }
+        let found = processes(holding: link, startingWith: process) { info($0, $1)?.accessMode != accessMode }
+        return Self.ends(found, of: process)
+    }
+
+    private static func ends(_ found: [Int32], of process: Int32) -> String {
+        guard !found.isEmpty else { return "" }
+        let names = found.prefix(2).map { id in
+            id == process ? "this process" : "pid \(id) \"\(name(Place(process: id, thread: id)))\""
+        }
+        return ", other end in " + names.joined(separator: " and ") + (found.count > 2 ? " and others" : "")
+    }
+
+    /// At most three processes of the app that have a file open, as far as the budget reaches.
+    func processes(
+        holding link: String, startingWith process: Int32, where matches: (Int32, Int32) -> Bool
+    ) -> [Int32] {
+        var found: [Int32] = []
+        for id in ([process] + family().filter { $0 != process }).prefix(64) where found.count < 3 {
+            guard let directory = opendir("/proc/\(id)/fd") else { continue }
+            defer { closedir(directory) }
+            while let entry = readdir(directory) {
+                guard !budget.isSpent else { return found }
+                let number = withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                    Int32(decimal: name.prefix { $0 != 0 })
+                }
+                guard let number, ProcessFacts.link("/proc/\(id)/fd/\(number)") == link, matches(id, number) else {
+                    continue
+                }
+                found.append(id)
+                break
+            }
+        }
+        return found
+    }
+
+    // MARK: - Sockets
+
+    private func socket(_ inode: UInt64, _ path: String, _ process: Int32) -> (text: String, sources: [String]) {
+        var name = [CChar](repeating: 0, count: 32)
+        guard wd_socket_protocol(path, &name, UInt(name.count)) == 0 else { return ("socket", []) }
+        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let tables = ["TCP": "tcp", "TCPv6": "tcp6", "UDP": "udp", "UDPv6": "udp6"]
+        if let table = tables[text] { return internet(inode, String(text.prefix(3)), "/proc/\(process)/net/\(table)") }
+        if text.hasPrefix("UNIX") { return unix(inode, of: process) }
+        return ("\(text) socket", ["system.sockprotoname of \(path)"])
+    }
+
+    private func internet(_ inode: UInt64, _ name: String, _ table: String) -> (text: String, sources: [String]) {
+        guard let file = try? OwnedDescriptor(opening: table, flags: O_RDONLY) else { return ("\(name) socket", []) }
+        var found: InternetSocket?
+        Procfs.forEachLine(file, limit: 512 << 10) { line in
+            found = InternetSocket(parsing: line, withInode: inode)
+            return found == nil && !budget.isSpent
+        }
+        // A socket that is neither bound nor connected is in no table.
+        return found.map { ($0.description(protocol: name), [table]) } ?? ("\(name) socket", [])
+    }
+
+    private func unix(_ inode: UInt64, of process: Int32) -> (text: String, sources: [String]) {
+        var socket = wd_unix_socket()
+        // The socket may be of another network namespace, where it cannot be asked for.
+        guard let short = UInt32(exactly: inode), wd_unix_socket_query(short, &socket) == 0 else {
+            return ("Unix socket", [])
+        }
+        var text = "Unix socket"
+        var peer = wd_unix_socket()
+        if socket.peer != 0, wd_unix_socket_query(socket.peer, &peer) != 0 { peer = wd_unix_socket() }
+        if let name = Self.name(of: socket) ?? Self.name(of: peer) { text += " \(name)" }
+        let waiting = socket.receive_queue
+        if socket.is_listening {
+            text += waiting == 0 ? ", no connection to accept" : ", \(waiting) connections to accept"
+            return (text, ["sock_diag(7) UNIX_DIAG"])
+        }
+        if socket.peer != 0 {
+            let found = processes(holding: "socket:[\(socket.peer)]", startingWith: process) { _, _ in true }
+            text += Self.ends(found, of: process)
+        }
+        if socket.has_receive_queue { text += waiting == 0 ? ", nothing to read" : ", \(waiting) bytes to read" }
+        return (text, ["sock_diag(7) UNIX_DIAG"])
+    }
+
+    /// A path, or an abstract name after `@`.
+    private static func name(of socket: wd_unix_socket) -> String? {
+        guard socket.name_length > 0 else { return nil }
+        let bytes = withUnsafeBytes(of: socket.name) { Array($0.prefix(Int(socket.name_length))) }
+        let isAbstract = bytes[0] == 0
+        let name = String(decoding: isAbstract ? bytes.dropFirst() : bytes.prefix { $0 != 0 }, as: UTF8.self)
+        return isAbstract ? "@\(name)" : name
+    }
+}

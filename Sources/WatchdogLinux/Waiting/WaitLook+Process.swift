@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+extension WaitLook {
+    // MARK: - File locks
+
+    func fileLock(_ number: Int32, _ place: Place, kinds: Set<String>) -> Finding {
+        var finding = openFile(number, place)
+        if finding.subject.isEmpty { finding.subject = "fd \(number)" }
+        let inode = info(place.process, number)?.inode
+        guard let (lock, source) = lock(amongFamily: number, place, kinds, inode) ?? lock(place.process, kinds, inode)
+        else { return finding }
+        finding.sources += ["/proc/\(place.process)/fdinfo/\(number)", source]
+        guard let process = lock.process else {
+            if lock.kind == "OFDLCK" { finding.subject += ", locked through another open file" }
+            return finding
+        }
+        let stat = ProcessStat.read(process)
+        finding.holder = Wait.Holder(
+            relation: .locks, process: process, thread: nil, name: Self.quotable(stat?.name ?? ""), state: stat?.state)
+        if stat?.threadCount == 1 { finding.next = Place(process: process, thread: process) }
+        return finding
+    }
+
+    /// A lock that excludes all others, held by a process of the app.
+    ///
+    /// Asked first, because `/proc/locks` makes its reader wait some milliseconds: it takes the write side of a per-CPU
+    /// semaphore, `locks_start` of fs/locks.c.
+    private func lock(
+        amongFamily number: Int32, _ place: Place, _ kinds: Set<String>, _ inode: UInt64?
+    ) -> (FileLock, String)? {
+        guard let inode, let link = ProcessFacts.link("/proc/\(place.process)/fd/\(number)") else { return nil }
+        var found: (FileLock, String)?
+        _ = processes(holding: link, startingWith: place.process) { process, descriptor in
+            guard found == nil, process != place.process || kinds.contains("FLOCK") && descriptor != number else {
+                return false
+            }
+            let lock = info(process, descriptor)?.locks.first {
+                kinds.contains($0.kind) && $0.inode == inode && $0.isExclusive && $0.isOnWholeFile
+            }
+            if let lock { found = (lock, "/proc/\(process)/fdinfo/\(descriptor)") }
+            return found != nil
+        }
+        return found
+    }
+
+    private func lock(_ process: Int32, _ kinds: Set<String>, _ inode: UInt64?) -> (FileLock, String)? {
+        guard let file = try? OwnedDescriptor(opening: "/proc/locks", flags: O_RDONLY) else { return nil }
+        var locks: [FileLock] = []
+        var isWhole = true
+        Procfs.forEachLine(file, limit: 512 << 10) { line in
+            if let lock = FileLock(parsing: line), inode == nil || lock.inode == inode { locks.append(lock) }
+            isWhole = locks.count < 512 && !budget.isSpent
+            return isWhole
+        }
+        // What a part of the table says may be of another wait.
+        guard isWhole else { return nil }
+        return FileLock.holder(in: locks, waiting: process, kinds: kinds, inode: inode).map { ($0, "/proc/locks") }
+    }
+
+    // MARK: - Children
+
+    func child(ofType type: Int32, _ id: Int32, _ place: Place) -> Finding {
+        // idtype_t: P_ALL, P_PID, P_PGID, P_PIDFD.
+        switch type {
+        case 0: child(waitedFor: -1, place)
+        case 1: child(waitedFor: id, place)
+        case 2: Finding(subject: "a child of a process group")
+        case 3: info(place.process, id)?.process.map { child(waitedFor: $0, place) } ?? Finding()
+        default: Finding()
+        }
+    }
+
+    func child(waitedFor id: Int32, _ place: Place) -> Finding {
+        guard id != 0, id >= -1 else { return Finding(subject: "a child of a process group") }
+        guard id < 0 else {
+            guard let stat = ProcessStat.read(id), stat.parent == place.process else {
+                return Finding(subject: "pid \(id)")
+            }
+            return Finding(
+                subject: "child", holder: Self.holder(.child, stat), next: Place(process: id, thread: id),
+                sources: ["/proc/\(id)/stat"])
+        }
+        var children: [ProcessStat] = []
+        for relative in family().prefix(256) where relative != place.process {
+            guard !budget.isSpent else { return Finding(subject: "any child") }
+            if let stat = ProcessStat.read(relative), stat.parent == place.process { children.append(stat) }
+        }
+        guard children.count == 1 else {
+            return Finding(subject: children.isEmpty ? "any child" : "any of \(children.count) children")
+        }
+        return Finding(
+            subject: "any child", holder: Self.holder(.anyChild, children[0]),
+            next: Place(process: children[0].id, thread: children[0].id),
+            sources: ["/proc/\(children[0].id)/stat"])
+    }
+
+    private static func holder(_ relation: Wait.Holder.Relation, _ stat: ProcessStat) -> Wait.Holder {
+        Wait.Holder(
+            relation: relation, process: stat.id, thread: nil, name: quotable(stat.name), state: stat.state)
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The forms in which a report can be given to others.
+public enum ReportFormat: String, CaseIterable, Sendable {
+    /// Apple's classic text.
+    case crash
+    /// The two-part file as it is stored.
+    case ips
+    /// Metadata and body as one JSON object.
+    case json
+    /// One page for a browser.
+    case html
+    /// MetricKit's diagnostics in JSON.
+    case metrickit
+
+    /// Renders a report.
+    ///
+    /// - Throws: ``ReportCodingError`` with code ``ReportCodingError/Code/tooLarge``.
+    public func render(_ report: Report) throws(ReportCodingError) -> String {
+        switch self {
+        case .crash: TextRenderer.render(report)
+        case .ips: String(decoding: try ReportCoding.encode(report), as: UTF8.self)
+        case .json: JSONText.of(report)
+        case .html: HTMLRenderer.render(report)
+        case .metrickit: MetricKitPayload(report).json
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Whose fault an incident is, as far as the evidence goes.
+public struct Blame: Equatable, Sendable, Codable {
+    /// Who is at fault.
+    public enum Party: String, Codable, Sendable {
+        /// The app's own code.
+        case app
+        /// The machine: load, quota, disk.
+        case machine
+        /// Whoever stopped, traced or froze the app.
+        case somebodyElse = "somebody else"
+        /// The evidence does not tell.
+        case unknown
+    }
+
+    /// Who is at fault.
+    public let party: Party
+    /// Why, in one sentence without a final stop.
+    public let reason: String
+
+    /// From this share of the machine's CPU time on, a starved app has taken the CPUs from itself.
+    private static let ownShare = 0.5
+
+    /// Judges a report.
+    public init(for report: Report) {
+        guard let linux = report.body.linux else {
+            self.init(foreign: report)
+            return
+        }
+        guard linux.allowance.kind != "triggered" else {
+            self.init(.app, "it asked for its own termination")
+            return
+        }
+        let verdict = linux.verdict
+        let shares = verdict.runningTenths.map(percentText(tenths:)) ?? "an unknown share"
+        switch verdict.kind {
+        case .blocked:
+            self.init(.app, "its main thread slept in a call that its own code made, and wanted no CPU")
+        case .spinning: self.init(.app, "its main thread had a CPU for \(shares) of the time and did not come back")
+        case .starved:
+            guard let share = Self.shareOfCPU(report.body), share >= Self.ownShare else {
+                self.init(.machine, "the main thread could run, but others had the CPUs")
+                return
+            }
+            let percent = Int((share * 100).rounded())
+            self.init(.app, "its own threads took \(percent) % of the CPU time that its main thread waited for")
+        case .busy:
+            let waiting = verdict.waitingTenths ?? 0
+            let isMachine = waiting > (verdict.runningTenths ?? 0)
+            self.init(
+                isMachine ? .machine : .app,
+                isMachine
+                    ? "the main thread waited longer for a CPU than it ran"
+                    : "the main thread ran longer than it waited for a CPU")
+        case .partlyRunning: self.init(.app, "its main thread both ran and slept without coming back to its loop")
+        case .uninterruptible:
+            self.init(.machine, "the main thread slept in the kernel, where no signal reaches it")
+        case .stopped: self.init(.somebodyElse, "a signal had stopped the process")
+        case .traced: self.init(.somebodyElse, "a debugger or tracer held the process")
+        case .frozen: self.init(.somebodyElse, "the process's cgroup was frozen")
+        case .exited: self.init(.app, "its main thread had ended while others kept the process alive")
+        case .unknown: self.init(.unknown, "there is no evidence of what the main thread did")
+        }
+    }
+
+    private init(_ party: Party, _ reason: String) {
+        self.party = party
+        self.reason = reason
+    }
+
+    /// A report of another system says how the process ended, and not what its main thread did.
+    private init(foreign report: Report) {
+        let isKill = report.body.exception.signal == "SIGKILL"
+        self.init(
+            isKill ? .unknown : .app,
+            isKill
+                ? "the report says who killed it, and nothing of the time before"
+                : "an instruction of its own process raised the exception")
+    }
+
+    /// The app's part of the CPU time that all processes took, from the reasons' two lines.
+    private static func shareOfCPU(_ body: ReportBody) -> Double? {
+        func seconds(_ mark: String) -> Double? {
+            let line = (body.termination?.reasons ?? []).first { $0.contains(mark) }
+            return line?.firstRange(of: "(seconds): ").flatMap { range in
+                Double((line ?? "")[range.upperBound...].prefix { $0.isASCIIDigit || $0 == "." })
+            }
+        }
+        guard let total = seconds("Elapsed total CPU time"), total > 0,
+            let own = seconds("Elapsed application CPU time")
+        else { return nil }
+        return min(own / total, 1)
+    }
+}

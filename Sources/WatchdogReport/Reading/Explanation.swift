@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A report in ten seconds: who hung, on what, since when, whose fault it is, what to do, and how sure that is.
+public struct Explanation: Equatable, Sendable {
+    /// A call in words.
+    public struct Call: Equatable, Sendable, Encodable {
+        /// Its number on the stack.
+        public let number: Int
+        /// The function, or image and offset.
+        public let function: String
+        /// File and line.
+        public let source: String?
+        /// The image's name.
+        public let image: String
+        /// Whether it is the app's own code.
+        public let isApplication: Bool
+
+        init(_ site: CallSite) {
+            number = site.number
+            function = site.name
+            source = site.source
+            image = site.image
+            isApplication = site.origin == .application
+        }
+    }
+
+    /// Another thread that may matter.
+    public struct OtherThread: Equatable, Sendable, Encodable {
+        /// Its index in the report.
+        public let index: Int
+        /// Its name.
+        public let name: String?
+        /// Whether the verdict names it; else it only runs code of the app.
+        public let isNamed: Bool
+        /// What it does, in a few words.
+        public let activity: String
+    }
+
+    /// The incident.
+    public let incident: String
+    /// The app.
+    public let app: String
+    /// The process.
+    public let pid: Int
+    /// What it was watched for.
+    public let event: String
+    /// When the report was taken.
+    public let when: String
+    /// What the main thread did.
+    public let verdict: String
+    /// How much time it was given and took.
+    public let allowance: String?
+    /// The call in which it blocks, innermost.
+    public let innermost: Call?
+    /// The calls of the app that led there, innermost first.
+    public let calls: [Call]
+    /// Other threads that may matter.
+    public let others: [OtherThread]
+    /// Whose fault it is.
+    public let blame: Blame
+    /// What to do.
+    public let advice: String
+    /// What makes it less than certain, or proves it.
+    public let confidence: [String]
+    /// The signature.
+    public let signature: Signature
+
+    /// Calls of the app that are told.
+    private static let callCount = 4
+    private static let otherCount = 2
+
+    /// Explains a report.
+    public init(of report: Report) {
+        let body = report.body
+        let stack = report.faultingStack
+        incident = report.metadata.incidentID
+        app = report.metadata.appName
+        pid = body.pid
+        event = report.event
+        when = body.captureTime
+        verdict = body.linux?.verdict.line ?? Self.ending(body)
+        allowance = body.linux?.allowance.sentence
+        innermost = stack?.calls.first.map(Call.init)
+        calls = (stack?.decisive ?? []).prefix(Self.callCount).map(Call.init)
+        others = Self.others(report, verdict: verdict)
+        blame = Blame(for: report)
+        advice = Advice.paragraph(for: report)
+        confidence = Self.confidence(body, stack)
+        signature = Signature(of: report)
+    }
+
+    private static func ending(_ body: ReportBody) -> String {
+        let signal = body.exception.signal.map { " (\($0))" } ?? ""
+        let by = body.termination.map { " · \($0.namespace) \($0.indicator ?? $0.code.hexadecimal())" } ?? ""
+        return "Ended by \(body.exception.type)\(signal)\(by)"
+    }
+
+    /// Those that the verdict names; else those that run the app's own code, of which the runnable ones come first.
+    private static func others(_ report: Report, verdict: String) -> [OtherThread] {
+        let others = report.stacks.filter { !$0.isFaulting }
+        let words = ([verdict] + (report.body.linux?.notes ?? [])).joined(separator: " ")
+        let numbers = Set(words.matches(of: #/\b(?:thread|tid) (\d+)/#).compactMap { Int($0.output.1) })
+        let named = others.filter { stack in stack.id.map(numbers.contains) == true }
+        let own = others.filter { stack in stack.calls.contains { $0.origin == .application } }
+        let running = own.filter { $0.details?.state == "R" } + own.filter { $0.details?.state != "R" }
+        return (named.isEmpty ? running : named).prefix(otherCount).map { stack in
+            OtherThread(
+                index: stack.index, name: stack.name, isNamed: !named.isEmpty, activity: stack.activity)
+        }
+    }
+
+    private static func confidence(_ body: ReportBody, _ stack: ReportStack?) -> [String] {
+        guard let linux = body.linux else {
+            return ["The report is not one of watchdogd: it has no evidence of the time before."]
+        }
+        var lines: [String] = []
+        switch linux.capture?.method {
+        case .ptrace: lines.append("All threads were stopped at one instant: the stacks fit together.")
+        case .procfsRegisters:
+            let why = linux.capture?.methodReason.map { " (\($0))" } ?? ""
+            lines.append("Stacks were read without stopping the process\(why): those of running threads are missing.")
+        case .procfs:
+            let why = linux.capture?.methodReason.map { " (\($0))" } ?? ""
+            lines.append("There are no stacks, only what the kernel tells of each thread\(why).")
+        case nil: lines.append("No stacks could be taken.")
+        }
+        if linux.verdict.runningTenths == nil {
+            lines.append("The CPU time over the window is not known: the verdict rests on one look.")
+        }
+        if let stack, stack.calls.contains(where: { $0.trust == .scan }),
+            stack.decisive.allSatisfy({ $0.trust == .scan })
+        {
+            lines.append("The app's frames were found by scanning the stack and may be stale.")
+        }
+        if [.spinning, .busy, .starved, .partlyRunning].contains(linux.verdict.kind) {
+            lines.append("The stack is that of one moment.")
+        }
+        return lines + linux.notes.map { note in note.hasSuffix(".") ? note : note + "." }
+    }
+}
+
+extension ReportStack {
+    /// What a thread does, in a few words: `in read, from download() (Semaphore.swift:35)`.
+    var activity: String {
+        let kernel = systemCall?.name.map { "in \($0)" } ?? (details?.state == "R" ? "running" : nil)
+        let inside = kernel ?? calls.first.map { "in \($0.name)" } ?? "no stack"
+        guard let own = decisive.first, own.number > 0 || kernel != nil else { return inside }
+        return "\(inside), from \(own.place)"
+    }
+}
+
+extension AllowanceDetails {
+    /// `10.00 s for scene-update, used after 10.05 s`.
+    var sentence: String {
+        func seconds(_ nanoseconds: Int64) -> String { Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) }
+        guard kind != "triggered" else { return "not exhausted" }
+        let what = kind == "cpu-time" ? "of CPU time for \(event)" : kind == "termination" ? "to end" : "for \(event)"
+        var parts = ["\(seconds(nanoseconds)) s \(what)"]
+        if creditNanoseconds > 0 { parts.append("\(seconds(creditNanoseconds)) s credit for waiting for a CPU") }
+        if extendedNanoseconds > 0 { parts.append("extended by \(seconds(extendedNanoseconds)) s") }
+        if pausedNanoseconds > 0 { parts.append("clock stopped for \(seconds(pausedNanoseconds)) s") }
+        return parts.joined(separator: ", ") + ", elapsed \(seconds(elapsedNanoseconds)) s"
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A thread's stack as a reader sees it: Apple's keys and what Linux adds to them, put together.
+public struct ReportStack: Equatable, Sendable {
+    /// The thread's index in the report.
+    public let index: Int
+    /// The kernel's number of it.
+    public let id: Int?
+    /// Its name or queue.
+    public let name: String?
+    /// Whether it is the one that the report is about.
+    public let isFaulting: Bool
+    /// What the kernel says of it; nil in foreign reports.
+    public let details: ThreadDetails?
+    /// The calls, innermost first, asynchronous callers last.
+    public let calls: [CallSite]
+
+    /// The calls of the app itself; where there are none, those of libraries.
+    ///
+    /// What was found by scanning may be a leftover and counts only where there is nothing else.
+    public var decisive: [CallSite] {
+        for origin in [CodeOrigin.application, .library] {
+            let own = calls.filter { $0.origin == origin }
+            let sure = own.filter { $0.trust != .scan }
+            if !own.isEmpty { return sure.isEmpty ? own : sure }
+        }
+        return []
+    }
+
+    /// The system call that it is in.
+    public var systemCall: SystemCall? {
+        guard case .inside(let call)? = details?.syscall.flatMap(SystemCall.position(in:)) else { return nil }
+        return call
+    }
+
+    /// `Thread 2 (downloader)`.
+    public var title: String { "Thread \(index)" + (name.map { " (\($0))" } ?? "") }
+
+    init(_ index: Int, in body: ReportBody) {
+        let thread = body.threads[index]
+        let details = body.linux.flatMap { $0.threads.indices.contains(index) ? $0.threads[index] : nil }
+        let own = details?.id == thread.id ? details : nil
+        self.index = index
+        id = thread.id
+        name = thread.name ?? thread.queue
+        isFaulting = index == body.faultingThread
+        self.details = own
+        let trust = own?.trust ?? []
+        let asynchronous = own?.asynchronousFrames ?? []
+        calls =
+            thread.frames.enumerated().map { number, frame in
+                CallSite(number, frame, in: body, trust: trust.indices.contains(number) ? trust[number] : nil)
+            }
+            + asynchronous.enumerated().map { number, frame in
+                CallSite(thread.frames.count + number, frame, in: body, trust: .asynchronous)
+            }
+    }
+}
+
+extension Report {
+    /// All stacks in the order of ``ReportBody/threads``.
+    public var stacks: [ReportStack] { body.threads.indices.map { ReportStack($0, in: body) } }
+
+    /// The stack of the thread to blame; nil when the report names none.
+    public var faultingStack: ReportStack? {
+        body.threads.indices.contains(body.faultingThread) ? ReportStack(body.faultingThread, in: body) : nil
+    }
+
+    /// What the app was watched for; in foreign reports as its reasons say, else the exception.
+    public var event: String {
+        if let event = metadata.linux?.event ?? body.linux?.allowance.event { return event }
+        let mark = "WatchdogEvent: "
+        if let line = body.termination?.reasons?.first(where: { $0.hasPrefix(mark) }) {
+            return String(line.dropFirst(mark.count))
+        }
+        return body.exception.type
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What two incidents have in common when they have one cause: app, event, cause, and where the app's own code was.
+///
+/// Process numbers, addresses, threads' numbers, and everything between the app's calls play no part, so that it is the
+/// same after a restart, on another machine, and with another libc. A function without a name is known by its offset,
+/// which changes with each build.
+public struct Signature: Hashable, Sendable, Codable {
+    /// How many of the app's innermost calls count.
+    public static let frameCount = 3
+
+    /// The app.
+    public let app: String
+    /// What it was watched for.
+    public let event: String
+    /// The verdict in a few words, or the exception of a foreign report.
+    public let cause: String
+    /// The app's innermost calls, a recursion counting once.
+    public let frames: [String]
+
+    /// Finds a report's signature.
+    public init(of report: Report) {
+        app = report.metadata.appName
+        event = report.event
+        if let verdict = report.body.linux?.verdict {
+            // The others name the tracer or where a partly running thread happened to be.
+            cause = [.blocked, .uninterruptible].contains(verdict.kind) ? verdict.brief : verdict.kind.rawValue
+        } else {
+            let exception = report.body.exception
+            cause = exception.signal.map { "\(exception.type) (\($0))" } ?? exception.type
+        }
+        var frames: [String] = []
+        for name in (report.faultingStack?.decisive ?? []).map(\.name) where frames.last != name {
+            frames.append(name)
+            if frames.count == Self.frameCount { break }
+        }
+        self.frames = frames
+    }
+
+    /// Eight hexadecimal digits that stand for the signature.
+    public var id: String {
+        // FNV-1a: Swift's own hashes differ from run to run.
+        let text = ([app, event, cause] + frames).joined(separator: "\u{0}")
+        let hash = text.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String((hash ^ hash >> 32).hexadecimal(width: 16).suffix(8))
+    }
+
+    /// `waitForDownload() < readContents() < openDocument()`.
+    public var path: String { frames.isEmpty ? "no frame of the app" : frames.joined(separator: " < ") }
+}

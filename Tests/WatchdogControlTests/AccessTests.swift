@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+
+@testable import WatchdogControl
+
+@Suite("Access")
+struct AccessTests {
+    private struct Row: Sendable, CustomTestStringConvertible {
+        let owner: UInt32
+        let user: UInt32
+        let mayAct: Bool
+
+        var testDescription: String { "owner \(owner), user \(user)" }
+    }
+
+    private static let matrix = [
+        Row(owner: 0, user: 0, mayAct: true),
+        Row(owner: 0, user: 1, mayAct: false),
+        Row(owner: 0, user: 1000, mayAct: false),
+        Row(owner: 0, user: 65_534, mayAct: false),
+        Row(owner: 0, user: .max, mayAct: false),
+        Row(owner: 1000, user: 0, mayAct: true),
+        Row(owner: 1000, user: 1000, mayAct: true),
+        Row(owner: 1000, user: 1001, mayAct: false),
+        Row(owner: 1000, user: 65_534, mayAct: false),
+        Row(owner: 65_534, user: 0, mayAct: true),
+        // Everybody without a number in this namespace looks like this.
+        Row(owner: 65_534, user: 65_534, mayAct: false),
+    ]
+
+    @Test("root and the owner act and read logs, everybody looks", arguments: matrix)
+    private func rights(row: Row) {
+        let access = ControlAccess(owner: row.owner)
+        #expect(access.allows(.observe, to: row.user))
+        #expect(access.allows(.act, to: row.user) == row.mayAct)
+        #expect(access.allows(.readLogs, to: row.user) == row.mayAct)
+    }
+
+    @Test("which methods need the right to act")
+    func methods() {
+        let acting = ControlMethod.allCases.filter { $0.right == .act }
+        #expect(acting == [.launch, .terminate, .restart, .capture, .reload])
+        #expect(
+            ControlMethod.allCases.filter { $0.right == .observe }.count + acting.count == ControlMethod.allCases.count)
+    }
+
+    @Test("some connections are kept for those who may act")
+    func admission() {
+        let limits = ControlLimits()
+        #expect(limits.admits(mayAct: true, all: 63, others: 0, own: 63))
+        #expect(!limits.admits(mayAct: true, all: 64, others: 0, own: 0))
+        #expect(limits.admits(mayAct: false, all: 47, others: 47, own: 15))
+        #expect(!limits.admits(mayAct: false, all: 48, others: 48, own: 0))
+        #expect(!limits.admits(mayAct: false, all: 16, others: 16, own: 16))
+        #expect(limits.admits(mayAct: true, all: 48, others: 48, own: 0))
+        #expect(!limits.admits(mayAct: false, all: 64, others: 0, own: 0))
+    }
+
+    /// The same server as its owner sees it, and as it looks to a user who is neither root nor the owner.
+    ///
+    /// The tests run as one user; the rules are given another owner.
+    @Test("who may not act is told so for each method that acts, sees no logs, and gets everything else")
+    func refusals() throws {
+        guard geteuid() != 0 else {
+            print("skipped: root may act whoever the owner is; the test with another user covers it")
+            return
+        }
+        let station = try Station(access: ControlAccess(owner: geteuid() + 1))
+        station.handler.log = [LogLine(text: "secret")]
+        let caller = try RawCaller(station)
+        try expectRefusals(of: caller, station, user: geteuid())
+    }
+
+    private func expectRefusals(of caller: RawCaller, _ station: Station, user: UInt32) throws {
+        for method in ["Launch", "Terminate", "Restart", "Capture", "Reload"] {
+            // Refused before the parameters are looked at.
+            caller.call("\(own).\(method)", #"{"odd":1}"#)
+            #expect(
+                try caller.next()
+                    == #"{"error":"\#(own).NotPermitted","parameters":{"owner":\#(station.server.access.owner),"#
+                    + #""right":"act","user":\#(user)}}"#)
+        }
+        caller.call("\(own).Describe", #"{"name":"web"}"#)
+        let description = try #require(try caller.next())
+        #expect(
+            description.contains(#""isLogWithheld":true,"log":[]"#)
+                || description.contains(#""log":[],"isLogWithheld":true"#))
+        #expect(station.handler.calls == ["describe web 0"])
+    }
+
+    /// What another user's process gets to see, said by a program of its own: the kernel vouches for users, nobody else.
+    private static let program = """
+        import json, socket, sys
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(sys.argv[1])
+        stream = connection.makefile('rb')
+        def call(method, parameters={}, **more):
+            message = {'method': 'org.watchdogd.Supervisor.' + method, 'parameters': parameters, **more}
+            connection.sendall(json.dumps(message).encode() + b'\\0')
+            answer = b''
+            while not answer.endswith(b'\\0'):
+                byte = stream.read(1)
+                if not byte: return 'closed'
+                answer += byte
+            return json.loads(answer[:-1])
+        for method in ['Launch', 'Terminate', 'Restart', 'Capture', 'Reload']:
+            answer = call(method, {'name': 'web'} if method != 'Reload' else {})
+            print(method, answer.get('error'), answer['parameters'])
+        print('List', [app['name'] for app in call('List')['parameters']['apps']])
+        description = call('Describe', {'name': 'web'})['parameters']
+        print('Describe', description['app']['name'], description['log'], description['isLogWithheld'])
+        print('Reports', len(call('Reports')['parameters']['reports']))
+        others = []
+        for _ in range(20):
+            other = socket.socket(socket.AF_UNIX)
+            other.connect(sys.argv[1])
+            others.append(other)
+        print('others', sum(b'TooMany' in other.recv(4096) for other in others[15:]))
+        for other in others: other.close()
+        print('Monitor', call('Monitor', more=True))
+        long = socket.socket(socket.AF_UNIX)
+        long.connect(sys.argv[1])
+        long.sendall(b'{"x":"' + b'y' * 16379)
+        print('long', long.recv(4096))
+        """
+
+    @Test("a process of another user is known as that by the kernel, may look and not act")
+    func otherUser() throws {
+        let python = "/usr/bin/python3"
+        guard geteuid() == 0, access(python, X_OK) == 0 else {
+            print("skipped: only root can start a process of another user, and \(python) is needed")
+            return
+        }
+        let station = try Station()
+        station.handler.log = [LogLine(text: "secret")]
+        chmod(try #require(station.folder).path, 0o711)
+        var request = SpawnRequest(
+            executable: python, arguments: ["python3", "-c", Self.program, station.path],
+            environment: ["PATH": "/usr/bin:/bin"])
+        request.credentials = Credentials(user: 4711, group: 4711)
+        let output = try station.run(request)
+        let refused = "{'owner': 0, 'right': 'act', 'user': 4711}"
+        #expect(
+            output == """
+                Launch \(own).NotPermitted \(refused)
+                Terminate \(own).NotPermitted \(refused)
+                Restart \(own).NotPermitted \(refused)
+                Capture \(own).NotPermitted \(refused)
+                Reload \(own).NotPermitted \(refused)
+                List ['api', 'web']
+                Describe web [] True
+                Reports 1
+                others 5
+                Monitor {'continues': True, 'parameters': {}}
+                long b'{"error":"\(own).MalformedMessage",\
+                "parameters":{"reason":"a message may have 16384 bytes at most"}}\\x00'
+
+                """)
+        #expect(station.handler.calls == ["describe web 0", "reports - 1000"])
+        #expect(station.server.statistics.refused == 5)
+        #expect(station.notices.allSatisfy { $0.peer?.user == 4711 && $0.peer?.group == 4711 })
+        #expect(station.notices.first?.description.hasPrefix("refused \(own).Launch to pid ") == true)
+    }
+}
+
+extension Station {
+    /// Runs a program to its end, serving meanwhile, and returns what it printed.
+    func run(_ request: SpawnRequest) throws -> String {
+        var request = request
+        let pipe = try OwnedDescriptor.pipe()
+        request.descriptors = [.init(pipe.write.number, as: 1), .init(pipe.write.number, as: 2)]
+        let process = try spawn(request).process
+        return try finish(pipe.read, process, closing: pipe.write)
+    }
+
+    private func finish(_ output: OwnedDescriptor, _ process: Pidfd, closing write: OwnedDescriptor) throws -> String {
+        var bytes: [UInt8] = []
+        var hasEnded = false
+        let reader = try loop.onReadable(output) {
+            var buffer = [UInt8](repeating: 0, count: 64 << 10)
+            let length = Glibc.read(output.number, &buffer, buffer.count)
+            if length > 0 { bytes += buffer[..<length] }
+        }
+        let end = try loop.onReadable(process.descriptor, priority: .idle) { hasEnded = true }
+        try turn { hasEnded }
+        _ = try process.waitExit()
+        end.cancel()
+        // Our own write end keeps the pipe open: what is there has been read when nothing more comes at once.
+        while try loop.runOnce(limit: .zero) {}
+        reader.cancel()
+        withExtendedLifetime(write) {}
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

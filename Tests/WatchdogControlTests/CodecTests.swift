@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogControl
+
+@Suite("Messages")
+struct CodecTests {
+    private func messages(_ chunks: [[UInt8]], limit: Int = 100) throws -> [[UInt8]] {
+        var buffer = MessageBuffer(limit: limit)
+        var found: [[UInt8]] = []
+        for chunk in chunks {
+            var rest = chunk[...]
+            while !rest.isEmpty {
+                let part = rest.prefix(buffer.room)
+                buffer.append(part)
+                rest = rest.dropFirst(part.count)
+                while buffer.hasMessage, let message = try buffer.next() { found.append(message) }
+            }
+        }
+        return found
+    }
+
+    @Test("however bytes are cut, the same messages come out")
+    func framing() throws {
+        let bytes = Array("one\0two\0three\0\(String(repeating: "x", count: 100))\0rest".utf8)
+        let expected = ["one", "two", "three", String(repeating: "x", count: 100)].map { Array($0.utf8) }
+        for size in 1...bytes.count {
+            let chunks = stride(from: 0, to: bytes.count, by: size).map {
+                Array(bytes[$0..<min($0 + size, bytes.count)])
+            }
+            #expect(try messages(chunks) == expected, "\(size)")
+        }
+    }
+
+    @Test("a message over the limit is refused with its last byte that fits, an empty one at once")
+    func faults() throws {
+        #expect(throws: MessageFault.tooLong(limit: 3)) { try messages([Array("abcd".utf8)], limit: 3) }
+        #expect(try messages([Array("abc\0".utf8)], limit: 3) == [Array("abc".utf8)])
+        #expect(throws: MessageFault.empty) { try messages([[0]]) }
+        #expect(throws: MessageFault.empty) { try messages([Array("a\0\0".utf8)]) }
+    }
+
+    @Test("a buffer does not keep the memory of a long message")
+    func memory() throws {
+        var buffer = MessageBuffer(limit: 1 << 20)
+        buffer.append([UInt8](repeating: 1, count: 1 << 20) + [0])
+        #expect(buffer.room == 0)
+        #expect(try buffer.next()?.count == 1 << 20)
+        #expect(buffer.room == (1 << 20) + 1)
+        #expect(!buffer.hasMessage)
+    }
+
+    @Test("depth is counted outside of strings only")
+    func depth() throws {
+        let brackets = String(repeating: "[", count: 100)
+        try JSONShape.check(Array(#"{"a":"\#(brackets)"}"#.utf8))
+        try JSONShape.check(Array(#"{"a":"\"\#(brackets)"}"#.utf8))
+        #expect(throws: MessageFault.tooDeep(limit: 32)) { try JSONShape.check(Array(#"{"a":\#(brackets)}"#.utf8)) }
+        let deep = String(repeating: "[", count: 31) + String(repeating: "]", count: 31)
+        try JSONShape.check(Array(#"  {"a":\#(deep)}"#.utf8))
+        try JSONShape.check(Array(#"{"a":1\#(String(repeating: "]", count: 1000))"#.utf8))
+    }
+
+    @Test("a call's head and parameters are read; without parameters there are none")
+    func call() throws {
+        let decoder = JSONDecoder()
+        let text = #"{"parameters":{"name":"a","wait":true},"more":true,"x":[1,{}],"method":"a.b.C","oneway":null}"#
+        let call = try VarlinkCall(decoding: Array(text.utf8), with: decoder)
+        #expect(call.method == "a.b.C")
+        #expect(call.wantsMore && !call.isOneway && !call.wantsUpgrade)
+        #expect(try call.parameters(as: AppRequest.self, with: decoder) == AppRequest("a", waits: true))
+        let bare = try VarlinkCall(decoding: Array(#"{"method":"m"}"#.utf8), with: decoder)
+        #expect(try bare.parameters(as: EmptyRequest.self, with: decoder) == EmptyRequest())
+        #expect(try bare.parameters(as: MonitorRequest.self, with: decoder) == MonitorRequest())
+        #expect(throws: ControlError.invalidParameter("name")) {
+            try bare.parameters(as: CaptureRequest.self, with: decoder)
+        }
+    }
+
+    @Test("mutilated calls are read or refused, and nothing else happens")
+    func fuzz() {
+        let decoder = JSONDecoder()
+        var generator = SplitMix(seed: 0xdead_10cc)
+        let calls = [
+            #"{"method":"a.b","parameters":{"name":"web","wait":true},"oneway":false,"more":null}"#,
+            #"{"method":"a.b","parameters":{"apps":["a","b\u00e9\ud83d\ude00"],"history":12,"logLines":-3e2}}"#,
+            #"{"parameters":{"interface":"\\\"\/\b","limit":18446744073709551616,"app":null},"method":"x"}"#,
+        ]
+        let spice =
+            Array(#"{}[]",:\/0123456789eE+-.truefalsn"#.utf8) + [0, 0x20, 0x0a, 0xff, 0xc3, 0x80, 0xed, 0xa0, 0xf4]
+        var read = 0
+        for _ in 0..<Self.fuzzRounds {
+            var bytes = Array(calls.randomElement(using: &generator, or: "").utf8)
+            for _ in 0..<Int.random(in: 0...5, using: &generator) where !bytes.isEmpty {
+                let place = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0...4, using: &generator) {
+                case 0: bytes.remove(at: place)
+                case 1: bytes.insert(spice.randomElement(using: &generator, or: 0), at: place)
+                case 2: bytes.removeSubrange(place..<min(bytes.count, place + 9))
+                case 3: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + 9)], at: place)
+                default: bytes[place] = spice.randomElement(using: &generator, or: 0)
+                }
+            }
+            guard let call = try? VarlinkCall(decoding: bytes, with: decoder) else { continue }
+            read += 1
+            _ = try? call.parameters(as: AppRequest.self, with: decoder)
+            _ = try? call.parameters(as: MonitorRequest.self, with: decoder)
+            _ = try? call.parameters(as: DescribeRequest.self, with: decoder)
+            _ = try? call.parameters(as: ReportsRequest.self, with: decoder)
+            _ = try? call.parameters(as: InterfaceRequest.self, with: decoder)
+            _ = try? call.parameters(as: EmptyRequest.self, with: decoder)
+        }
+        #expect(read > Self.fuzzRounds / 5)
+    }
+
+    private static let fuzzRounds = 3_000
+
+    @Test("a reply written in pieces is the reply, whatever the size of the pieces")
+    func pieces() throws {
+        let apps = (0..<7).map { AppSummary(name: "a\($0)\u{0}/é", state: .running, since: Timestamp(microseconds: 1)) }
+        let log = (0..<5).map { LogLine(text: "line \($0)") }
+        let reply = DescribeReply(
+            app: apps[0], details: AppDetails(allowances: AllowanceSummary(Allowances())), log: log)
+        struct Success: Decodable {
+            let parameters: DescribeReply
+            let error: String?
+            let continues: Bool?
+        }
+        for size in 1...10 {
+            var writer = ReplyWriter(reply.body, encoder: JSONEncoder())
+            var output = OutputBuffer()
+            var turns = 1
+            while !writer.write(to: &output, atMost: size) { turns += 1 }
+            var bytes = output.takeAll()
+            #expect(bytes.removeLast() == 0)
+            #expect(!bytes.contains(0))
+            let success = try JSONDecoder().decode(Success.self, from: Data(bytes))
+            #expect(success.parameters == reply)
+            #expect(success.error == nil && success.continues == nil)
+            #expect(turns == (8 + size - 1) / size)
+        }
+    }
+
+    @Test("members that are not there and elements that are gone leave no trace")
+    func gaps() {
+        func text(_ body: ReplyBody, error: String? = nil, continues: Bool = false) -> String {
+            var writer = ReplyWriter(body, error: error, continues: continues, encoder: JSONEncoder())
+            var output = OutputBuffer()
+            while !writer.write(to: &output, atMost: 1) {}
+            return String(decoding: output.takeAll().dropLast(), as: UTF8.self)
+        }
+        #expect(text(.members([])) == #"{"parameters":{}}"#)
+        #expect(text(.members([nil, .value("a", 1), nil])) == #"{"parameters":{"a":1}}"#)
+        #expect(text(.members([.list("a", [Int]()), .list("b", [1, 2])])) == #"{"parameters":{"a":[],"b":[1,2]}}"#)
+        let odd = ReplyBody.Member.list("a", count: 6) { $0 % 2 == 1 ? $0 : nil }
+        #expect(text(.members([odd, odd])) == #"{"parameters":{"a":[1,3,5],"a":[1,3,5]}}"#)
+        #expect(text(.whole(EmptyRequest()), error: "x.Y") == #"{"error":"x.Y","parameters":{}}"#)
+        #expect(text(.whole(EmptyRequest()), continues: true) == #"{"continues":true,"parameters":{}}"#)
+    }
+
+    @Test("each error survives the way over the wire")
+    func errors() throws {
+        let errors: [ControlError] = [
+            .noSuchApp("a", suggestion: nil), .noSuchApp("a", suggestion: "b"),
+            .notPermitted(.act, user: 1000, owner: 0), .invalidConfiguration([]), .alreadyRunning("a", pid: 3),
+            .notRunning("a"), .unkillable("a", pid: nil), .launchFailed("a", reason: "r"),
+            .captureFailed("a", reason: "r"), .shuttingDown, .tooManyConnections(limit: 64),
+            .malformedMessage(reason: "r"), .failed(reason: "r"), .methodNotFound("m"), .interfaceNotFound("i"),
+            .invalidParameter("p"), .expectedMore, .other(name: "org.example.Odd"),
+        ]
+        struct Message: Decodable {
+            let error: String
+            let parameters: ControlError.Parameters?
+        }
+        for error in errors {
+            var writer = ReplyWriter(error.body, error: error.wireName, encoder: JSONEncoder())
+            var output = OutputBuffer()
+            _ = writer.write(to: &output, atMost: .max)
+            let message = try JSONDecoder().decode(Message.self, from: Data(output.takeAll().dropLast()))
+            #expect(ControlError(wireName: message.error, parameters: message.parameters) == error)
+            #expect(!error.description.isEmpty)
+        }
+        // Parameters that are not as they should be.
+        #expect(ControlError(wireName: "\(own).NoSuchApp", parameters: nil) == .other(name: "\(own).NoSuchApp"))
+        #expect(ControlError(wireName: "nonsense", parameters: nil) == .other(name: "nonsense"))
+        #expect(ControlError(wireName: "", parameters: nil) == .other(name: ""))
+    }
+
+    @Test("a bucket lets a burst through, then so many a second, and never more after a pause")
+    func bucket() {
+        var bucket = TokenBucket(capacity: 3, perSecond: 10)
+        func take(_ milliseconds: Int64) -> Int64? {
+            bucket.take(at: Instant(nanoseconds: milliseconds * 1_000_000)).map { $0.nanoseconds / 1_000_000 }
+        }
+        #expect([take(0), take(0), take(0)] == [nil, nil, nil])
+        #expect(take(0) == 100)
+        #expect(take(50) == 100)
+        #expect(take(100) == nil)
+        #expect(take(100) == 200)
+        #expect([take(10_000), take(10_000), take(10_000)] == [nil, nil, nil])
+        #expect(take(10_000) == 10_100)
+        var extreme = TokenBucket(capacity: .max, perSecond: .max)
+        #expect(extreme.take(at: Instant(nanoseconds: 0)) == nil)
+        #expect(extreme.take(at: Instant(nanoseconds: 0)) == nil)
+    }
+
+    @Test("output is sent in whatever portions are taken")
+    func output() {
+        var output = OutputBuffer()
+        var taken: [UInt8] = []
+        var generator = SplitMix(seed: 7)
+        var expected: [UInt8] = []
+        for round in 0..<200 {
+            let new = (0..<Int.random(in: 0...50, using: &generator)).map { UInt8(truncatingIfNeeded: $0 &+ round) }
+            output.append(new)
+            expected += new
+            output.send { bytes in
+                let count = Int.random(in: 0...bytes.count, using: &generator)
+                taken += bytes[..<count]
+                return count
+            }
+            #expect(output.count == expected.count - taken.count)
+        }
+        #expect(taken + output.takeAll() == expected)
+        #expect(output.isEmpty)
+    }
+
+    @Test("values survive encoding, and unknown names of later versions are kept")
+    func values() throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        let event = ControlEvent(
+            .init(rawValue: "novel"), app: "a", message: "m", time: Timestamp(microseconds: -5), pid: 1, report: "/r",
+            sequence: 3)
+        let json = String(decoding: try encoder.encode(event), as: UTF8.self)
+        #expect(
+            json == #"{"app":"a","kind":"novel","message":"m","pid":1,"report":"\/r","sequence":3,"timeUSec":-5}"#)
+        #expect(try JSONDecoder().decode(ControlEvent.self, from: Data(json.utf8)) == event)
+        let app = AppSummary(
+            name: "a", state: AppState(rawValue: "suspended"), since: Timestamp(microseconds: 1), uptime: .seconds(2))
+        let copy = try JSONDecoder().decode(AppSummary.self, from: try encoder.encode(app))
+        #expect(copy == app)
+        #expect(copy.uptime?.duration == .seconds(2))
+        #expect(
+            [.idle, .launching, .running, .dying].map { AppState($0) } == [.stopped, .launching, .running, .dying])
+        #expect(ControlEvent.Kind(.overslept(by: .seconds(1), event: .sceneUpdate)) == .rebased)
+    }
+}

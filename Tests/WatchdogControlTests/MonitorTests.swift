@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+
+@testable import WatchdogControl
+
+@Suite("Monitor")
+struct MonitorTests {
+    private func event(_ number: Int, app: String? = "web") -> ControlEvent {
+        ControlEvent(.ready, app: app, message: "event \(number)", time: Timestamp(microseconds: Int64(number)))
+    }
+
+    private func decode(_ message: String?) throws -> MonitorReply {
+        struct Success: Decodable {
+            let parameters: MonitorReply
+            let continues: Bool
+        }
+        let message = try #require(message)
+        let success = try JSONDecoder().decode(Success.self, from: Data(message.utf8))
+        #expect(success.continues)
+        return success.parameters
+    }
+
+    private func monitor(_ station: Station, _ parameters: String = "{}") throws -> RawCaller {
+        let caller = try RawCaller(station)
+        caller.call("\(own).Monitor", parameters, #","more":true"#)
+        #expect(try decode(try caller.next()) == MonitorReply())
+        return caller
+    }
+
+    @Test("after the first, empty answer every event is told, in order and numbered")
+    func events() throws {
+        let station = try Station()
+        station.server.publish(event(1))
+        let caller = try monitor(station)
+        for number in 2...200 { station.server.publish(event(number, app: number % 2 == 0 ? "web" : nil)) }
+        for number in 2...200 {
+            let event = try #require(try decode(try caller.next()).event)
+            #expect(event.sequence == number)
+            #expect(event.message == "event \(number)")
+            #expect(event.app == (number % 2 == 0 ? "web" : nil))
+            #expect(event.time.microseconds == Int64(number))
+        }
+        #expect(station.server.statistics.missedEvents == 0)
+    }
+
+    @Test("the wanted apps' events are told, and those that concern all; the history counts only these")
+    func filter() throws {
+        let station = try Station()
+        for number in 1...30 { station.server.publish(event(number, app: ["web", "api", "db"][number % 3])) }
+        let caller = try monitor(station, #"{"apps":["web","nobody"],"history":4}"#)
+        station.server.publish(event(31, app: "api"))
+        station.server.publish(event(32, app: nil))
+        station.server.publish(event(33, app: "web"))
+        for number in [21, 24, 27, 30, 32, 33] { #expect(try decode(try caller.next()).event?.sequence == number) }
+        let all = try monitor(station, #"{"history":1000000}"#)
+        for number in 1...33 { #expect(try decode(try all.next()).event?.sequence == number) }
+    }
+
+    @Test("a subscriber that never reads delays nobody, costs bounded memory, and learns how much it missed")
+    func neverReading() throws {
+        var limits = ControlLimits()
+        limits.eventHistory = 100
+        let station = try Station(limits: limits)
+        let asleep = try monitor(station)
+        let awake = try monitor(station)
+        let other = try RawCaller(station)
+        var firings = 0
+        var timer: WatchdogLinux.Timer?
+        timer = try station.loop.timer(priority: .idle) { _ in
+            firings += 1
+        }
+        let total = 20_000
+        let text = String(repeating: "x", count: 200)
+        for number in 1...total {
+            timer?.arm(at: station.loop.now)
+            let before = firings
+            station.server.publish(
+                ControlEvent(.ready, app: "web", message: "\(number) \(text)", time: Timestamp(microseconds: 0)))
+            // At each wake-up the deadline is due, and is served before any caller.
+            _ = try station.loop.runOnce(limit: .seconds(1))
+            #expect(firings == before + 1)
+            try station.settle()
+            #expect(try decode(try awake.next()).event?.sequence == number)
+            if number % 1000 == 0 {
+                other.call("\(service).GetInfo")
+                #expect(try #require(try other.next()).contains("1.2.3"))
+            }
+        }
+        timer = nil
+        // Now it reads: what the kernel and the server held, then how much is gone, then the latest.
+        var last = 0
+        var missed = 0
+        while last < total {
+            let reply = try decode(try asleep.next())
+            missed += reply.missed ?? 0
+            guard let event = reply.event else { continue }
+            #expect(event.sequence == last + missed + 1)
+            last = event.sequence
+            missed = 0
+        }
+        #expect(station.server.statistics.missedEvents > total / 2)
+        #expect(station.server.statistics.open == 3)
+    }
+
+    @Test("a subscriber that does not read is closed when patience ends")
+    func unread() throws {
+        var limits = ControlLimits()
+        limits.unreadPatience = .milliseconds(30)
+        let station = try Station(limits: limits)
+        let asleep = try monitor(station)
+        let text = String(repeating: "x", count: 1000)
+        for _ in 0..<1000 {
+            station.server.publish(ControlEvent(.ready, message: text, time: Timestamp(microseconds: 0)))
+        }
+        try station.turn { station.server.statistics.unread == 1 }
+        #expect(station.server.statistics.open == 0)
+        asleep.read()
+        #expect(asleep.isEnded)
+    }
+
+    @Test("subscribers that go while they are told leave nothing behind")
+    func gone() throws {
+        let station = try Station()
+        var callers = try (0..<20).map { _ in try monitor(station) }
+        for number in 1...50 {
+            station.server.publish(event(number))
+            if number % 5 == 0 { callers.removeLast() }
+            _ = try station.loop.runOnce(limit: .zero)
+        }
+        callers.removeAll()
+        try station.turn { station.server.statistics.open == 0 }
+        station.server.publish(event(51))
+        try station.settle()
+    }
+
+    @Test("a subscriber that sends no more is still told; what it sends on top is not looked at")
+    func halfClosed() throws {
+        let station = try Station()
+        let caller = try monitor(station)
+        caller.call("\(own).Reload")
+        caller.finish()
+        try station.settle()
+        station.server.publish(event(1))
+        #expect(try decode(try caller.next()).event?.sequence == 1)
+        #expect(station.handler.calls == [])
+    }
+
+    @Test("the client tells events until the closure has enough")
+    func client() throws {
+        let station = try Station()
+        let place = ControlPath(station.path)
+        for number in 1...5 { station.server.publish(event(number)) }
+        let told = try station.serving {
+            var replies: [MonitorReply] = []
+            try ControlClient(place).monitor(MonitorRequest(apps: ["web"], history: 3)) { reply in
+                replies.append(reply)
+                return replies.count < 4
+            }
+            return replies
+        }
+        #expect(told.map { $0.event?.sequence } == [nil, 3, 4, 5])
+        try station.turn { station.server.statistics.open == 0 }
+    }
+
+    @Test("the end of watchdogd ends the client's monitoring with a reason")
+    func clientEnd() throws {
+        let station = try Station()
+        let place = ControlPath(station.path)
+        let server = station.server
+        let soon = try station.loop.timer { _ in if server.statistics.calls > 0 { server.stop() } }
+        let tick = try station.loop.afterEvents { if server.statistics.calls > 0 { soon.arm(at: station.loop.now) } }
+        let error = try station.serving {
+            #expect(throws: ControlClientError.self) {
+                try ControlClient(place).monitor { _ in true }
+            }
+        }
+        #expect(error?.description == "watchdogd is ending")
+        tick.cancel()
+    }
+
+    // MARK: - The ring
+
+    @Test("the ring keeps the latest events, and counts what is gone")
+    func ring() {
+        var ring = EventRing(capacity: 4)
+        var early = ring.cursor(apps: nil, history: 0)
+        for number in 1...10 { ring.append(event(number)) }
+        func read(_ cursor: inout EventRing.Cursor) -> [String] {
+            var steps: [String] = []
+            while let step = ring.read(&cursor, encode: { Array("\($0.sequence)".utf8) }) {
+                switch step {
+                case .missed(let count): steps.append("missed \(count)")
+                case .skipped: steps.append("skipped")
+                case .reply(let bytes): steps.append(String(decoding: bytes, as: UTF8.self))
+                }
+            }
+            return steps
+        }
+        #expect(read(&early) == ["missed 6", "7", "8", "9", "10"])
+        #expect(read(&early) == [])
+        #expect(!ring.hasMore(for: early))
+        var history = ring.cursor(apps: nil, history: 2)
+        #expect(read(&history) == ["9", "10"])
+        var all = ring.cursor(apps: nil, history: 100)
+        #expect(read(&all) == ["7", "8", "9", "10"])
+        var others = ring.cursor(apps: ["api"], history: 100)
+        #expect(read(&others) == ["skipped", "skipped", "skipped", "skipped"])
+        ring.append(event(11, app: "api"))
+        #expect(read(&others) == ["11"])
+        #expect(read(&early) == ["11"])
+    }
+
+    @Test("each event is encoded once, however many read it")
+    func encodedOnce() {
+        var ring = EventRing(capacity: 8)
+        var cursors = (0..<10).map { _ in ring.cursor(apps: nil, history: 0) }
+        ring.append(event(1))
+        var encoded = 0
+        for index in cursors.indices {
+            _ = ring.read(&cursors[index]) { _ in
+                encoded += 1
+                return [1]
+            }
+        }
+        #expect(encoded == 1)
+    }
+}

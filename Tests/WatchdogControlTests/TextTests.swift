@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogControl
+
+@Suite("Text")
+struct TextTests {
+    private let plain = ControlText.Style(time: LocalTime(now: Samples.now))
+    private let colored = ControlText.Style(isColored: true, time: LocalTime(now: Samples.now) { _ in 3_600 })
+
+    private func golden(_ text: String, _ name: String) throws {
+        try Golden.compare(text, with: "Tests/WatchdogControlTests/Goldens/\(name)")
+    }
+
+    /// Without what colours are made of.
+    private func bare(_ text: String) -> String {
+        text.replacing(#/\u{1b}\[[0-9;]*m/#, with: "")
+    }
+
+    private func expectFits(_ text: String) {
+        for line in bare(text).split(separator: "\n") where line.contains(" ") {
+            // A path alone on its line is not cut.
+            let word = line.drop { $0 == " " }
+            #expect(line.count <= 79 || !word.contains(" "), "\(line)")
+        }
+        for scalar in bare(text).unicodeScalars { #expect(scalar == "\n" || scalar.value >= 0x20) }
+    }
+
+    @Test("a list")
+    func list() throws {
+        let text = ControlText.list(Samples.list, style: plain)
+        expectFits(text)
+        try golden(text, "list.txt")
+        let inColor = ControlText.list(Samples.list, style: colored)
+        #expect(bare(inColor) == text)
+        try golden(inColor.replacing("\u{1b}", with: "ESC"), "list-colored.txt")
+    }
+
+    @Test("lists with nothing in them")
+    func emptyLists() {
+        #expect(ControlText.list(ListReply(apps: []), style: plain) == "0 apps\n")
+        let bad = InvalidFile(
+            name: "a", file: "/a.app", diagnostics: [ControlDiagnostic(.error, file: "/a.app", message: "empty")])
+        #expect(
+            ControlText.list(ListReply(apps: [], invalidFiles: [bad]), style: plain)
+                == "/a.app: error: empty\n\n0 apps; 1 invalid file\n")
+    }
+
+    @Test("a list of 1,000 apps has a line for each, and fits")
+    func longList() {
+        let apps = (0..<1000).map { index in
+            AppSummary(
+                name: "app-\(index)", state: index % 50 == 0 ? .waiting : .running, since: Samples.now,
+                pid: Int32(index),
+                uptime: .seconds(index * 1000), restarts: index * index)
+        }
+        let text = ControlText.list(ListReply(apps: apps), style: plain)
+        expectFits(text)
+        #expect(text.split(separator: "\n").count == 1002)
+        #expect(text.hasSuffix("\n\n1000 apps: 20 waiting, 980 running\n"))
+    }
+
+    @Test("an app with everything, and one with next to nothing")
+    func status() throws {
+        let full = ControlText.status(Samples.description, style: plain)
+        expectFits(full)
+        try golden(full, "status.txt")
+        try golden(
+            ControlText.status(Samples.description, style: colored).replacing("\u{1b}", with: "ESC"),
+            "status-colored.txt")
+        let bare = ControlText.status(Samples.bareDescription, style: plain)
+        expectFits(bare)
+        try golden(bare, "status-bare.txt")
+        var waiting = Samples.bareDescription
+        waiting.app = Samples.list.apps[0]
+        waiting.app.name = "waiting"
+        waiting.isLogWithheld = false
+        try golden(ControlText.status(waiting, style: plain), "status-waiting.txt")
+    }
+
+    @Test("events, as they come")
+    func events() throws {
+        let events = [
+            MonitorReply(),
+            MonitorReply(
+                event: ControlEvent(
+                    .launched, app: "web", message: "launched", time: Samples.ago(.seconds(7_500)), pid: 4700)),
+            MonitorReply(event: Samples.event),
+            MonitorReply(missed: 1), MonitorReply(missed: 250),
+            MonitorReply(
+                event: ControlEvent(
+                    .credited, app: "web",
+                    message:
+                        "waited 2.10 s for a CPU; scene-update allowance extended by as much, which is told at some length",
+                    time: Samples.ago(.seconds(3)))),
+            MonitorReply(
+                event: ControlEvent(.reloaded, message: "2 apps added\u{1b}]0;title\u{7}", time: Samples.now)),
+        ]
+        let text = events.map { ControlText.event($0, style: plain) }.joined()
+        expectFits(text)
+        try golden(text, "events.txt")
+    }
+
+    @Test("JSON of an answer can be read back")
+    func json() throws {
+        try golden(ControlText.json(Samples.description), "status.json")
+        let line = ControlText.jsonLine(MonitorReply(event: Samples.event))
+        #expect(line.split(separator: "\n", omittingEmptySubsequences: false).count == 2)
+        #expect(line.hasPrefix(#"{"event":{"app":"web","#))
+    }
+
+    @Test("durations and distances are told in their largest units")
+    func durations() {
+        let rough: [(Int, String)] = [
+            (0, "0s"), (59, "59s"), (60, "1min"), (61, "1min 1s"), (3_600, "1h"), (3_605, "1h"), (7_385, "2h 3min"),
+            (86_400, "1d"), (90_000, "1d 1h"), (86_460, "1d"),
+        ]
+        for (seconds, text) in rough { #expect(Duration.seconds(seconds).rough == text) }
+        #expect(Duration.seconds(-5).rough == "0s")
+        let measured: [(Duration, String)] = [
+            (.zero, "0 us"), (.microseconds(999), "999 us"), (.microseconds(2_346), "2.35 ms"),
+            (.microseconds(9_999), "10 ms"), (.milliseconds(312), "312 ms"), (.milliseconds(999), "999 ms"),
+            (.microseconds(999_600), "1.00 s"), (.seconds(20), "20.00 s"), (.seconds(125), "2min 5s"),
+        ]
+        for (duration, text) in measured { #expect(duration.measured == text) }
+        let time = LocalTime(now: Samples.now)
+        #expect(time.distance(Samples.now) == "0s ago")
+        #expect(time.distance(Samples.ago(.seconds(-90))) == "in 1min")
+        #expect(time.distance(Samples.ago(.seconds(90_000))) == "1d ago")
+    }
+
+    @Test("times are shown as local clocks show them, also before 1970 and at the ends")
+    func times() {
+        let berlin = LocalTime(now: Samples.now) { _ in 3_600 }
+        #expect(berlin.date(Samples.now) == "2026-11-21 02:43:17")
+        #expect(berlin.stamp(Samples.now) == "Nov 21 02:43:17")
+        #expect(LocalTime(now: Samples.now).date(Timestamp(microseconds: -1)) == "1969-12-31 23:59:59")
+        for extreme in [Int64.min, .max] {
+            #expect(!LocalTime.current().date(Timestamp(microseconds: extreme)).isEmpty)
+        }
+    }
+
+    @Test("lines break at blanks, never within a word")
+    func wrapping() {
+        let long = String(repeating: "x", count: 100)
+        #expect(ControlText.wrap("a \(long) b", indent: 2) == "a\n  \(long)\n  b\n")
+        #expect(ControlText.wrap("  \(long)", indent: 2) == "  \(long)\n")
+        #expect(ControlText.wrap("", indent: 2) == "\n")
+        #expect(ControlText.wrap("a  b", indent: 2) == "a  b\n")
+    }
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program whose main thread blocks in the way that its first argument says.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <unistd.h>
+
+static pthread_mutex_t first, second = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static sem_t semaphore, held;
+static const char *how;
+
+static void forever(void) {
+    struct timespec time = {1000000, 0};
+    thrd_sleep(&time, 0);
+}
+
+static int is(const char *name) { return strcmp(how, name) == 0; }
+
+static void *holder(void *unused) {
+    (void)unused;
+    prctl(PR_SET_NAME, "holder");
+    if (is("writer")) pthread_rwlock_wrlock(&shared);
+    else if (is("readers")) pthread_rwlock_rdlock(&shared);
+    else if (!is("join")) pthread_mutex_lock(&first);
+    sem_post(&held);
+    if (is("deadlock")) pthread_mutex_lock(&second);
+    forever();
+    return 0;
+}
+
+static void child(void) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "kid");
+    forever();
+}
+
+static int bound(int type) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int s = socket(AF_INET, type, 0);
+    bind(s, (void *)&address, sizeof address);
+    return s;
+}
+
+static int connected(int type, int peer) {
+    struct sockaddr_in address;
+    socklen_t length = sizeof address;
+    getsockname(peer, (void *)&address, &length);
+    int s = bound(type);
+    connect(s, (void *)&address, length);
+    return s;
+}
+
+static void threads(void) {
+    pthread_t thread;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    if (is("recursive")) pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    if (is("errorcheck")) pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+    if (is("robust")) pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    if (is("inherit")) pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&first, &attributes);
+    sem_init(&semaphore, 0, 0);
+    sem_init(&held, 0, 0);
+    if (is("self")) { pthread_mutex_lock(&first); pthread_mutex_lock(&first); }
+    if (is("semaphore")) sem_wait(&semaphore);
+    if (is("condition")) { pthread_mutex_lock(&second); pthread_cond_wait(&condition, &second); }
+    if (is("deadlock")) pthread_mutex_lock(&second);
+    pthread_create(&thread, 0, holder, 0);
+    sem_wait(&held);
+    if (is("join")) pthread_join(thread, 0);
+    else if (is("writer")) pthread_rwlock_rdlock(&shared);
+    else if (is("readers")) pthread_rwlock_wrlock(&shared);
+    else pthread_mutex_lock(&first);
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    char byte;
+    int pair[2];
+    how = argv[1];
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (is("pipe")) {
+        pipe(pair);
+        if (fork() == 0) { close(pair[0]); child(); }
+        close(pair[1]);
+        read(pair[0], &byte, 1);
+    } else if (is("fifo")) {
+        mkfifo(argv[2], 0600);
+        read(open(argv[2], O_RDWR), &byte, 1);
+    } else if (is("tcp")) {
+        int server = bound(SOCK_STREAM);
+        listen(server, 1);
+        recv(connected(SOCK_STREAM, server), &byte, 1, 0);
+    } else if (is("accept")) {
+        int server = bound(SOCK_STREAM);
+        listen(server, 1);
+        accept(server, 0, 0);
+    } else if (is("udp")) {
+        recv(connected(SOCK_DGRAM, bound(SOCK_DGRAM)), &byte, 1, 0);
+    } else if (is("unix")) {
+        socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+        if (fork() == 0) { close(pair[0]); child(); }
+        close(pair[1]);
+        recv(pair[0], &byte, 1, 0);
+    } else if (is("eventfd")) {
+        eventfd_t value;
+        eventfd_read(eventfd(0, 0), &value);
+    } else if (is("epoll")) {
+        struct epoll_event event = {.events = EPOLLIN};
+        int set = epoll_create1(0);
+        epoll_ctl(set, EPOLL_CTL_ADD, eventfd(0, 0), &event);
+        epoll_ctl(set, EPOLL_CTL_ADD, eventfd(0, 0), &event);
+        epoll_wait(set, &event, 1, -1);
+    } else if (is("poll")) {
+        struct pollfd one = {.fd = eventfd(0, 0), .events = POLLIN};
+        poll(&one, 1, -1);
+    } else if (is("select")) {
+        fd_set set;
+        FD_ZERO(&set);
+        int a = eventfd(0, 0), b = eventfd(0, 0);
+        FD_SET(a, &set);
+        FD_SET(b, &set);
+        select(b + 1, &set, 0, 0, 0);
+    } else if (is("flock") || is("fcntl")) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        pipe(pair);
+        if (fork() == 0) {
+            int file = open(argv[2], O_RDWR | O_CREAT, 0600);
+            if (is("flock")) flock(file, LOCK_EX); else fcntl(file, F_SETLK, &lock);
+            write(pair[1], "1", 1);
+            child();
+        }
+        read(pair[0], &byte, 1);
+        int file = open(argv[2], O_RDWR | O_CREAT, 0600);
+        if (is("flock")) flock(file, LOCK_EX); else fcntl(file, F_SETLKW, &lock);
+    } else if (is("wait")) {
+        int id = fork();
+        if (id == 0) child();
+        waitpid(id, 0, 0);
+    } else if (is("waitany")) {
+        if (fork() == 0) child();
+        siginfo_t info;
+        waitid(P_ALL, 0, &info, WEXITED);
+    } else if (is("sleep")) {
+        forever();
+    } else {
+        threads();
+    }
+    return 1;
+}

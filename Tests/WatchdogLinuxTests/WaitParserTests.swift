@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WatchdogLinux
+
+@Suite("Reading what a thread waits for")
+struct WaitParserTests {
+    @Test("a system call is its number and six arguments, and nothing else is one")
+    func calls() {
+        let call = BlockedCall(parsing: "0 0x7 0x1 0x2 0x3 0x4 0xffffffffffffffff 0x7ffd 0x7f00\n")
+        #expect(call?.number == 0)
+        #expect(call?.arguments == [7, 1, 2, 3, 4, .max])
+        #expect(call?.integer(5) == -1)
+        for text in [
+            "", "running", "-1 0x7ffd 0x7f00", "0 0x7", "0 7 1 2 3 4 5 6 7", "x 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0",
+            "0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x10000000000000000",
+        ] {
+            #expect(BlockedCall(parsing: text) == nil, "\(text)")
+        }
+    }
+
+    @Test("an IPv4 and an IPv6 socket, and what is in its queues")
+    func internetSockets() throws {
+        let tcp = try #require(
+            InternetSocket(
+                parsing:
+                    "   0: 0100007F:C8A2 0100007F:1F90 01 0000000A:00000000 00:00000000 00000000  1000        0 4711 1"
+                    .utf8))
+        #expect(
+            tcp.description(protocol: "TCP")
+                == "TCP 127.0.0.1:51362 → 127.0.0.1:8080, ESTABLISHED, nothing to read, 10 bytes not acknowledged")
+        #expect(tcp.inode == 4_711)
+        let v6 = try #require(
+            InternetSocket(
+                parsing: ("  12: 00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A "
+                    + "00000000:00000003 00:00000000 00000000     0        0 9 1").utf8))
+        #expect(v6.description(protocol: "TCP") == "TCP [::1]:8080, LISTEN, 3 connections to accept")
+        let mapped = try #require(
+            InternetSocket(
+                parsing: ("  12: 0000000000000000FFFF00000100007F:1F90 0000000000000000FFFF00000100007F:0001 02 "
+                    + "00000000:00000000 00:00000000 00000000     0        0 9 1").utf8))
+        #expect(mapped.description(protocol: "TCP").hasPrefix("TCP 127.0.0.1:8080 → 127.0.0.1:1, SYN_SENT"))
+    }
+
+    @Test(
+        "what is no line of a socket table is refused",
+        arguments: [
+            "", "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
+            "0: 0100007F 0100007F:1F90 01 0:0 00:0 0 1 0 4711 1", "0: 0100007:C8A2 0100007F:1F90 01 0:0 0 0 1 0 4711 1",
+            "0: 0100007F:C8A2 0100007F:1F90 01 0 00:0 0 1 0 4711 1", "0: 0100007F:C8A2 0100007F:1F90 1FF 0:0 0 0 1 0 9",
+        ]
+    )
+    func noSocket(line: String) {
+        #expect(InternetSocket(parsing: line.utf8) == nil)
+    }
+
+    @Test("a waiter's lock is the one with its number, and only of its own file and kind")
+    func fileLocks() throws {
+        let locks = [
+            "1: FLOCK  ADVISORY  WRITE 812 fe:00:77 0 EOF", "1: -> FLOCK  ADVISORY  WRITE 900 fe:00:77 0 EOF",
+            "2: POSIX  ADVISORY  WRITE 813 fe:00:77 0 9", "2: -> POSIX  ADVISORY  READ 900 fe:00:77 5 5",
+            "3: OFDLCK ADVISORY  WRITE -1 fe:00:78 0 EOF",
+        ].compactMap { FileLock(parsing: $0.utf8) }
+        #expect(locks.count == 5)
+        let flock = FileLock.holder(in: locks, waiting: 900, kinds: ["FLOCK"], inode: 77)
+        #expect(flock?.process == 812 && flock?.isOnWholeFile == true && flock?.isExclusive == true)
+        #expect(FileLock.holder(in: locks, waiting: 900, kinds: ["POSIX"], inode: nil)?.process == 813)
+        #expect(FileLock.holder(in: locks, waiting: 901, kinds: ["FLOCK"], inode: 77) == nil)
+        #expect(FileLock.holder(in: locks, waiting: 900, kinds: ["FLOCK"], inode: 78) == nil)
+        #expect(locks[4].process == nil)
+        for line in ["", "1:", "1: FLOCK ADVISORY WRITE 812 77 0 EOF", "x: FLOCK A W 1 fe:00:1 0 EOF", "1: -> -> ->"] {
+            #expect(FileLock(parsing: line.utf8) == nil, "\(line)")
+        }
+    }
+
+    @Test("descriptor information gives mode, inode, watched descriptors and locks")
+    func descriptors() {
+        let text =
+            "pos:\t0\nflags:\t02100002\nmnt_id:\t9\nino:\t77\ntfd:        5 events:       19 data: 5  pos:0 ino:1 sdev:b\n"
+            + "tfd:        6 events:       19\nlock:\t1: FLOCK  ADVISORY  WRITE 812 fe:00:77 0 EOF\nPid:\t-1\nnonsense\n:\n"
+        let information = DescriptorInfo(parsing: text.utf8)
+        #expect(information.accessMode == 2)
+        #expect(information.inode == 77)
+        #expect(information.watched == [5, 6] && information.watchedCount == 2)
+        #expect(information.locks.map(\.process) == [812])
+        #expect(information.process == nil)
+    }
+
+    // MARK: - Memory
+
+    /// Memory around a futex word; offsets from the word.
+    private func claim(
+        _ words: [Int: UInt32], operation: Int32 = 128, expected: UInt32 = 2
+    ) -> FutexWord.Claim? {
+        var memory = [UInt8](repeating: 0, count: FutexWord.length)
+        for (offset, word) in words {
+            for byte in 0..<4 {
+                memory[FutexWord.before + offset + byte] = UInt8(truncatingIfNeeded: word >> (8 * byte))
+            }
+        }
+        return FutexWord(operation: operation, expected: expected, memory: memory)?.claim
+    }
+
+    @Test("only a mutex that is held and waited for names its owner")
+    func mutexes() {
+        #expect(claim([0: 2, 8: 117, 12: 1])?.thread == 117)
+        #expect(claim([0: 2, 4: 3, 8: 117, 12: 1, 16: 1])?.object == "recursive mutex")
+        #expect(claim([0: 2, 8: 117, 12: 1, 16: 2])?.object == "error-checking mutex")
+        let lookalikes: [(String, [Int: UInt32])] = [
+            ("locked without waiters", [0: 1, 8: 117, 12: 1]), ("free", [0: 0, 8: 117, 12: 1]),
+            ("owner not written yet", [0: 2, 12: 1]), ("no users", [0: 2, 8: 117]),
+            ("kind of no mutex", [0: 2, 8: 117, 12: 1, 16: 0x1004]),
+            ("recursive, taken zero times", [0: 2, 8: 117, 12: 1, 16: 1]),
+            ("a pointer where the owner is", [0: 2, 8: 0x9c0f_2ad0, 12: 0x7f2a_0000]),
+            ("robust, other owner in the word", [0: 0x8000_0076, 4: 1, 8: 117, 12: 1, 16: 16]),
+        ]
+        for (name, words) in lookalikes {
+            #expect(claim(words, expected: words[0] ?? 0) == nil, "\(name)")
+        }
+        #expect(claim([0: 2, 8: 117, 12: 1], expected: 1) == nil, "the waiter is about to wake")
+        #expect(claim([0: 2, 8: 117, 12: 1], operation: 129) == nil, "no wait")
+    }
+
+    @Test("robust, priority-inheritance and read-write locks, and joined threads")
+    func otherLocks() {
+        #expect(claim([0: 0x8000_0075, 4: 1, 8: 117, 12: 1, 16: 16], expected: 0x8000_0075)?.object == "robust mutex")
+        #expect(claim([0: 0x8000_0075], operation: 6 | 128)?.thread == 117)
+        #expect(claim([0: 0xc000_0075], operation: 6 | 128) == nil, "the owner has died")
+        #expect(claim([-8: 3, 0: 3, 16: 117], expected: 3)?.object == "read-write lock")
+        #expect(claim([-8: 8, 0: 3, 16: 117], expected: 3) == nil, "readers have it")
+        #expect(claim([0: 117], operation: 9 | 256, expected: 117)?.isThreadEnd == true)
+        #expect(claim([0: 117], operation: 9 | 128, expected: 117) == nil, "private: not the kernel's word")
+    }
+
+    @Test("arbitrary bytes never trap a parser")
+    func noise() {
+        var generator = SystemRandomNumberGenerator()
+        let alphabet = Array("0123456789 :->ABCDEFx\tflockinotdPid\n\0".utf8)
+        for _ in 0..<5_000 {
+            let bytes = (0..<Int.random(in: 0..<120, using: &generator)).map { _ in
+                alphabet.randomElement(using: &generator) ?? 0
+            }
+            _ = InternetSocket(parsing: bytes)
+            _ = FileLock(parsing: bytes)
+            _ = DescriptorInfo(parsing: bytes)
+            _ = BlockedCall(parsing: String(decoding: bytes, as: UTF8.self))
+            let memory = (0..<FutexWord.length).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            _ = FutexWord(operation: Int32.random(in: 0...15), expected: 2, memory: memory)?.claim
+        }
+    }
+}

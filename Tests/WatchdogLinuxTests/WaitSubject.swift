@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import WatchdogPolicy
+
+@testable import WatchdogLinux
+
+private let subjects = "\(#filePath)".split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/Subjects"
+
+/// A program whose main thread blocks in the way that its first argument says.
+final class WaitSubject {
+    private static let executable = Mutex<String?>(nil)
+
+    private let spawned: SpawnedProcess
+    var pid: Int32 { spawned.process.pid }
+
+    init(_ how: String, _ path: String = "") throws {
+        let program = try Self.executable.withLock { executable in
+            if let executable { return executable }
+            var template = Array("/tmp/watchdog-wait-XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { throw LinuxError("create a directory", .current) }
+            let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            WaitSubject.folder.withLock { $0 = folder }
+            atexit {
+                let folder = WaitSubject.folder.withLock { $0 }
+                unlink("\(folder)/waits")
+                rmdir(folder)
+            }
+            let compilation = try run(
+                SpawnRequest(
+                    executable: "/usr/bin/cc",
+                    arguments: ["cc", "-O1", "-pthread", "-o", "\(folder)/waits", "\(subjects)/waits.c"]))
+            guard compilation.status == .exited(code: 0) else { throw LinuxError("compile", .invalidArgument) }
+            executable = "\(folder)/waits"
+            return "\(folder)/waits"
+        }
+        spawned = try spawn(SpawnRequest(executable: program, arguments: ["waits", how, path]))
+    }
+
+    private static let folder = Mutex("")
+
+    deinit {
+        for child in children { kill(child, SIGKILL) }
+        try? spawned.process.send(SIGKILL)
+        _ = try? waitForExit(spawned.process)
+    }
+
+    private var children: [Int32] {
+        Procfs.processes().filter { $0 != pid && ProcessStat.read($0)?.parent == pid }
+    }
+
+    /// What the main thread waits for, once that fulfils a condition; else what it was last seen to wait for.
+    func chain(where condition: (WaitChain) -> Bool = { _ in true }) -> WaitChain? {
+        var last: WaitChain?
+        for _ in 0..<10_000 {
+            let place = WaitLook.Place(process: pid, thread: pid)
+            if let syscall = WaitLook.syscall(place), ProcessStat.read(pid)?.state == .sleeping,
+                ProcessStat.read(pid)?.name == "waits"
+            {
+                let look = WaitLook(budget: .seconds(10)) { [self.pid] + self.children }
+                last = look.chain(process: pid, thread: pid, syscall: syscall)
+                if let last, condition(last) { return last }
+            }
+            usleep(1000)
+        }
+        return last
+    }
+}
