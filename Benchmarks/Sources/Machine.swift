@@ -24,19 +24,38 @@ enum Machine {
         return "\(local.tm_year + 1900)-\(twoDigits(local.tm_mon + 1))-\(twoDigits(local.tm_mday))"
     }
 
-    /// What all CPUs together did during half a second in which the benchmarks do nothing, in percent.
-    static func busyPercentage() -> Int {
-        let before = cpuTicks()
-        usleep(500_000)
-        let after = cpuTicks()
-        let total = after.reduce(0, +) - before.reduce(0, +)
-        // proc_stat(5): the fourth number is idle time, the fifth waits for I/O.
-        let idle = after.dropFirst(3).prefix(2).reduce(0, +) - before.dropFirst(3).prefix(2).reduce(0, +)
-        return total > 0 ? 100 - 100 * idle / total : 0
-    }
+    /// The CPU time that was used since boot, by everybody and by the benchmarks.
+    struct Usage {
+        private let everybody: Double
+        private let own: Double
+        private let available: Double
 
-    private static func cpuTicks() -> [Int] {
-        lines(of: "/proc/stat").first?.split(separator: " ").dropFirst().compactMap { Int($0) } ?? []
+        static func now() -> Usage {
+            let ticks = lines(of: "/proc/stat").first?.split(separator: " ").dropFirst().compactMap { Double($0) } ?? []
+            let total = ticks.prefix(8).reduce(0, +)
+            // proc_stat(5): the fourth number is idle time, the fifth waits for I/O; guests count as user time.
+            let idle = ticks.dropFirst(3).prefix(2).reduce(0, +)
+            let perSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
+            return Usage(everybody: (total - idle) / perSecond, own: ownSeconds(), available: total / perSecond)
+        }
+
+        /// With everything that was started and reaped, directly or by a program that was.
+        private static func ownSeconds() -> Double {
+            [RUSAGE_SELF, RUSAGE_CHILDREN].reduce(0) { sum, who in
+                var usage = rusage()
+                getrusage(__rusage_who_t(who.rawValue), &usage)
+                return sum
+                    + [usage.ru_utime, usage.ru_stime].reduce(0) {
+                        $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
+                    }
+            }
+        }
+
+        /// Percent of all CPU time since `earlier` that went to somebody else.
+        func othersPercentage(since earlier: Usage) -> Int {
+            let others = (everybody - earlier.everybody) - (own - earlier.own)
+            return Int((100 * max(0, others) / max(1e-9, available - earlier.available)).rounded())
+        }
     }
 
     static func lines(of path: String) -> [Substring] {

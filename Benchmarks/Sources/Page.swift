@@ -80,7 +80,8 @@ extension Double {
         guard value < 1e15 else { return "\(self)" }
         let whole = "\(Int64(value))"
         let text = String(repeating: "0", count: max(0, digits + 1 - whole.count)) + whole
-        return (self < 0 && value > 0 ? "-" : "") + text.dropLast(digits) + "." + text.suffix(digits)
+        let fraction = digits > 0 ? "." + text.suffix(digits) : ""
+        return (self < 0 && value > 0 ? "-" : "") + text.dropLast(digits) + fraction
     }
 
     /// Without a point where none is needed.

@@ -36,12 +36,11 @@ func measure() throws -> Bool {
     let bench = try Bench(products: arguments[1], subjects: arguments[2], scratch: arguments[3])
     var page = Page()
     let started = Instant.now()
-    let busy = Machine.busyPercentage()
+    let usage = Machine.Usage.now()
     page.headline([
         "watchdogd benchmarks, \(Machine.date()), \(geteuid() == 0 ? "as root" : "as an ordinary user")",
         Machine.description(),
-        "used by others at the start: \(busy) % of the CPU time",
-        "scheduling of the observer: \(bench.scheduling)",
+        "observer: \(bench.scheduling)",
         "ratio: of medians, to the section's first row; goal: for the median[/p99]",
     ])
     var isWhole = true
@@ -53,9 +52,13 @@ func measure() throws -> Bool {
             isWhole = false
         }
     }
-    let seconds = (Instant.now() - started).components.seconds
+    let seconds = ((Instant.now() - started).milliseconds / 1000).decimal(0)
     let conclusion = page.missedGoals == 0 ? "All goals met" : "Goals missed: \(page.missedGoals)"
-    page.headline(["", "\(isWhole ? conclusion : "Not all could be measured"), \(seconds) s."])
+    let others = Machine.Usage.now().othersPercentage(since: usage)
+    page.headline([
+        "",
+        "\(isWhole ? conclusion : "Not all could be measured"). Took \(seconds) s; others used \(others) % of the CPU time.",
+    ])
     return isWhole
 }
 

@@ -28,7 +28,8 @@ struct wd_snapshot_arena *wd_snapshot_arena_create(size_t resident) {
     if (resident > WD_STACKS_CAPACITY) resident = WD_STACKS_CAPACITY;
     arena->resident = resident;
     if (resident > 0) {
-        make_resident(arena, offsetof(struct wd_snapshot_arena, writable));
+        /* Not the table of candidates: only programs with Swift tasks need it, and then a part of it. */
+        make_resident(arena, offsetof(struct wd_snapshot_arena, candidate_slots));
         make_resident(arena->writable, 1024 * sizeof arena->writable[0]);
         make_resident(arena->executables, 1024 * sizeof arena->executables[0]);
         make_resident(arena->mappings, 2048 * sizeof arena->mappings[0]);

@@ -32,6 +32,8 @@ extension LinuxKernel {
                 }
             mailbox.post(.captured(app: key, incident: id, outcome))
         }
+        // Read while the snapshot is being taken; nothing in it is the process's own.
+        facts[incident.id]?.cpu = cpuStatistics()
         guard !isAccepted else { return }
         host.captureEnded()
         captured(id, .failed("too many captures are waiting"))
@@ -89,10 +91,6 @@ extension LinuxKernel {
         facts.credit = incident.credit
         facts.extended = incident.extended
         facts.paused = incident.paused
-        facts.arguments = configuration.arguments.map(\.description)
-        facts.environment = configuration.environment.dictionary
-        facts.cgroup = cgroup?.path
-        facts.cpu = cpuStatistics()
         facts.visibility = .foreground
         facts.watchdogVisibility = .foreground
         facts.enforcement = incident.isEnforced ? .kill : .report
@@ -109,8 +107,11 @@ extension LinuxKernel {
         return facts
     }
 
-    /// What is known only when the incident is over.
+    /// What is known only when the incident is over, or can wait until then: SIGKILL waits for ``makeFacts(_:)``.
     private func complete(_ facts: inout IncidentFacts, for incident: Incident) {
+        facts.arguments = configuration.arguments.map(\.description)
+        facts.environment = configuration.environment.dictionary
+        facts.cgroup = cgroup?.path
         if let supervisor {
             let account = supervisor.account
             facts.status = account.status
