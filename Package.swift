@@ -61,6 +61,7 @@ let package = Package(
         // MARK: Pure core
         library("WatchdogPolicy"),
         library("WatchdogReport", ["WatchdogPolicy"]),
+        library("WatchdogConfiguration", ["WatchdogPolicy"]),
 
         // MARK: Linux
         cLibrary("CLinux"),
@@ -84,7 +85,10 @@ let package = Package(
         // MARK: Executables
         .executableTarget(
             name: "watchdogd",
-            dependencies: ["WatchdogSupervisor", "WatchdogReport", "WatchdogPolicy", argumentParser],
+            dependencies: [
+                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogReport", "WatchdogLinux", "WatchdogPolicy",
+                argumentParser,
+            ],
             swiftSettings: swiftSettings
         ),
         .executableTarget(
@@ -107,6 +111,7 @@ let package = Package(
             ["Watchdog", "WatchdogWire"] + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"]
         ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
+        tests("WatchdogConfigurationTests", ["WatchdogConfiguration", "WatchdogPolicy"], exclude: ["Goldens"]),
         tests("WatchdogReportTests", ["WatchdogReport", "WatchdogPolicy"], exclude: ["Goldens"]),
         tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"], exclude: ["Subjects"]),
         tests("WatchdogCaptureTests", ["WatchdogCapture", "WatchdogReport", "WatchdogLinux"]),

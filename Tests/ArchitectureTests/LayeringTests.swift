@@ -33,7 +33,10 @@ struct LayeringTests {
         #expect(impure.map(\.place) == [])
     }
 
-    @Test("The pure modules read no clock, no file, no environment", arguments: ["WatchdogPolicy", "WatchdogWire"])
+    @Test(
+        "The pure modules read no clock, no file, no environment",
+        arguments: ["WatchdogPolicy", "WatchdogWire", "WatchdogConfiguration"]
+    )
     func pureModulesArePure(module: String) {
         // Not \b, for which "Task.sleep" is one word (Unicode Standard Annex 29, rule WB6).
         let impure =

@@ -18,6 +18,7 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module("Watchdog", "WatchdogWire", "Dispatch", "Glibc", "Synchronization"),
         // Pure core.
         Module("WatchdogPolicy"),
+        Module("WatchdogConfiguration", "WatchdogPolicy"),
         Module("WatchdogReport", "WatchdogPolicy", "FoundationEssentials", "Glibc"),
         // Linux.
         Module("WatchdogLinux", "WatchdogPolicy", "CLinux", "CSystemd", "Glibc", "Synchronization"),
@@ -45,8 +46,8 @@ struct Module: Sendable, CustomTestStringConvertible {
         // Executables.
         Module(
             "watchdogd",
-            "WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogSupervisor", "ArgumentParser",
-            "FoundationEssentials", "Glibc"
+            "WatchdogPolicy", "WatchdogConfiguration", "WatchdogReport", "WatchdogLinux", "WatchdogSupervisor",
+            "ArgumentParser", "FoundationEssentials", "Glibc"
         ),
         Module("watchdogd-symbolicate", "WatchdogReport", "WatchdogSymbolication", "FoundationEssentials", "Glibc"),
         Module("SampleApps", "Watchdog", "Dispatch", "Glibc", "Synchronization"),

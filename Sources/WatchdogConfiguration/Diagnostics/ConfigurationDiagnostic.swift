@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is wrong with a configuration file, where, and what to write instead.
+public struct ConfigurationDiagnostic: Hashable, Sendable, CustomStringConvertible {
+    /// How bad it is.
+    public enum Severity: String, Hashable, Sendable {
+        /// The app cannot be used as it is written.
+        case error
+        /// The app can be used, though probably not as it was meant.
+        case warning
+    }
+
+    /// A piece of the source line, fit for a terminal.
+    public struct Excerpt: Hashable, Sendable {
+        /// The line or a part of it, without control characters.
+        public let text: String
+        /// Scalars of ``text`` before the place.
+        public let caret: Int
+        /// Scalars from there that are meant, at least one.
+        public let length: Int
+    }
+
+    /// How bad it is.
+    public let severity: Severity
+    /// The file's path, as it was given.
+    public let file: String
+    /// The line, counted from 1; nil when the file as a whole is meant.
+    public let line: Int?
+    /// The column, counted in Unicode scalars from 1; nil when the file as a whole is meant.
+    public let column: Int?
+    /// One sentence without a final stop.
+    public let message: String
+    /// What to write instead, when that is known.
+    public let suggestion: String?
+    /// The source.
+    public let excerpt: Excerpt?
+
+    /// Creates a diagnostic of a file as a whole.
+    public init(_ severity: Severity, file: String, _ message: String, suggestion: String? = nil) {
+        self.severity = severity
+        self.file = file
+        self.line = nil
+        self.column = nil
+        self.message = message
+        self.suggestion = suggestion
+        self.excerpt = nil
+    }
+
+    /// Creates a diagnostic of a place.
+    public init(
+        _ severity: Severity, at place: ConfigurationPlace, _ message: String, suggestion: String? = nil,
+        excerpt: Excerpt? = nil
+    ) {
+        self.severity = severity
+        self.file = place.file
+        self.line = place.line
+        self.column = place.column
+        self.message = message
+        self.suggestion = suggestion
+        self.excerpt = excerpt
+    }
+
+    /// One line: `file:line:column: error: message; did you mean "suggestion"?`.
+    public var description: String {
+        let place = [line, column].compactMap { $0.map { ":\($0)" } }.joined()
+        let question = suggestion.map { "; did you mean \($0.quoted())?" } ?? ""
+        return "\(file.shown)\(place): \(severity.rawValue): \(message)\(question)"
+    }
+
+    /// ``description``, and below it the source line with a caret, as compilers print it; ends with a newline.
+    public var text: String {
+        guard let line, let excerpt else { return description + "\n" }
+        let number = String(line)
+        let margin = String(repeating: " ", count: max(0, 5 - number.utf8.count))
+        let gutter = String(repeating: " ", count: max(5, number.utf8.count))
+        let blanks = String(repeating: " ", count: excerpt.caret)
+        let tail = String(repeating: "~", count: excerpt.length - 1)
+        return """
+            \(description)
+            \(margin)\(number) | \(excerpt.text)
+            \(gutter) | \(blanks)^\(tail)
+
+            """
+    }
+}
+
+extension ConfigurationDiagnostic: Encodable {
+    private enum CodingKeys: CodingKey {
+        case severity
+        case file
+        case line
+        case column
+        case message
+        case suggestion
+    }
+
+    /// Encodes everything but the excerpt; what is nil is left out.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(severity.rawValue, forKey: .severity)
+        try container.encode(file, forKey: .file)
+        try container.encodeIfPresent(line, forKey: .line)
+        try container.encodeIfPresent(column, forKey: .column)
+        try container.encode(message, forKey: .message)
+        try container.encodeIfPresent(suggestion, forKey: .suggestion)
+    }
+}

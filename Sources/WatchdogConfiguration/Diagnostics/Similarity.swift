@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The name that somebody may have meant who wrote another.
+enum Similarity {
+    /// The nearest of `candidates`, if one is near enough to be a slip of the keyboard.
+    static func nearest(to text: String, among candidates: some Sequence<String>) -> String? {
+        let written = Array(text.lowercased().utf8)
+        guard !written.isEmpty, written.count <= 64 else { return nil }
+        // A third of the letters may be wrong; of a short name one.
+        let limit = max(1, min(4, written.count / 3))
+        var best: (name: String, distance: Int)?
+        for candidate in candidates {
+            let distance = distance(written, Array(candidate.lowercased().utf8), limit: limit)
+            if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
+        }
+        return best?.name
+    }
+
+    /// The least number of letters to insert, leave out, replace or swap with their neighbour; above `limit` any number
+    /// above it.
+    private static func distance(_ left: [UInt8], _ right: [UInt8], limit: Int) -> Int {
+        guard abs(left.count - right.count) <= limit else { return limit + 1 }
+        var beforeLast: [Int] = []
+        var last = Array(0...right.count)
+        for (row, letter) in left.enumerated() {
+            var current = [row + 1]
+            for (column, other) in right.enumerated() {
+                var cost = min(last[column] + (letter == other ? 0 : 1), last[column + 1] + 1, current[column] + 1)
+                if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
+                    cost = min(cost, beforeLast[column - 1] + 1)
+                }
+                current.append(cost)
+            }
+            beforeLast = last
+            last = current
+        }
+        return last[right.count]
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The result of a check, for people and for programs.
+public struct CheckReport: Hashable, Sendable {
+    /// All apps that were checked.
+    public private(set) var apps: [AppDefinition] = []
+    /// All diagnostics, in the order in which the files were given.
+    public private(set) var diagnostics: [ConfigurationDiagnostic] = []
+
+    /// Creates the report of a check of nothing.
+    public init() {}
+
+    /// Adds what was found in one place.
+    public mutating func add(_ listing: ConfigurationListing) {
+        apps += listing.apps
+        diagnostics += listing.apps.flatMap(\.diagnostics) + listing.diagnostics
+    }
+
+    /// Adds a file or directory that could not be read.
+    public mutating func add(_ error: ConfigurationReadError, of path: String) {
+        diagnostics.append(ConfigurationDiagnostic(.error, file: path, error.description))
+    }
+
+    /// How many diagnostics are errors.
+    public var errorCount: Int { diagnostics.count { $0.severity == .error } }
+    /// How many diagnostics are warnings.
+    public var warningCount: Int { diagnostics.count - errorCount }
+    /// True unless there is an error.
+    public var isValid: Bool { errorCount == 0 }
+
+    /// Every diagnostic with its source line, and a last line that sums up.
+    public var text: String {
+        diagnostics.map(\.text).joined() + summary + "\n"
+    }
+
+    private var summary: String {
+        func number(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+        let checked = "\(number(apps.count, "app")) checked"
+        let verdict = isValid ? ", all valid" : invalidCount > 0 ? ", \(invalidCount) of them invalid" : ""
+        let errors = errorCount > 0 ? number(errorCount, "error") : nil
+        let warnings = warningCount > 0 ? number(warningCount, "warning") : nil
+        let counts = [errors, warnings].compactMap(\.self)
+        return checked + verdict + (counts.isEmpty ? "" : ": ") + counts.joined(separator: ", ")
+    }
+
+    private var invalidCount: Int { apps.count { $0.configuration == nil } }
+}
+
+extension CheckReport: Encodable {
+    private enum CodingKeys: CodingKey {
+        case valid
+        case apps
+        case errors
+        case warnings
+        case diagnostics
+    }
+
+    private struct App: Encodable {
+        let name: String
+        let files: [String]
+        let valid: Bool
+        let enabled: Bool?
+    }
+
+    /// Encodes one object: whether all is valid, the apps, the numbers of errors and warnings, the diagnostics.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(isValid, forKey: .valid)
+        let apps = apps.map {
+            App(
+                name: $0.name.description, files: $0.files, valid: $0.configuration != nil,
+                enabled: $0.configuration?.isEnabled)
+        }
+        try container.encode(apps, forKey: .apps)
+        try container.encode(errorCount, forKey: .errors)
+        try container.encode(warningCount, forKey: .warnings)
+        try container.encode(diagnostics, forKey: .diagnostics)
+    }
+}

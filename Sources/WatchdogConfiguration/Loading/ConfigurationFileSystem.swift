@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The two things that loading configuration needs of a file system.
+public protocol ConfigurationFileSystem {
+    /// The bytes of a regular file, at most `limit` of them.
+    func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8]
+    /// The names in a directory, in any order.
+    func names(in directory: String) throws(ConfigurationReadError) -> [String]
+}
+
+/// A file or directory that could not be read.
+public struct ConfigurationReadError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// True when it does not exist.
+    public let isMissing: Bool
+    /// "cannot open /x: Permission denied (EACCES)".
+    public let description: String
+
+    /// Creates an error.
+    public init(isMissing: Bool, _ description: String) {
+        self.isMissing = isMissing
+        self.description = description
+    }
+}

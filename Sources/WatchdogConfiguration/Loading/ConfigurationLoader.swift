@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Finds the files of apps: `NAME.app`, and its drop-ins `NAME.app.d/*.conf` in the order of their names.
+///
+/// The drop-ins of an instance `PREFIX@INSTANCE` are those of `PREFIX@.app.d` and its own, in one order; of two with the same
+/// name its own counts. What begins with a dot is left alone.
+public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
+    private let fileSystem: FileSystem
+    private let specifiers: Specifiers
+
+    /// Creates a loader.
+    public init(_ fileSystem: FileSystem, specifiers: Specifiers) {
+        self.fileSystem = fileSystem
+        self.specifiers = specifiers
+    }
+
+    /// Loads every app of a directory.
+    ///
+    /// - Throws: ``ConfigurationReadError`` when the directory cannot be listed; whatever is wrong with what is in it is a
+    ///   diagnostic.
+    public func load(directory: String) throws(ConfigurationReadError) -> ConfigurationListing {
+        let prefix = directory.hasSuffix("/") ? directory : "\(directory)/"
+        let names = Set(try fileSystem.names(in: directory).filter { !$0.hasPrefix(".") })
+        var listing = ConfigurationListing()
+        for fileName in names.sorted() {
+            let path = prefix + fileName
+            if fileName.hasSuffix(AppName.fileSuffix) {
+                switch Self.name(ofFile: fileName) {
+                case .success(let name): listing.apps.append(load(name, main: path, siblings: names, prefix))
+                case .failure(let invalid):
+                    listing.diagnostics.append(ConfigurationDiagnostic(.error, file: path, invalid.description))
+                }
+            } else if fileName.hasSuffix(Self.dropInSuffix), !names.contains(String(fileName.dropLast(2))) {
+                listing.diagnostics.append(orphan(path, fileName, names))
+            }
+        }
+        listing.apps.sort { $0.name < $1.name }
+        return listing
+    }
+
+    /// Loads one app from its file, wherever that is, and the drop-ins beside it.
+    ///
+    /// - Throws: ``ConfigurationReadError`` when the file cannot be read.
+    public func load(file path: String) throws(ConfigurationReadError) -> ConfigurationListing {
+        let fileName = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? path
+        var listing = ConfigurationListing()
+        // Told first: that a file does not exist explains more than that its name is odd.
+        let contents = try fileSystem.contents(of: path, limit: ConfigurationFile.maximumLength + 1)
+        guard fileName.hasSuffix(AppName.fileSuffix) else {
+            listing.diagnostics = [ConfigurationDiagnostic(.error, file: path, Self.advice(onFile: fileName))]
+            return listing
+        }
+        switch Self.name(ofFile: fileName) {
+        case .failure(let invalid):
+            listing.diagnostics = [ConfigurationDiagnostic(.error, file: path, invalid.description)]
+        case .success(let name):
+            let main = ConfigurationFile(path: path, contents: contents)
+            listing.apps = [complete(name, main, siblings: nil, String(path.dropLast(fileName.count)))]
+        }
+        return listing
+    }
+
+    // MARK: - Names
+
+    private static var dropInSuffix: String { AppName.fileSuffix + ".d" }
+
+    private static func name(ofFile fileName: String) -> Result<AppName, AppName.Invalid> {
+        Result { () throws(AppName.Invalid) in try AppName(String(fileName.dropLast(AppName.fileSuffix.count))) }
+    }
+
+    private static func advice(onFile fileName: String) -> String {
+        fileName.hasSuffix(".conf")
+            ? "the file of an app ends in .app; a drop-in is checked together with its app"
+            : "the file of an app ends in .app"
+    }
+
+    private func orphan(_ path: String, _ fileName: String, _ names: Set<String>) -> ConfigurationDiagnostic {
+        let main = String(fileName.dropLast(2))
+        let apps = names.filter { $0.hasSuffix(AppName.fileSuffix) }.sorted()
+        return ConfigurationDiagnostic(
+            .warning, file: path, "there is no \(main) to which these drop-ins belong",
+            suggestion: Similarity.nearest(to: main, among: apps).map { $0 + ".d" })
+    }
+
+    // MARK: - Files
+
+    private func load(_ name: AppName, main path: String, siblings: Set<String>, _ prefix: String) -> AppDefinition {
+        do throws(ConfigurationReadError) {
+            let contents = try fileSystem.contents(of: path, limit: ConfigurationFile.maximumLength + 1)
+            return complete(name, ConfigurationFile(path: path, contents: contents), siblings: siblings, prefix)
+        } catch {
+            let diagnostic = ConfigurationDiagnostic(.error, file: path, error.description)
+            return AppDefinition(name: name, unreadable: [diagnostic], files: [path])
+        }
+    }
+
+    /// - Parameters:
+    ///   - siblings: the names in the folder; nil when they are not known.
+    ///   - prefix: the folder's path with a slash, or nothing.
+    private func complete(
+        _ name: AppName, _ main: ConfigurationFile, siblings: Set<String>?, _ prefix: String
+    ) -> AppDefinition {
+        var paths: [String: String] = [:]
+        var unreadable: [ConfigurationDiagnostic] = []
+        for owner in [name.template, name].compactMap(\.self) {
+            let directory = owner.description + Self.dropInSuffix
+            guard siblings?.contains(directory) ?? true else { continue }
+            let path = prefix + directory
+            do throws(ConfigurationReadError) {
+                for dropIn in try fileSystem.names(in: path) where dropIn.hasSuffix(".conf") && !dropIn.hasPrefix(".") {
+                    paths[dropIn] = "\(path)/\(dropIn)"
+                }
+            } catch  where !error.isMissing {
+                unreadable.append(ConfigurationDiagnostic(.error, file: path, error.description))
+            } catch {
+                // Most apps have no drop-ins.
+            }
+        }
+        var files = [main]
+        for (_, path) in paths.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+            do throws(ConfigurationReadError) {
+                let contents = try fileSystem.contents(of: path, limit: ConfigurationFile.maximumLength + 1)
+                files.append(ConfigurationFile(path: path, contents: contents))
+            } catch {
+                unreadable.append(ConfigurationDiagnostic(.error, file: path, error.description))
+            }
+        }
+        let definition = AppDefinition(name: name, files: files, specifiers: specifiers)
+        guard !unreadable.isEmpty else { return definition }
+        return AppDefinition(
+            name: name, unreadable: definition.diagnostics + unreadable, files: definition.files)
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogPolicy
+
+/// All that is configured of an app, with nothing left to be read but environment files.
+///
+/// Two configurations are equal when the app need not be touched to go from one to the other.
+public struct AppConfiguration: Hashable, Sendable {
+    /// The app's name.
+    public var name: AppName
+    /// `Enabled=`: whether the daemon launches the app when it starts.
+    public var isEnabled = true
+    /// The section `[App]`.
+    public var program: ProgramSettings
+    /// The section `[Watchdog]`.
+    public var watchdog = WatchdogSettings()
+    /// The section `[Restart]`.
+    public var restart = RestartSettings()
+
+    /// Creates the default configuration of a program.
+    public init(name: AppName, command: Command) {
+        self.name = name
+        program = ProgramSettings(command: command)
+    }
+
+    /// What the policy has to know of the app; ``WatchdogSettings/timeScale`` has been applied.
+    public var spec: AppSpec {
+        var fairness = Fairness()
+        fairness.extensionCap = watchdog.extensionCap
+        fairness.allowsBlindExtension = watchdog.allowsBlindExtension
+        var spec = AppSpec(
+            name: name.description,
+            allowances: watchdog.allowances,
+            pingInterval: watchdog.pingInterval,
+            readiness: watchdog.readiness.readiness,
+            enforcement: watchdog.enforcement,
+            fairness: fairness
+        )
+        switch watchdog.readiness {
+        case .command: spec.probeInterval = .milliseconds(250)
+        case .probe: spec.probeInterval = min(.milliseconds(250), watchdog.probe?.interval ?? .milliseconds(250))
+        case .automatic, .channel, .notify, .listening, .none: break
+        }
+        return spec.scaled(by: watchdog.timeScale)
+    }
+}

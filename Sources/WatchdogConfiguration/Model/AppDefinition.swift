@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the files of an app say, right or wrong.
+public struct AppDefinition: Hashable, Sendable {
+    /// The app's name.
+    public let name: AppName
+    /// The paths of its files, the main one first.
+    public let files: [String]
+    /// The configuration; nil when there is an error in it.
+    public let configuration: AppConfiguration?
+    /// All errors and warnings, by file and line.
+    public let diagnostics: [ConfigurationDiagnostic]
+    private let places: [ConfigurationKey: ConfigurationPlace]
+
+    /// Reads the files of an app.
+    ///
+    /// - Parameters:
+    ///   - name: the app's name.
+    ///   - files: `NAME.app`, then its drop-ins in the order in which they count.
+    ///   - specifiers: what `%` specifiers stand for.
+    public init(name: AppName, files: [ConfigurationFile], specifiers: Specifiers) {
+        precondition(!files.isEmpty, "an app has a file")
+        var reader = AppReader(name: name, files: files, specifiers: specifiers)
+        reader.read()
+        self.name = name
+        self.files = files.map(\.path)
+        var configuration = reader.draft
+        if let command = reader.command { configuration.program.command = command }
+        self.configuration = reader.diagnostics.hasErrors || reader.command == nil ? nil : configuration
+        diagnostics = reader.diagnostics.diagnostics
+        places = reader.settings.compactMapValues { settings in
+            settings.last.map { reader.diagnostics.files[$0.position.file].place($0.position) }
+        }
+    }
+
+    /// An app of which a file cannot be read.
+    init(name: AppName, unreadable diagnostics: [ConfigurationDiagnostic], files: [String]) {
+        self.name = name
+        self.files = files
+        configuration = nil
+        self.diagnostics = diagnostics
+        places = [:]
+    }
+
+    /// Where a setting stands that is in force, of a list its last part; nil when the default is.
+    public func place(of key: ConfigurationKey) -> ConfigurationPlace? {
+        places[key]
+    }
+
+    /// A diagnostic about a setting that only the machine can show, such as a limit that needs a cgroup controller.
+    public func diagnostic(
+        _ severity: ConfigurationDiagnostic.Severity, about key: ConfigurationKey, _ message: String
+    ) -> ConfigurationDiagnostic {
+        let text = "\(key.rawValue): \(message)"
+        guard let place = places[key] else { return ConfigurationDiagnostic(severity, file: files[0], text) }
+        return ConfigurationDiagnostic(severity, at: place, text)
+    }
+}

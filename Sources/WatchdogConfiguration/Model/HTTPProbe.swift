@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A request by which a probe tells whether an app lives.
+public struct HTTPProbe: Hashable, Sendable {
+    /// Whom to ask.
+    public var address: NetworkAddress
+    /// The host and port as they were written, for the `Host` field.
+    public var authority: String
+    /// Path and query, printable ASCII, beginning with `/`.
+    public var path: String
+    /// The status codes that count as success: `ProbeStatus=`.
+    public var statuses: [ClosedRange<Int>]
+    /// What the body must contain: `ProbeBody=`.
+    public var body: String?
+
+    /// Creates a request.
+    public init(
+        address: NetworkAddress, authority: String, path: String = "/", statuses: [ClosedRange<Int>] = [200...399],
+        body: String? = nil
+    ) {
+        self.address = address
+        self.authority = authority
+        self.path = path
+        self.statuses = statuses
+        self.body = body
+    }
+}

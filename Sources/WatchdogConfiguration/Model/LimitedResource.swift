@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What getrlimit(2) can limit; the raw value is the name in systemd's settings after `Limit`, and in the kernel's constants
+/// after `RLIMIT_`.
+public enum LimitedResource: String, Hashable, Sendable, CaseIterable {
+    /// CPU time in seconds.
+    case cpu = "CPU"
+    /// Size of a file in bytes.
+    case fileSize = "FSIZE"
+    /// Size of the data segment in bytes.
+    case data = "DATA"
+    /// Size of the main thread's stack in bytes.
+    case stack = "STACK"
+    /// Size of a core dump in bytes.
+    case core = "CORE"
+    /// Resident memory in bytes; without effect on today's kernels.
+    case residentSet = "RSS"
+    /// Open descriptors.
+    case openFiles = "NOFILE"
+    /// Size of the address space in bytes.
+    case addressSpace = "AS"
+    /// Processes and threads of the user.
+    case processes = "NPROC"
+    /// Locked memory in bytes.
+    case lockedMemory = "MEMLOCK"
+    /// File locks.
+    case locks = "LOCKS"
+    /// Queued signals.
+    case pendingSignals = "SIGPENDING"
+    /// Bytes in POSIX message queues.
+    case messageQueues = "MSGQUEUE"
+    /// The lowest nice value, as 20 − nice.
+    case niceness = "NICE"
+    /// The highest real-time priority.
+    case realTimePriority = "RTPRIO"
+    /// CPU time in microseconds that a real-time thread may use without sleeping.
+    case realTimeWithoutSleep = "RTTIME"
+}

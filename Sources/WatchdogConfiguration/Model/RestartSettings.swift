@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What happens after an app has ended without having been asked to: the section `[Restart]`.
+///
+/// The first restart after a healthy run is immediate. Each further one waits: the first time ``delay``, then ``factor``
+/// times as long as the time before, at most ``maximumDelay``; a run of ``healthyTime`` starts this anew.
+public struct RestartSettings: Hashable, Sendable {
+    /// After which ends an app is restarted.
+    public enum Policy: String, Hashable, Sendable, CaseIterable {
+        /// After each.
+        case always
+        /// After each but exit code 0.
+        case onFailure = "on-failure"
+        /// After a kill by the watchdog.
+        case onWatchdog = "on-watchdog"
+        /// Never.
+        case never
+    }
+
+    /// Why an app ended, as far as limits tell it apart.
+    public enum Cause: String, Hashable, Sendable, CaseIterable {
+        /// It could not be started, or ended or was killed before it was ready.
+        case launch
+        /// The watchdog killed it because it did not answer.
+        case hang
+        /// A signal ended it that the supervisor had not sent.
+        case crash
+        /// It exited.
+        case exit
+        /// The kernel killed it because memory was exhausted.
+        case memory
+    }
+
+    /// How many restarts are allowed within ``limitInterval``.
+    public enum Limit: Hashable, Sendable {
+        /// So many, at least one.
+        case count(Int)
+        /// Any number.
+        case infinity
+    }
+
+    /// What happens when a limit is reached.
+    public enum Consequence: String, Hashable, Sendable, CaseIterable {
+        /// The app stays down until somebody launches it.
+        case stop
+        /// It is told, and each further restart waits ``maximumDelay``.
+        case keepTrying = "keep-trying"
+    }
+
+    /// `Policy=`: after which ends the app is restarted.
+    public var policy = Policy.onFailure
+    /// `Delay=`: the wait before the second restart in a row.
+    public var delay: Duration = .milliseconds(100)
+    /// `Factor=`: by what the wait grows from one restart to the next.
+    public var factor: Double = 2
+    /// `MaxDelay=`: the longest wait.
+    public var maximumDelay: Duration = .seconds(60)
+    /// `Reset=`: a run that is ready for so long was a healthy one.
+    public var healthyTime: Duration = .seconds(60)
+    /// `Limit=`: for restarts of any cause together, and for each cause without a limit of its own.
+    public var limit = Limit.count(10)
+    /// `LimitLaunch=`, `LimitHang=`, …: for single causes.
+    public var causeLimits: [Cause: Limit] = [:]
+    /// `LimitInterval=`: the time within which restarts are counted.
+    public var limitInterval: Duration = .seconds(600)
+    /// `AtLimit=`: what happens when a limit is reached.
+    public var consequence = Consequence.keepTrying
+
+    /// Creates the default settings.
+    public init() {}
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogPolicy
+
+/// How long an app may take for what, and how that is found out: the section `[Watchdog]`.
+public struct WatchdogSettings: Hashable, Sendable {
+    /// `Launch=`, `Update=`, `Terminate=`.
+    public var allowances = Allowances()
+    /// `Ping=`: from one ping to the next.
+    public var pingInterval: Duration = .seconds(1)
+    /// `Readiness=`: how the app tells that it is ready.
+    public var readiness = ReadinessSetting.automatic
+    /// `Probe=`, if there is one.
+    public var probe: ProbeSettings?
+    /// `Enforce=`: what follows an exhausted allowance.
+    public var enforcement = AppSpec.Enforcement.kill
+    /// `ExtensionCap=`: by how much the app can extend one allowance in all.
+    public var extensionCap: Duration = Fairness().extensionCap
+    /// `AllowBlindExtension=`: whether an extension counts that shows no progress.
+    public var allowsBlindExtension = false
+    /// `KeepReports=`: how long the app's reports are kept; nil for as long as those of others.
+    public var reportAge: Duration?
+    /// `TimeScale=`: what the allowances and the ping interval are multiplied by.
+    public var timeScale: Double = 1
+
+    /// Creates the default settings.
+    public init() {}
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where an app starts.
+public struct WorkingDirectory: Hashable, Sendable {
+    /// A directory.
+    public enum Location: Hashable, Sendable {
+        /// An absolute path.
+        case path(String)
+        /// `~`: the home directory of the app's user.
+        case home
+    }
+
+    /// The directory.
+    public var location: Location
+    /// `-`: if it does not exist, the app starts where it would start without this setting.
+    public var isOptional: Bool
+
+    /// Creates the place to start in.
+    public init(_ location: Location, isOptional: Bool = false) {
+        self.location = location
+        self.isOptional = isOptional
+    }
+}

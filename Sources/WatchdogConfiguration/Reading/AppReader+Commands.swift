@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension AppReader {
+    /// `ExecStart=`: one command, which has to be removed before there can be another.
+    mutating func setCommand(_ text: SourceText) throws(ValueError) {
+        guard !text.isEmpty else {
+            command = nil
+            return
+        }
+        let commands = try commands(in: text, of: .execStart)
+        if let earlier = settings[.execStart]?.dropLast().last {
+            let file = diagnostics.files[earlier.position.file].path.split(separator: "/").last ?? ""
+            let isSameFile = earlier.position.file == text.position(at: 0).file
+            let place = "line \(earlier.position.line + 1)\(isSameFile ? "" : " of \(String(file).shown)")"
+            throw ValueError(
+                message: "there is a command already, in \(place); remove it with an empty ExecStart= above",
+                length: text.count)
+        }
+        guard commands.count <= 1 else {
+            throw ValueError(
+                message: "an app has one command; what runs before it is ExecStartPre=, and a lone ; is written \\;",
+                length: text.count)
+        }
+        guard commands.first?.isPrivileged != true else {
+            throw ValueError(message: "the prefix + is for ExecStartPre= and ExecReload=; leave User= out instead")
+        }
+        command = commands.first
+    }
+
+    /// `ExecStartPre=`, `ExecReload=`: any number of commands.
+    mutating func addCommands(
+        to list: WritableKeyPath<AppConfiguration, [Command]>, _ key: ConfigurationKey, _ text: SourceText
+    ) throws(ValueError) {
+        guard !text.isEmpty else {
+            draft[keyPath: list] = []
+            return
+        }
+        draft[keyPath: list] += try commands(in: text, of: key)
+    }
+
+    /// Commands separated by lone semicolons: "COMMAND LINES" in systemd.service(5).
+    private mutating func commands(
+        in text: SourceText, of key: ConfigurationKey
+    ) throws(ValueError) -> [Command] {
+        var words = WordReader(text)
+        var commands: [Command] = []
+        repeat {
+            if words.skip(";") { continue }
+            commands.append(try command(from: &words, of: key))
+        } while !words.isAtEnd
+        guard !commands.isEmpty else { throw ValueError(message: "a command is missing", length: text.count) }
+        return commands
+    }
+
+    private mutating func command(
+        from words: inout WordReader, of key: ConfigurationKey
+    ) throws(ValueError) -> Command {
+        guard let first = try words.next() else { throw ValueError(message: "a command is missing") }
+        warnOfEscapes(in: first, of: words.text)
+        var prefixes: Set<UInt8> = []
+        var rest = first.bytes[...]
+        while let prefix = rest.first, "-@:+!|".utf8.contains(prefix), prefixes.insert(prefix).inserted {
+            rest.removeFirst()
+        }
+        guard !prefixes.contains(UInt8(ascii: "!")), !prefixes.contains(UInt8(ascii: "|")) else {
+            throw first.error("of systemd's prefixes there are -, @, : and + only")
+        }
+        let program: String
+        do throws(ValueError) {
+            program = try expansion.expand(rest)
+        } catch {
+            var moved = error
+            moved.offset += rest.startIndex
+            throw first.error(moved)
+        }
+        try check(program: program, first)
+
+        var command = Command(program: program, arguments: [])
+        command.ignoresFailure = prefixes.contains(UInt8(ascii: "-"))
+        command.isPrivileged = prefixes.contains(UInt8(ascii: "+"))
+        command.replacesVariables = !prefixes.contains(UInt8(ascii: ":"))
+        let namesItself = !prefixes.contains(UInt8(ascii: "@"))
+        if namesItself { command.arguments.append(program) }
+        while !words.isAtEnd {
+            if words.skip(";") { break }
+            if words.skip("\\;") {
+                command.arguments.append(";")
+                continue
+            }
+            guard let word = try words.next() else { break }
+            warnOfEscapes(in: word, of: words.text)
+            // Told here, so that what is wrong with the next one is told too.
+            do throws(ValueError) {
+                let argument = try expanded(word)
+                if command.replacesVariables { try check(variablesOf: argument, word) }
+                command.arguments.append(argument)
+            } catch {
+                tell(error, of: key, in: words.text)
+            }
+        }
+        guard !command.arguments.isEmpty else {
+            throw first.error("after the prefix @ the program's name for itself is missing")
+        }
+        return command
+    }
+
+    private func check(program: String, _ word: Word) throws(ValueError) {
+        guard !program.isEmpty else { throw word.error("the program is missing") }
+        guard !program.hasPrefix("$"), !program.contains("${") else {
+            throw word.error("the program cannot be a variable")
+        }
+        guard program.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+            throw word.error("the program's name contains a control character")
+        }
+        guard !program.hasSuffix("/") else { throw word.error("\(program.quoted()) names a directory") }
+        guard program.utf8.count < 4096 else { throw word.error("the program's path is longer than 4095 bytes") }
+        guard program.hasPrefix("/") || !program.contains("/") else {
+            let name = program.split(separator: "/").last.map(String.init) ?? ""
+            throw word.error(
+                "\(program.quoted()) is a relative path; write an absolute one, or the name alone to have it searched",
+                suggestion: name.hasPrefix(".") ? nil : String(name.prefix(80)))
+        }
+        guard program != ".", program != "..", program.hasPrefix("/") || program.utf8.count <= 255 else {
+            throw word.error("\(program.quoted()) is no name of a program")
+        }
+    }
+
+    /// systemd leaves out what looks like a variable and is none; an argument that vanishes is never what was meant.
+    private func check(variablesOf argument: String, _ word: Word) throws(ValueError) {
+        if let name = Variables.name(ofWord: argument), !Variables.isName(name) {
+            let start = name.prefix { $0 == "_" || ($0.isASCII && ($0.isLetter || $0.isNumber)) }
+            if Variables.isName(start) {
+                let rest = name.dropFirst(start.count)
+                throw word.error(
+                    "\(argument.quoted()) is no variable: within a word it takes braces",
+                    suggestion: "${\(start.prefix(40))}\(rest.prefix(40))")
+            }
+            throw word.error("\(argument.quoted()) is no variable; write $$ for a dollar sign")
+        }
+        for case .variable(let name, _) in Variables.pieces(of: argument) where !Variables.isName(name) {
+            let shown = "${\(name)}".quoted()
+            throw word.error("\(shown) is no variable; write $${ where the program itself is to see ${")
+        }
+    }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+/// Reads the files of one app, first the main one, then the drop-ins in their order.
+struct AppReader {
+    /// Where a setting stands.
+    struct Setting {
+        let key: SourceText
+        let value: SourceText
+
+        var position: SourcePosition { key.position(at: 0) }
+    }
+
+    /// What makes up ``WatchdogSettings/probe``, in whatever order it comes.
+    struct ProbeDraft {
+        var target: ProbeSettings.Target?
+        var interval: Duration?
+        var timeout: Duration?
+        var threshold: Int?
+        var statuses: [ClosedRange<Int>]?
+        var body: String?
+    }
+
+    let expansion: SpecifierExpansion
+    var diagnostics: DiagnosticCollector
+    /// Nobody sees it unless everything in it has been read without an error.
+    var draft: AppConfiguration
+    private let defaults: AppConfiguration
+    var command: Command?
+    var probe = ProbeDraft()
+    /// Where in the draft a variable is: a file may set ten thousand.
+    var variableIndices: [String: Int] = [:]
+    /// The settings in force; of a list, all parts.
+    var settings: [ConfigurationKey: [Setting]] = [:]
+    /// Keys that somebody wrote, or probably meant to write, and that failed: not to be told as missing too.
+    var suspects: Set<ConfigurationKey> = []
+    /// The first header of a section, or of one of systemd's that takes its place.
+    private(set) var headers: [ConfigurationSection: SourcePosition] = [:]
+
+    init(name: AppName, files: [ConfigurationFile], specifiers: Specifiers) {
+        expansion = SpecifierExpansion(specifiers, for: name)
+        diagnostics = DiagnosticCollector(files: files.map { SourceFile($0) })
+        defaults = AppConfiguration(name: name, command: Command(program: "", arguments: []))
+        draft = defaults
+    }
+
+    mutating func read() {
+        for file in diagnostics.files.indices { read(file) }
+        checkWhole()
+    }
+
+    // MARK: - Sections
+
+    /// What assignments belong to.
+    private enum Context {
+        case outside
+        case section(ConfigurationSection)
+        /// A section of systemd's.
+        case systemd
+        /// Unknown, and reported; or `X-…`, which others may use.
+        case ignored
+    }
+
+    private mutating func read(_ file: Int) {
+        var context = Context.outside
+        for statement in UnitSyntax.statements(of: file, &diagnostics) {
+            switch statement {
+            case .section(let header, let name):
+                context = enter(name.string, header)
+            case .assignment(let key, let value):
+                if case .outside = context {
+                    diagnostics.report(
+                        .error, at: key.position(at: 0), length: key.count,
+                        "the setting stands before the first section", suggestion: "[App]")
+                    context = .section(.app)
+                }
+                assign(key, value, in: context)
+            }
+        }
+    }
+
+    private mutating func enter(_ name: String, _ text: SourceText) -> Context {
+        if let section = ConfigurationSection(rawValue: name) {
+            headers[section] = headers[section] ?? text.position(at: 0)
+            return .section(section)
+        }
+        guard !name.hasPrefix("X-") else { return .ignored }
+        let counterpart = SystemdKey.counterpart(ofSection: name)
+        let names = ConfigurationSection.allCases.map(\.rawValue)
+        let suggestion = counterpart?.rawValue ?? Similarity.nearest(to: name, among: names)
+        let known = suggestion == nil ? "; there are [App], [Watchdog] and [Restart]" : ""
+        diagnostics.report(
+            .error, at: text.position(at: 0), length: text.count, "unknown section [\(name.prefix(80).shown)]\(known)",
+            suggestion: suggestion.map { "[\($0)]" })
+        if let counterpart {
+            headers[counterpart] = headers[counterpart] ?? text.position(at: 0)
+            return .systemd
+        }
+        return suggestion.flatMap { ConfigurationSection(rawValue: $0) }.map { .section($0) } ?? .ignored
+    }
+
+    // MARK: - Keys
+
+    private mutating func assign(_ key: SourceText, _ value: SourceText, in context: Context) {
+        let name = key.string
+        guard !name.hasPrefix("X-") else { return }
+        switch context {
+        case .ignored, .outside:
+            break
+        case .section(let section):
+            if let known = ConfigurationKey(rawValue: name) {
+                if known.section != section { reportMisplaced(known, key) }
+                apply(known, key, value)
+            } else {
+                reportUnknown(name, key, in: section)
+            }
+        case .systemd:
+            if let known = ConfigurationKey(rawValue: name), known.section == .app {
+                apply(known, key, value)
+            } else {
+                reportUnknown(name, key, in: nil)
+            }
+        }
+    }
+
+    private mutating func reportMisplaced(_ known: ConfigurationKey, _ key: SourceText) {
+        let section = known.section.rawValue
+        diagnostics.report(
+            .error, at: key.position(at: 0), length: key.count, "\(known.rawValue)= belongs in [\(section)]")
+    }
+
+    /// - Parameter section: nil in a section of systemd's.
+    private mutating func reportUnknown(_ name: String, _ key: SourceText, in section: ConfigurationSection?) {
+        func report(_ message: String, suggestion: String? = nil) {
+            diagnostics.report(
+                .error, at: key.position(at: 0), length: key.count, message, suggestion: suggestion)
+        }
+        switch SystemdKey.counterpart(of: name) {
+        case .key(let ours, let note)?:
+            suspects.insert(ours)
+            let isHere = ours.section == (section ?? .app)
+            report(
+                "systemd's \(name.shown)= has another name here" + (note.map { ": \($0)" } ?? ""),
+                suggestion: isHere ? ours.rawValue : "[\(ours.section.rawValue)] \(ours.rawValue)")
+        case .none(let reason)?:
+            report("\(name.shown)= has no counterpart: \(reason)")
+        case nil:
+            let near = ConfigurationKey.allCases.filter { section == nil || $0.section == section }.map(\.rawValue)
+            let nearest =
+                Similarity.nearest(to: name, among: near)
+                ?? Similarity.nearest(to: name, among: ConfigurationKey.allCases.map(\.rawValue))
+            let meant = nearest.flatMap { ConfigurationKey(rawValue: $0) }
+            if let meant { suspects.insert(meant) }
+            let isElsewhere = meant != nil && section != nil && meant?.section != section
+            let place = section.map { " in [\($0.rawValue)]" } ?? ""
+            report(
+                "unknown key \(name.quoted())\(place)",
+                suggestion: meant.map { isElsewhere ? "[\($0.section.rawValue)] \($0.rawValue)" : $0.rawValue })
+        }
+    }
+
+    private mutating func apply(_ known: ConfigurationKey, _ key: SourceText, _ value: SourceText) {
+        if value.isEmpty {
+            settings[known] = nil
+        } else {
+            if !known.isList { warnOfRepetition(known, key) }
+            settings[known, default: []].append(Setting(key: key, value: value))
+        }
+        do throws(ValueError) {
+            try set(known, to: value)
+        } catch {
+            tell(error, of: known, in: value)
+            settings[known]?.removeLast()
+        }
+        if !known.isList, let last = settings[known]?.last { settings[known] = [last] }
+    }
+
+    /// Reports an error in a value.
+    mutating func tell(_ error: ValueError, of key: ConfigurationKey, in value: SourceText) {
+        var named = error
+        named.message = "\(key.rawValue): \(error.message)"
+        if !key.isList, value.hasComment { named.message += "; comments stand on lines of their own" }
+        diagnostics.report(.error, named, in: value)
+        suspects.insert(key)
+    }
+
+    private mutating func warnOfRepetition(_ known: ConfigurationKey, _ key: SourceText) {
+        // In a drop-in that is the purpose.
+        guard let before = settings[known]?.last?.position, before.file == key.position(at: 0).file else { return }
+        diagnostics.report(
+            .warning, at: key.position(at: 0), length: key.count,
+            "\(known.rawValue)= is set again; what line \(before.line + 1) says is without effect")
+    }
+
+    /// Sets a value, or its default for an empty text.
+    mutating func set<Value>(
+        _ path: WritableKeyPath<AppConfiguration, Value>, _ text: SourceText,
+        _ read: @autoclosure () throws(ValueError) -> Value
+    ) throws(ValueError) {
+        draft[keyPath: path] = text.isEmpty ? defaults[keyPath: path] : try read()
+    }
+
+    /// Warns of backslashes in a word that begin no escape.
+    mutating func warnOfEscapes(in word: Word, of text: SourceText) {
+        for offset in word.unknownEscapes {
+            let next = text.from(offset + 1).string.prefix(1)
+            let error = ValueError(
+                message: "\\\(next.shown) is no escape, and the backslash stays; write \\\\ for a backslash",
+                offset: offset,
+                length: 2)
+            diagnostics.report(.warning, error, in: text)
+        }
+    }
+}
+
+extension ConfigurationKey {
+    /// True when further values are added to those before; an empty one removes all.
+    var isList: Bool {
+        switch self {
+        case .execStart, .execStartPre, .execReload, .supplementaryGroups, .environment, .environmentFile: true
+        default: false
+        }
+    }
+}
+
+extension SourceText {
+    fileprivate var hasComment: Bool {
+        guard count <= 1024 else { return false }
+        let text = string
+        return text.contains(" #") || text.contains(" ;")
+    }
+}

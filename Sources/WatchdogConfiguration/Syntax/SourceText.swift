@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A piece of a line, possibly of one that is continued over several lines of the file, that knows where it stands.
+struct SourceText {
+    /// A line of the file, or a part of a continued one.
+    struct Piece {
+        /// Where it begins in the whole.
+        let offset: Int
+        /// Where it begins in the file.
+        let position: SourcePosition
+    }
+
+    private let line: [UInt8]
+    private let pieces: [Piece]
+    private let range: Range<Int>
+
+    init(line: [UInt8], pieces: [Piece]) {
+        self.init(line, pieces, line.indices)
+    }
+
+    private init(_ line: [UInt8], _ pieces: [Piece], _ range: Range<Int>) {
+        self.line = line
+        self.pieces = pieces
+        self.range = range
+    }
+
+    var count: Int { range.count }
+    var isEmpty: Bool { range.isEmpty }
+    var bytes: ArraySlice<UInt8> { line[range] }
+    var string: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The byte at an offset from the start of this text.
+    subscript(offset: Int) -> UInt8 { line[range.lowerBound + offset] }
+
+    /// A part; its own offsets begin at 0.
+    subscript(part: Range<Int>) -> SourceText {
+        SourceText(line, pieces, (range.lowerBound + part.lowerBound)..<(range.lowerBound + part.upperBound))
+    }
+
+    func from(_ offset: Int) -> SourceText { self[offset..<count] }
+
+    func firstIndex(of byte: UInt8) -> Int? {
+        bytes.firstIndex(of: byte).map { $0 - range.lowerBound }
+    }
+
+    /// Without the blanks at both ends.
+    var trimmed: SourceText {
+        guard let first = bytes.firstIndex(where: { !$0.isBlank }), let last = bytes.lastIndex(where: { !$0.isBlank })
+        else { return SourceText(line, pieces, range.lowerBound..<range.lowerBound) }
+        return SourceText(line, pieces, first..<(last + 1))
+    }
+
+    /// Where the byte at an offset stands in the file.
+    func position(at offset: Int) -> SourcePosition {
+        let index = range.lowerBound + offset
+        let piece = pieces.last { $0.offset <= index } ?? pieces[0]
+        let start = piece.position
+        return SourcePosition(file: start.file, line: start.line, byte: start.byte + index - piece.offset)
+    }
+}
+
+extension UInt8 {
+    /// What separates words: systemd's `WHITESPACE`.
+    var isBlank: Bool { self == 0x20 || self == 0x09 || self == 0x0a || self == 0x0d }
+    var isDigit: Bool { (0x30...0x39).contains(self) }
+    var isLetter: Bool { (0x41...0x5a).contains(self) || (0x61...0x7a).contains(self) }
+}
+
+/// What is wrong with a value, by offset from its start.
+struct ValueError: Error {
+    var message: String
+    var offset = 0
+    var length = 1
+    var suggestion: String?
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogConfiguration
+import WatchdogLinux
+
+/// The file system of this machine.
+struct HostFileSystem: ConfigurationFileSystem {
+    func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
+        let bytes: [UInt8]?
+        do throws(LinuxError) {
+            bytes = try self.bytes(of: path, limit: limit)
+        } catch {
+            throw Self.failure(error)
+        }
+        if let bytes { return bytes }
+        throw ConfigurationReadError(isMissing: false, "cannot read \(path): not a regular file")
+    }
+
+    /// nil when there is something else than a regular file.
+    private func bytes(of path: String, limit: Int) throws(LinuxError) -> [UInt8]? {
+        // A FIFO without a writer would hold open(2) for ever.
+        let file = try OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
+        var status = stat()
+        guard fstat(file.number, &status) == 0 else { throw LinuxError("read \(path)", Errno(rawValue: errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: min(limit, 65_536))
+        while bytes.count < limit {
+            let count = read(file.number, &buffer, min(buffer.count, limit - bytes.count))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw LinuxError("read \(path)", Errno(rawValue: errno)) }
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+        }
+        return bytes
+    }
+
+    func names(in directory: String) throws(ConfigurationReadError) -> [String] {
+        guard let stream = opendir(directory) else {
+            throw Self.failure(LinuxError("list \(directory)", Errno(rawValue: errno)))
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// What the kernel refuses for lack of rights is told with the right that is missing.
+    private static func failure(_ error: LinuxError) -> ConfigurationReadError {
+        let who = geteuid() == 0 ? "" : "; it must be readable by user \(geteuid()), or run this as root"
+        let hint = error.errno == .permissionDenied ? who : ""
+        return ConfigurationReadError(isMissing: error.errno == .noSuchFile, error.description + hint)
+    }
+}
+
+extension Specifiers {
+    /// What specifiers stand for on this machine: for root as in a system daemon, else as in the user's own.
+    static var host: Specifiers {
+        let user = try? UserAccount.find(user: String(geteuid()))
+        let environment = Environment.inherited
+        var specifiers =
+            geteuid() == 0
+            ? Specifiers.system
+            : Specifiers.user(home: user?.home ?? environment["HOME"] ?? "/") { environment[$0] }
+        specifiers.userName = user?.name
+        specifiers.userID = geteuid()
+        specifiers.hostName = Machine.hostName
+        specifiers.machineID = Machine.identifier
+        specifiers.bootID = Machine.bootIdentifier.filter { $0 != "-" }
+        specifiers.kernelRelease = Machine.kernelRelease
+        return specifiers
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+extension EndToEnd {
+    @Suite("watchdogd check")
+    struct CheckCommandTests {
+        private func check(_ arguments: String...) throws -> (code: Int32?, output: String, errors: String) {
+            let program = try Program([product("watchdogd"), "check"] + arguments)
+            let code = try program.end().code
+            return (code, program.text(.output), program.text(.errors))
+        }
+
+        @Test("A directory of valid apps is 0, with warnings too")
+        func valid() throws {
+            let scratch = try Scratch()
+            try scratch.write("[App]\nExecStart=/bin/true --on %H --in %t\n", to: "one.app")
+            try scratch.write("[App]\nExecStart=/bin/true\nNice=1\nNice=2\n", to: "two@x.app")
+            _ = try scratch.makeDirectory("one.app.d")
+            try scratch.write("[Watchdog]\nLaunch=5s\n", to: "one.app.d/10.conf")
+            let answer = try check(scratch.path)
+            #expect(answer.code == 0)
+            #expect(
+                answer.output == """
+                    \(scratch.path)/two@x.app:4:1: warning: Nice= is set again; what line 3 says is without effect
+                        4 | Nice=2
+                          | ^~~~
+                    2 apps checked, all valid: 1 warning
+
+                    """)
+            #expect(answer.errors == "")
+        }
+
+        @Test("Errors are 65, and all of them are told, in text and in JSON")
+        func invalid() throws {
+            let scratch = try Scratch()
+            let path = try scratch.write("[App]\nExecStrat=/bin/true\n[Watchdog]\nLaunch=20\n", to: "web.app")
+            let text = try check(path)
+            #expect(text.code == 65)
+            let unknown = #"web.app:2:1: error: unknown key "ExecStrat" in [App]; did you mean "ExecStart"?"#
+            #expect(text.output.contains(unknown))
+            #expect(text.output.contains(#"web.app:4:8: error: Launch: "20" has no unit; write 20s or 20ms"#))
+            #expect(text.output.hasSuffix("1 app checked, 1 of them invalid: 2 errors\n"))
+            let json = try check("--json", path)
+            #expect(json.code == 65)
+            let fields = [
+                #""errors" : 2"#, #""valid" : false"#, #""line" : 4"#, #""column" : 8"#, #""suggestion" : "ExecStart""#,
+            ]
+            #expect(fields.filter { !json.output.contains($0) } == [])
+        }
+
+        @Test("What is not there, or not a file, is 66, and the rest is checked")
+        func missing() throws {
+            let scratch = try Scratch()
+            let valid = try scratch.write("[App]\nExecStart=/bin/true\n", to: "web.app")
+            #expect(mkfifo(scratch["pipe.app"], 0o600) == 0)
+            let answer = try check(scratch["none.app"], scratch["pipe.app"], valid)
+            #expect(answer.code == 66)
+            #expect(answer.output.contains("none.app: No such file or directory (ENOENT)"))
+            #expect(answer.output.contains("pipe.app: not a regular file"))
+            #expect(answer.output.hasSuffix("1 app checked: 2 errors\n"))
+        }
+
+        @Test("No path, or an empty one, is 64")
+        func usage() throws {
+            #expect(try check().code == 64)
+            #expect(try check("").code == 64)
+            #expect(try check("--jsonn", "x").code == 64)
+        }
+    }
+}

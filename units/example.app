@@ -1,0 +1,120 @@
+# An app of watchdogd, with every setting there is.
+#
+# Copy this to /etc/watchdogd/apps.d/NAME.app (or ~/.config/watchdogd/apps.d/NAME.app), set ExecStart= and remove the "#" before
+# what you want to change. Lines that begin with "#" and a key show the default; where there is none, an example, marked
+# with "for example". Single settings can also be changed by drop-ins, NAME.app.d/*.conf. Check what you wrote:
+#
+#     watchdogd check /etc/watchdogd/apps.d
+#
+# The syntax is that of systemd's units, and so are names where the thing is the same. See docs/configuration.md.
+
+[App]
+# The program and its arguments. It stays in the foreground.
+ExecStart=/usr/bin/sleep infinity
+
+# What runs before it, and what makes it read its own configuration again, for example:
+#ExecStartPre=+/usr/bin/install -d -o www-data /run/web
+#ExecReload=/usr/bin/kill -HUP $MAINPID
+
+# Whether watchdogd launches it when it starts.
+#Enabled=yes
+
+# What people call it, for example:
+#Description=The web server of %H
+
+# Whose rights it has, for example:
+#User=www-data
+#Group=www-data
+#SupplementaryGroups=ssl-cert
+#NoNewPrivileges=no
+
+# Where it runs and what is in its environment, for example:
+#WorkingDirectory=/srv/web
+#Environment="GREETING=Hello, world" PORT=8080
+#EnvironmentFile=-/etc/default/%p
+
+# Where its output goes: journal, inherit, null, file:PATH, append:PATH, truncate:PATH.
+#StandardOutput=journal
+#StandardError=inherit
+
+# The process.
+#UMask=0022
+# For example:
+#Nice=5
+#OOMScoreAdjust=200
+
+# Limits of each process, soft:hard or one value for both, for example:
+#LimitNOFILE=1024:524288
+#LimitCORE=infinity
+#LimitCPU=1h
+#LimitFSIZE=10G
+#LimitDATA=4G
+#LimitSTACK=8M
+#LimitRSS=infinity
+#LimitAS=16G
+#LimitNPROC=512
+#LimitMEMLOCK=8M
+#LimitLOCKS=infinity
+#LimitSIGPENDING=4096
+#LimitMSGQUEUE=800K
+#LimitNICE=-5
+#LimitRTPRIO=10
+#LimitRTTIME=200ms
+
+# Limits of all its processes together, where watchdogd has the cgroup controllers, for example:
+#CPUQuota=150%
+#MemoryMax=2G
+#TasksMax=512
+
+[Watchdog]
+# How long it may take to become ready, to answer on its main loop, to end.
+#Launch=20s
+#Update=10s
+#Terminate=5s
+#Ping=1s
+
+# How it tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe, none.
+#Readiness=auto
+
+# How watchdogd finds out by itself whether it lives: tcp:ADDR, unix:PATH, http://ADDR/PATH, exec:CMD. For example:
+#Probe=http://localhost:8080/health
+#ProbeInterval=3s
+#ProbeTimeout=3s
+#ProbeThreshold=3
+#ProbeStatus=200-399
+# For example:
+#ProbeBody=ok
+
+# What follows an exhausted allowance: kill, report.
+#Enforce=kill
+
+# How far it may extend an allowance by itself, and whether it has to show progress for that.
+#ExtensionCap=10min
+#AllowBlindExtension=no
+
+# How long its reports are kept, for example:
+#KeepReports=30d
+
+# What all allowances and the time between pings are multiplied by; for tests and slow machines.
+#TimeScale=1
+
+[Restart]
+# After which ends it is launched again: always, on-failure, on-watchdog, never.
+#Policy=on-failure
+
+# The first restart after a healthy run is immediate; further ones wait, each time longer.
+#Delay=100ms
+#Factor=2
+#MaxDelay=1min
+#Reset=1min
+
+# How many restarts are too many, and what follows then: stop, keep-trying.
+#Limit=10
+#LimitInterval=10min
+#AtLimit=keep-trying
+# For single causes, for example:
+#LimitLaunch=5
+#LimitHang=3
+#LimitCrash=5
+#LimitExit=20
+#LimitMemory=2
