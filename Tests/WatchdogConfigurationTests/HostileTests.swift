@@ -149,7 +149,7 @@ struct HostileTests {
         "The time to read a file grows with its length, not with the square of it",
         arguments: [
             "Environment=A%=1\n", "x", "\\\n", "[\n", "ExecStartPre=/bin/x ;", "\"", "$", "SupplementaryGroups=a\n",
-            "Nice=1\n", "# \n", "\\q", "Environment=A=",
+            "Nice=1\n", "# \n", "\\q", "\\q\\\n", "Environment=A=",
         ])
     func bigFiles(pattern: String) throws {
         var text = "[App]\nExecStart=/bin/web "

@@ -7,7 +7,6 @@ struct AppReader {
     /// Where a setting stands.
     struct Setting {
         let key: SourceText
-        let value: SourceText
 
         var position: SourcePosition { key.position(at: 0) }
     }
@@ -165,7 +164,7 @@ struct AppReader {
             settings[known] = nil
         } else {
             if !known.isList { warnOfRepetition(known, key) }
-            settings[known, default: []].append(Setting(key: key, value: value))
+            settings[known, default: []].append(Setting(key: key))
         }
         do throws(ValueError) {
             try set(known, to: value)
@@ -204,7 +203,8 @@ struct AppReader {
     /// Warns of backslashes in a word that begin no escape.
     mutating func warnOfEscapes(in word: Word, of text: SourceText) {
         for offset in word.unknownEscapes {
-            let next = text.from(offset + 1).string.prefix(1)
+            // A scalar has at most four bytes.
+            let next = text[(offset + 1)..<min(text.count, offset + 5)].string.prefix(1)
             let error = ValueError(
                 message: "\\\(next.shown) is no escape, and the backslash stays; write \\\\ for a backslash",
                 offset: offset,

@@ -53,9 +53,14 @@ struct SourceText {
     /// Where the byte at an offset stands in the file.
     func position(at offset: Int) -> SourcePosition {
         let index = range.lowerBound + offset
-        let piece = pieces.last { $0.offset <= index } ?? pieces[0]
-        let start = piece.position
-        return SourcePosition(file: start.file, line: start.line, byte: start.byte + index - piece.offset)
+        // The last piece that begins here or before: there may be half a million.
+        var (first, end) = (0, pieces.count)
+        while end - first > 1 {
+            let middle = (first + end) / 2
+            if pieces[middle].offset <= index { first = middle } else { end = middle }
+        }
+        let start = pieces[first].position
+        return SourcePosition(file: start.file, line: start.line, byte: start.byte + index - pieces[first].offset)
     }
 }
 
