@@ -12,7 +12,6 @@ final class BackgroundSaver: LaunchableApplication {
     private let signposter = Signposter(category: "library")
     private var library: Library?
     private var saving: Saving?
-    private var task = Application.BackgroundTaskID.invalid
     private var isLocked = false
 
     func application(_ application: Application, didFinishLaunchingWith launch: Application.LaunchOptions) {
@@ -62,8 +61,7 @@ final class BackgroundSaver: LaunchableApplication {
     private func begin(in application: Application, _ library: Library) {
         let saving = Saving(options)
         self.saving = saving
-        let task = application.beginBackgroundTask(named: "Saving library") { [self] in expired(application) }
-        self.task = task
+        let task = application.beginBackgroundTask(named: "Saving library") { [self] in expired($0, application) }
         queue.async { [options, signposter] in
             let pages = signposter.withIntervalSignpost("save") { saving.run(library) }
             say("saved \(pages) pages")
@@ -74,7 +72,7 @@ final class BackgroundSaver: LaunchableApplication {
         }
     }
 
-    private func expired(_ application: Application) {
+    private func expired(_ task: Application.BackgroundTaskID, _ application: Application) {
         say("time is over")
         guard options.behaviour == .expire || options.behaviour == .finish else { return }
         saving?.stop()
