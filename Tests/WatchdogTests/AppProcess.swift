@@ -16,7 +16,7 @@ final class AppProcess {
     }
 
     /// - Parameters:
-    ///   - name: The app.
+    ///   - name: A sample app, or the absolute path of another program.
     ///   - arguments: Its arguments.
     ///   - variables: What its environment has besides `PATH`, as `NAME=value`.
     ///   - isSupervised: False for an app that is not told of the channel.
@@ -39,7 +39,8 @@ final class AppProcess {
         let environment = (["PATH=/usr/bin:/bin"] + offer + variables).map { strdup($0) } + [nil]
         defer { for word in words + environment { free(word) } }
         var process: pid_t = 0
-        let error = posix_spawn(&process, "\(Self.directory)/\(name)", &actions, nil, words, environment)
+        let path = name.hasPrefix("/") ? name : "\(Self.directory)/\(name)"
+        let error = posix_spawn(&process, path, &actions, nil, words, environment)
         precondition(error == 0, "cannot start \(name): \(String(cString: strerror(error)))")
         for end in [output[1], errors[1], channel.app] { close(end) }
         (self.process, self.output, self.errors) = (process, output[0], errors[0])
