@@ -14,20 +14,23 @@ extension EndToEnd {
             let scripts = "\(#filePath)".split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/scripts"
             let program = try Program(["\(scripts)/completions", product("watchdogd"), scratch.path])
             try #require(program.end() == .exited(code: 0))
+            var folder = ""
+            for name in ["configuration", "/watchdogd", "/apps.d"] {
+                folder += name
+                _ = try scratch.makeDirectory(folder)
+            }
             for name in ["web", "redis", "template@"] {
-                try scratch.write("[App]\nExecStart=/bin/true\n", to: "\(name).app")
+                try scratch.write("[App]\nExecStart=/bin/true\n", to: "\(folder)/\(name).app")
             }
         }
 
         /// Runs a shell in which watchdogd is the one that was built, and the apps of this user are `web` and `redis`.
-        private func lines(_ shell: String, _ source: String) throws -> [String] {
+        private func lines(_ shell: [String], _ source: String) throws -> [String] {
             var environment = testEnvironment()
-            environment["HOME"] = scratch.path
+            environment["XDG_CONFIG_HOME"] = scratch["configuration"]
             environment["XDG_RUNTIME_DIR"] = scratch.path
             environment["PATH"] = "\(product("")):\(searchPath)"
-            let program = try Program(
-                [shell] + (shell == "bash" ? ["--norc", "--noprofile"] : []) + ["-c", source],
-                environment: environment, directory: scratch.path)
+            let program = try Program(shell + ["-c", source], environment: environment, directory: scratch.path)
             let status = try program.end()
             #expect(status == .exited(code: 0))
             #expect(program.text(.errors) == "")
@@ -39,12 +42,13 @@ extension EndToEnd {
             let quoted = words.map { "'\($0)'" }.joined(separator: " ")
             let line = words.joined(separator: " ")
             return try lines(
-                "bash",
+                ["bash", "--norc", "--noprofile"],
                 """
                 source ./watchdogd.bash
-                COMP_WORDS=(\(quoted)) COMP_CWORD=\(words.count - 1) COMP_LINE='\(line)' COMP_POINT=\(line.utf8.count)
-                _watchdogd
-                printf '%s\\n' "${COMPREPLY[@]}"
+                words=(\(quoted))
+                COMP_WORDS=("${words[@]}") COMP_CWORD=\(words.count - 1) COMP_LINE='\(line)' COMP_POINT=\(line.utf8.count)
+                _watchdogd watchdogd "${words[-1]}" "${words[-2]}"
+                printf '%s\n' "${COMPREPLY[@]}"
                 """)
         }
 
@@ -54,35 +58,27 @@ extension EndToEnd {
             #expect(try bash("watchdogd", "report", "exp").sorted() == ["explain", "export"])
             #expect(try bash("watchdogd", "run", "--time") == ["--time-scale"])
             #expect(try bash("watchdogd", "run", "--enforce", "") == ["kill", "report"])
-            #expect(try bash("watchdogd", "status", "--config", scratch.path, "w").contains("web") == false)
             #expect(try bash("watchdogd", "report", "list", "--event", "scene-u") == ["scene-update"])
             #expect(try bash("watchdogd", "report", "show", "lat") == ["latest"])
-        }
-
-        @Test("names of apps are those of the folder that is meant, without templates")
-        func appNames() throws {
-            let folder = try scratch.makeDirectory("watchdogd")
-            for name in ["web", "redis", "template@"] {
-                _ = folder
-                _ = name
-            }
+            #expect(try bash("watchdogd", "status", "--user", "") == ["redis", "web"])
+            #expect(try bash("watchdogd", "terminate", "--user", "w") == ["web"])
         }
 
         @Test("fish completes commands and options", .enabled(if: isInstalled("fish"), "needs fish"))
         func inFish() throws {
-            let offered = try lines("fish", "source ./watchdogd.fish; complete --do-complete 'watchdogd rep'")
+            let offered = try lines(["fish"], "source ./watchdogd.fish; complete --do-complete 'watchdogd rep'")
             #expect(offered.map { $0.split(separator: "\t").first.map(String.init) } == ["report"])
-            let options = try lines("fish", "source ./watchdogd.fish; complete --do-complete 'watchdogd run --time'")
+            let options = try lines(["fish"], "source ./watchdogd.fish; complete --do-complete 'watchdogd run --time'")
             #expect(options.contains { $0.hasPrefix("--time-scale") })
         }
 
         @Test("zsh loads its script", .enabled(if: isInstalled("zsh"), "needs zsh"))
         func inZsh() throws {
             let words = try lines(
-                "zsh",
+                ["zsh", "-f"],
                 """
                 fpath=(. $fpath)
-                autoload -Uz compinit && compinit -D
+                autoload -Uz compinit && compinit -D -u
                 autoload -Uz +X _watchdogd && print -r -- $_comps[watchdogd]
                 """)
             #expect(words == ["_watchdogd"])

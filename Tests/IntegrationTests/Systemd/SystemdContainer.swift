@@ -75,7 +75,7 @@ final class SystemdContainer {
     func reboot() throws {
         let before = systemd
         _ = try run(["systemctl", "reboot"])
-        guard try eventually(within: .seconds(60), { systemd != nil && systemd != before }) else {
+        guard eventually(within: .seconds(60), { systemd != nil && systemd != before }) else {
             throw Failure("the container did not boot again\n\(program.text(.errors))")
         }
         try waitUntilRunning()
@@ -90,7 +90,7 @@ final class SystemdContainer {
         let file = try OwnedDescriptor(opening: path(inside), flags: O_WRONLY | O_CREAT | O_TRUNC)
         let bytes = Array(text.utf8)
         guard Glibc.write(file.number, bytes, bytes.count) == bytes.count, fchmod(file.number, 0o644) == 0 else {
-            throw LinuxError("write \(inside)", .current)
+            throw LinuxError("write \(inside)", Errno(rawValue: errno))
         }
     }
 
