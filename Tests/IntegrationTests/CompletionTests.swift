@@ -2,6 +2,7 @@
 
 import Testing
 import WatchdogLinux
+import WatchdogPolicy
 
 extension EndToEnd {
     /// What the shells make of `watchdogd --generate-completion-script`.
@@ -52,7 +53,9 @@ extension EndToEnd {
                 """)
         }
 
-        @Test("bash completes commands, options, values and names of apps", .enabled(if: isInstalled("bash"), "needs bash"))
+        @Test(
+            "bash completes commands, options, values and names of apps",
+            .enabled(if: isInstalled("bash"), "needs bash"))
         func inBash() throws {
             #expect(try bash("watchdogd", "rep") == ["report"])
             #expect(try bash("watchdogd", "report", "exp").sorted() == ["explain", "export"])
@@ -77,7 +80,7 @@ extension EndToEnd {
             let words = try lines(
                 ["zsh", "-f"],
                 """
-                fpath=(. $fpath)
+                fpath=($PWD $fpath)
                 autoload -Uz compinit && compinit -D -u
                 autoload -Uz +X _watchdogd && print -r -- $_comps[watchdogd]
                 """)

@@ -100,8 +100,3 @@ extension SystemdContainer {
 func appFile(_ command: String, app: String = "", watchdog: String = "", restart: String = "") -> String {
     "[App]\nExecStart=\(command)\n\(app)\n[Watchdog]\n\(watchdog)\n[Restart]\n\(restart)\n"
 }
-
-extension Report {
-    /// As `watchdogd report show` has it.
-    var rendered: String { TextRenderer.render(self) }
-}

@@ -61,7 +61,8 @@ final class SystemdContainer {
     func shell(_ source: String, within limit: Duration = .seconds(60)) throws -> String {
         let answer = try run(["/bin/sh", "-ec", source], within: limit)
         guard answer.code == 0 else {
-            throw Failure("\(source)\nended with \(answer.code)\n-- output\n\(answer.output)-- errors\n\(answer.errors)")
+            throw Failure(
+                "\(source)\nended with \(answer.code)\n-- output\n\(answer.output)-- errors\n\(answer.errors)")
         }
         return answer.output
     }
