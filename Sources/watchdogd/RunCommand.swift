@@ -55,23 +55,28 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How the program tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD or none (default: auto).",
+            "How the program tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD or none"
+                + " (default: auto).",
             valueName: "how"
         ),
+        completion: .list(["auto", "channel", "notify", "listen:", "exec:", "none"]),
         transform: RunOptions.readiness
     )
     var readiness: ReadinessChoice?
 
     @Option(
         help: ArgumentHelp("What follows an exhausted allowance: kill or report (default: kill).", valueName: "what"),
+        completion: .list(["kill", "report"]),
         transform: RunOptions.enforcement
     )
     var enforce: AppSpec.Enforcement?
 
-    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
     var reports: String?
 
-    @Option(help: ArgumentHelp("Write a JSON summary at the end; - is standard output.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write a JSON summary at the end; - is standard output.", valueName: "file"),
+        completion: .file())
     var json: String?
 
     @Option(
@@ -79,6 +84,7 @@ struct RunCommand: ParsableCommand {
             "Exit with 0 only if this happens: 0x8badf00d[:EVENT], ready or exit:N.",
             valueName: "kind"
         ),
+        completion: .list(["0x8badf00d", "ready", "exit:"]),
         transform: RunOptions.expectation
     )
     var expect: Expectation?
@@ -86,10 +92,10 @@ struct RunCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Multiply all allowances and the ping interval (default: 1).", valueName: "factor"))
     var timeScale: Double?
 
-    @Option(help: ArgumentHelp("Run the program as this user.", valueName: "user"))
+    @Option(help: ArgumentHelp("Run the program as this user.", valueName: "user"), completion: .users)
     var user: String?
 
-    @Option(help: ArgumentHelp("Run the program in this directory.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Run the program in this directory.", valueName: "dir"), completion: .directory)
     var chdir: String?
 
     @Option(
@@ -107,7 +113,8 @@ struct RunCommand: ParsableCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The program and its arguments, after --.", valueName: "command")
+        help: ArgumentHelp("The program and its arguments, after --.", valueName: "command"),
+        completion: .file()
     )
     var command: [String] = []
 
