@@ -8,6 +8,16 @@ public struct Incident: Hashable, Sendable {
         case exhausted
         /// The app asked for it with `WATCHDOG=trigger`.
         case triggered
+        /// The CPU time of a launch into the background ran out.
+        case launchCPUTime(used: Duration)
+        /// These background tasks were open when their time was over.
+        case backgroundTasks([BackgroundTask], isMachineBusy: Bool)
+        /// So many background tasks were open at once; the first of them are named.
+        case tooManyTasks(Int, first: [BackgroundTask])
+        /// The CPU time for a stay in the background ran out.
+        case backgroundCPUTime(used: Duration)
+        /// The app was suspended while it held locks on these files.
+        case lockedFiles([LockedFile])
     }
 
     /// Counts the incidents of one launch from 1.
@@ -37,6 +47,10 @@ public struct Incident: Hashable, Sendable {
     public let rebases: Int
     /// What the look at the process showed; nil when it could not be had in time.
     public let evidence: Evidence?
+    /// Whether the app was in use.
+    public let visibility: Visibility
+    /// Whether the app was suspended.
+    public let isSuspended: Bool
     /// Whether the app is killed for it.
     public let isEnforced: Bool
     /// Whether the whole process tree is known to be gone; nil until that is decided, and when nothing was killed.
