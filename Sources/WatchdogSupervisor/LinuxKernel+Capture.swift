@@ -40,6 +40,7 @@ extension LinuxKernel {
     }
 
     func captured(_ incident: Int, _ outcome: CaptureOutcome) {
+        if finishRequestedCapture(incident, outcome) { return }
         captures[incident] = outcome
         // One that has outlived its budget ends late, and must not pass for the one after it.
         guard case .capturing(let current) = supervisor?.machine.phase, current.id == incident else {
@@ -60,6 +61,7 @@ extension LinuxKernel {
 
     func reported(_ incident: Int, _ outcome: ReportOutcome) {
         guard let incident = pendingReports.removeValue(forKey: incident) else { return }
+        if tellRequestedCapture(incident.id, outcome) { return }
         onReport(incident, outcome)
     }
 
@@ -91,8 +93,10 @@ extension LinuxKernel {
         facts.credit = incident.credit
         facts.extended = incident.extended
         facts.paused = incident.paused
-        facts.visibility = .foreground
-        facts.watchdogVisibility = .foreground
+        facts.code = incident.code
+        facts.visibility = incident.visibility == .foreground ? .foreground : .background
+        facts.watchdogVisibility = facts.visibility
+        facts.processState = incident.isSuspended ? .suspended : .running
         facts.enforcement = incident.isEnforced ? .kill : .report
         if incident.rebases > 0 {
             facts.notes.append(
@@ -117,6 +121,8 @@ extension LinuxKernel {
             facts.status = account.status
             facts.summary = account.summary
             facts.exitStatus = account.exitStatus
+            facts.lifecycle = LifecycleDetails(
+                supervisor.machine.lifecycleRecord, at: incident, launchedAt: facts.launchInstant)
             facts.pings = account.pingSummary(
                 until: facts.captureInstant,
                 slowest: supervisor.machine.pings.count > 0 ? supervisor.machine.pings.maximum : nil)
@@ -134,6 +140,11 @@ extension Incident {
     fileprivate var exhaustion: IncidentFacts.Exhaustion {
         switch (cause, event) {
         case (.triggered, _): .triggered
+        case (.requested, _): .requested
+        case (.launchCPUTime, _), (.backgroundCPUTime, _): .cpuTime
+        case (.backgroundTasks, _): .backgroundTask
+        case (.tooManyTasks, _): .taskCount
+        case (.lockedFiles, _): .lockedFiles
         case (.exhausted, .processExit): .termination
         case (.exhausted, _): .wallClock
         }

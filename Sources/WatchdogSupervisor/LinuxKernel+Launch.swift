@@ -27,6 +27,11 @@ extension LinuxKernel {
             arguments: configuration.arguments,
             environment: environment
         )
+        if let streams = configuration.streams { request.descriptors = streams.passed }
+        configuration.attributes.apply(to: &request)
+        if let limit = OpenFileLimit.previous, !request.limits.contains(where: { $0.resource == .openFiles }) {
+            request.limits.append(limit)
+        }
         request.processIdVariables = [Wire.Environment.watchdogProcess]
         if let appEnd { request.descriptors.append(.init(appEnd.number, as: Self.channelDescriptor)) }
         request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }
@@ -56,6 +61,9 @@ extension LinuxKernel {
         environment[Wire.Environment.notifySocket] = notifySocket.address
         environment[Wire.Environment.watchdogMicroseconds] =
             "\(configuration.spec.allowances.update.nanoseconds / 1_000)"
+        if configuration.spec.lifecycle.launchesInBackground {
+            environment[Wire.Environment.state] = Visibility.background.rawValue
+        }
         environment[Wire.Environment.channel] = "\(Self.channelDescriptor)"
         return environment
     }
@@ -66,6 +74,8 @@ extension LinuxKernel {
             mainProcessEnded()
         }
         main?.source.cancel()
+        if let previous = main?.process.pid { host.setOwner(of: previous, to: nil) }
+        host.setOwner(of: process.pid, to: self)
         main = MainProcess(
             process: process,
             startTime: startTime,
@@ -75,6 +85,7 @@ extension LinuxKernel {
             launchTime: main?.launchTime ?? .current()
         )
         window = nil
+        isReaped = false
     }
 
     func adoptMainProcess(_ pid: Int32) -> Bool {

@@ -58,7 +58,7 @@ final class RunSession {
         case .transgressed(let incident):
             incidents.append(incident)
         case .launched, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable:
+            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle:
             break
         }
     }
@@ -153,7 +153,7 @@ final class RunSession {
 extension RunSummary.WatchdogReport {
     init(_ incident: Incident, _ report: ReportOutcome?) {
         self.init(
-            code: "0x" + String(TerminationCode.ateBadFood.code, radix: 16),
+            code: incident.code.hexadecimal,
             event: incident.event.rawValue,
             allowanceMilliseconds: incident.allowance.milliseconds,
             creditMilliseconds: incident.credit.milliseconds,
