@@ -98,6 +98,7 @@ final class DaemonApp {
         wish = .asConfigured
         restarts.launched(at: daemon.host.loop.now)
         do {
+            try OpenFileLimit.checkRoom()
             var launching = try LaunchConfiguration(
                 configuration, scope: daemon.places.scope, store: daemon.store,
                 warn: { [daemon, name] in daemon.say("\(name): \($0)") })
