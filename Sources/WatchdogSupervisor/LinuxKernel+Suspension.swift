@@ -43,6 +43,13 @@ extension LinuxKernel {
         supervisor?.frozen(locks: HeldLocks.find(in: containment.processes()))
     }
 
+    /// The part of the time since the launch in which the main thread neither ran nor waited for a CPU, from 0 to 1.
+    func mainThreadBlockedShare(of duration: Duration) -> Double? {
+        guard duration > .zero, let schedule = main?.probe?.usage().schedule else { return nil }
+        let busy = schedule.runTime + schedule.runDelay
+        return max(0, min(1, 1 - Double(busy.nanoseconds) / Double(duration.nanoseconds)))
+    }
+
     func resourceUse() -> ResourceUse? {
         guard let main, let cpuTime = containment?.cpuTime else { return nil }
         return ResourceUse(cpuTime: cpuTime, runDelay: main.probe?.usage().schedule?.runDelay ?? .zero)

@@ -110,7 +110,7 @@ extension Narration {
         case .spawnFailed: "could not be started"
         case .exited: end
         case .terminated: "\(end) after the request to terminate"
-        case .killedOnRequest: "was killed at the second request to terminate"
+        case .killedOnRequest: "was killed on request"
         case .watchdog(let incident): "was killed for \(incident.event.rawValue)"
         }
     }

@@ -49,15 +49,18 @@ public struct Run {
         let host = try Host(loop: loop, store: launch.store)
         defer { host.stop() }
         defer { Strays.end() }
-        let kernel = try LinuxKernel(host, launch, terminal: ForegroundTerminal())
+        let kernel = try LinuxKernel(host, launch, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { kernel.stop() }
         let supervisor = Supervisor(spec: launch.spec, kernel: kernel)
-        let session = RunSession(configuration, kernel, supervisor, loop)
+        let session = try RunSession(configuration, kernel, supervisor, loop)
+        let keyboard = configuration.readsKeys ? try Keyboard(supervisor, on: loop) : nil
+        defer { keyboard?.stop() }
         let signals = try loop.onSignal(Self.signals) { supervisor.signalReceived($0.signal) }
         try host.start()
         try kernel.start(supervisor)
         session.describe()
         supervisor.launch()
-        return try withExtendedLifetime((session, signals)) { try loop.run() }
+        session.begin()
+        return try withExtendedLifetime((session, signals, keyboard)) { try loop.run() }
     }
 }

@@ -57,7 +57,7 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Exit with 0 only if this happens: 0x8badf00d[:EVENT], ready or exit:N.",
+            "Exit with 0 only if this happens: CODE[:EVENT] such as 0x8badf00d, ready or exit:N.",
             valueName: "kind"
         ),
         transform: RunOptions.expectation
@@ -79,6 +79,9 @@ struct RunCommand: ParsableCommand {
         transform: RunOptions.variable
     )
     var environment: [(name: String, value: String)] = []
+
+    @OptionGroup(title: "Lifecycle")
+    var lifecycle: RunLifecycleOptions
 
     @Flag(help: "Say only what fails.")
     var quiet = false
@@ -105,15 +108,21 @@ struct RunCommand: ParsableCommand {
         guard let first = command.first, !first.isEmpty else {
             throw ValidationError("the command is empty; write watchdogd run [options] -- COMMAND [ARGS...]")
         }
-        for (option, value) in [("name", name), ("reports", reports), ("json", json), ("user", user), ("chdir", chdir)]
-        {
+        guard lifecycle.script == nil || expect == nil else {
+            throw ValidationError("--script and --expect contradict each other; write the expectation into the script")
+        }
+        let texts = [
+            ("name", name), ("reports", reports), ("json", json), ("user", user), ("chdir", chdir),
+            ("script", lifecycle.script),
+        ]
+        for (option, value) in texts {
             guard value != "" else { throw ValidationError("--\(option) is empty; give it a value or leave it out") }
         }
     }
 
     func run() throws {
         do {
-            throw ExitCode(try Run(configuration).execute())
+            throw ExitCode(try Run(try configuration).execute())
         } catch let error as RunError {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)
@@ -128,6 +137,14 @@ struct RunCommand: ParsableCommand {
     }
 
     private var configuration: RunConfiguration {
+        get throws {
+            var configuration = configurationWithoutScript
+            try lifecycle.apply(to: &configuration)
+            return configuration
+        }
+    }
+
+    private var configurationWithoutScript: RunConfiguration {
         let base = command[0].split(separator: "/").last.map(String.init) ?? command[0]
         var spec = AppSpec(
             name: name ?? base,
@@ -137,7 +154,9 @@ struct RunCommand: ParsableCommand {
             enforcement: enforce
         )
         if readiness.readiness == .command { spec.probeInterval = .milliseconds(250) }
+        lifecycle.apply(to: &spec.lifecycle)
         var configuration = RunConfiguration(spec: spec.scaled(by: timeScale), command: commandBytes)
+        configuration.timeScale = timeScale
         configuration.probe = readiness.probe
         configuration.reportsDirectory = reports
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
