@@ -5,7 +5,7 @@ extension AppMachine {
     ///
     /// It runs beside the allowance: neither an answer, a fresh ping nor an extension takes the app's word back, and where
     /// the incident is only reported, the allowance goes on.
-    struct Trigger: Hashable, Sendable {
+    struct Trigger: Hashable, Sendable, Codable {
         /// What the app was watched for when it spoke.
         var basis: Countdown
         /// The next look, or the end of the wait for the one that is under way.
