@@ -75,6 +75,7 @@ extension AppMachine {
         nextProbe = nil
         graceEnd = nil
         launchDuration = duration
+        readinessSource = source
         effects.append(.announce(.ready(source, after: duration)))
         if answersPings {
             sendPing(at: now, &effects)

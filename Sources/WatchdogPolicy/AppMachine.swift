@@ -37,6 +37,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
     public internal(set) var launchedAt: Instant?
     /// From `execve` to ready; nil before that.
     public internal(set) var launchDuration: Duration?
+    /// What made it ready; nil before that, and of an app whose history is lost.
+    public internal(set) var readinessSource: ReadinessSource?
     /// Round trips of pings, as far as they were answered.
     public internal(set) var pings = LatencyHistogram()
     /// Answers later than the hang threshold.

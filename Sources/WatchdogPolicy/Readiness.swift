@@ -26,7 +26,7 @@ public enum Readiness: Hashable, Sendable, Codable {
 }
 
 /// What made an app ready.
-public enum ReadinessSource: String, Hashable, Sendable {
+public enum ReadinessSource: String, Hashable, Sendable, Codable {
     /// `READY=1` on the channel.
     case channel
     /// `READY=1` on the notify socket.

@@ -51,9 +51,12 @@ extension LinuxKernel {
     }
 
     func report(_ incident: Incident) {
-        guard var facts = facts.removeValue(forKey: incident.id) else { return }
+        let isRepeated = facts[incident.id] == nil
+        var facts = facts.removeValue(forKey: incident.id) ?? makeFacts(incident)
+        if let owed = owed[incident.id] { facts.id = owed.report }
         complete(&facts, for: incident)
-        let capture = captures.removeValue(forKey: incident.id) ?? .failed("they were not taken in time")
+        let reason = isRepeated ? "watchdogd itself was restarted meanwhile" : "they were not taken in time"
+        let capture = captures.removeValue(forKey: incident.id) ?? .failed(reason)
         pendingReports[incident.id] = incident
         host.reportWriter.write(
             app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture)
@@ -62,6 +65,7 @@ extension LinuxKernel {
     func reported(_ incident: Int, _ outcome: ReportOutcome) {
         guard let incident = pendingReports.removeValue(forKey: incident) else { return }
         if tellRequestedCapture(incident.id, outcome) { return }
+        settleReport(of: incident.id)
         onReport(incident, outcome)
     }
 

@@ -48,6 +48,10 @@ final class LinuxKernel: Kernel {
     /// Who is to be told of captures that were asked for, by the numbers of their incidents.
     var requestedCaptures: [Int: (ReportOutcome) -> Void] = [:]
     var lastRequestedCapture = 0
+    /// Keeps the state of the launch; nil where nobody would go on with it.
+    var keeper: LaunchKeeper?
+    /// Reports that are not written yet, by the numbers of their incidents.
+    var owed: [Int: LaunchState.OwedReport] = [:]
 
     /// - Parameters:
     ///   - host: what it shares with other apps.
@@ -64,6 +68,40 @@ final class LinuxKernel: Kernel {
             user: configuration.credentials?.user ?? host.userID
         )
         (channel, appEnd) = try Channel.pair()
+        keeper = host.survival?.keeper(for: configuration.launchID)
+        notifySocket.keepsAddress = keeper != nil
+    }
+
+    /// Takes over a launch of the watchdogd before this one.
+    ///
+    /// - Parameters:
+    ///   - host: what it shares with other apps.
+    ///   - configuration: what was launched.
+    ///   - cgroup: the cgroup that holds its processes, if one does.
+    ///   - descriptors: what is left of its sockets; those that are not are made anew, the notify socket where it was.
+    ///   - notifyAddress: where it was.
+    init(
+        _ host: Host, resuming configuration: LaunchConfiguration, cgroup: Cgroup?,
+        _ descriptors: InheritedDescriptors, notifyAddress: String
+    ) throws {
+        self.host = host
+        self.configuration = configuration
+        self.cgroup = cgroup
+        cgroupRefusal = cgroup == nil ? "it was launched without one" : nil
+        terminal = nil
+        if let (descriptor, _) = descriptors.notifySocket,
+            let socket = NotifySocket(descriptor, boundTo: notifyAddress)
+        {
+            notifySocket = socket
+        } else {
+            notifySocket = try NotifySocket(
+                in: host.runtimeDirectory,
+                name: "notify-\(configuration.launchID)",
+                user: configuration.credentials?.user ?? host.userID
+            )
+        }
+        notifySocket.keepsAddress = true
+        channel = try descriptors.channel.map { Channel($0) } ?? Channel.pair().supervisor
     }
 
     /// Connects everything to the loop; to be called once, before the launch.
@@ -82,6 +120,7 @@ final class LinuxKernel: Kernel {
         for source in [deadline, notifySource, channelSource, main?.source, treeTimer] { source?.cancel() }
         if let pid { host.setOwner(of: pid, to: nil) }
         host.remove(key)
+        notifySocket.keepsAddress = false
         // Busy while a process in it cannot be killed: the next watchdogd removes what this one has to leave.
         try? cgroup?.remove()
     }

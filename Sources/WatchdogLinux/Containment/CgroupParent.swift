@@ -65,10 +65,8 @@ public struct CgroupParent: Sendable {
         throw LinuxError("create cgroup \(path)/\(name)", .fileExists)
     }
 
-    /// The apps' cgroups, with or without processes.
-    public func children() -> [String] {
-        Cgroup.subdirectories(path).map { "\(path)/\($0)" }
-    }
+    /// Where an app's cgroup is, if it has one.
+    public func path(of app: String) -> String { "\(path)/\(Self.component(app))" }
 
     /// Removes the directory if no app's cgroup is left in it.
     public func remove() throws(LinuxError) {

@@ -14,7 +14,7 @@ extension DaemonApp {
         case .ready:
             restarts.ready(at: daemon.host.loop.now)
             answerLaunch(pid: launch.pid) { _ in true }
-        case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
+        case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
             .terminating, .transgressed, .captureTimedOut, .exited, .unkillable:
             break
         }

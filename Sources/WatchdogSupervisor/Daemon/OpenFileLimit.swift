@@ -10,6 +10,11 @@ enum OpenFileLimit {
         try? ResourceLimit(.openFiles, soft: limit.hard, hard: limit.hard).apply()
     }
 
+    /// Sets the limit back, for the program that is about to be executed in this process.
+    static func restore() {
+        try? previous?.apply()
+    }
+
     /// The limit with which watchdogd was started.
     ///
     /// Programs that use select(2) rely on the soft limit, and do not work above 1,024.
