@@ -57,7 +57,8 @@ final class RunSession {
             if configuration.expectation == .ready { supervisor.requestTermination() }
         case .transgressed(let incident):
             incidents.append(incident)
-        case .launched, .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
+        case .launched, .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused,
+            .resumed, .extended,
             .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable:
             break
         }

@@ -87,7 +87,9 @@ struct Ledger {
     ///
     /// - Returns: what is wrong with it, or nil.
     mutating func book(_ happened: AppEvent, _ effects: [AppEffect], at now: Instant) -> String? {
-        if case .supervisorReturned(let isDone) = happened { return bookReturn(effects, isLastStepDone: isDone, at: now) }
+        if case .supervisorReturned(let isDone) = happened {
+            return bookReturn(effects, isLastStepDone: isDone, at: now)
+        }
         if case .adopted = happened { return bookAdoption(effects, at: now) }
         if case .channelLost = happened, isHeard { return bookLoss(effects, at: now) }
         let wasHeard = isHeard

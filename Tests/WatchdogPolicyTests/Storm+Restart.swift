@@ -42,7 +42,8 @@ extension Storm {
             return "\(error)"
         }
         guard restored.nextDeadline == machine.nextDeadline else {
-            return "next deadline \(String(describing: restored.nextDeadline)) instead of \(String(describing: machine.nextDeadline))"
+            return
+                "next deadline \(String(describing: restored.nextDeadline)) instead of \(String(describing: machine.nextDeadline))"
         }
         guard restored.pulse == machine.pulse, restored.phase == machine.phase,
             restored.withoutPulse == AppMachine(resuming: machine)?.withoutPulse

@@ -104,7 +104,9 @@ public final class StateFile {
             throw StateFileError(path, .damaged)
         }
         checkpointSequence = latest.sequence
-        let pulses = [0, 1].compactMap { record(at: Self.pulseOffset + $0 * Self.pulseSize, longest: Self.longestPulse) }
+        let pulses = [0, 1].compactMap {
+            record(at: Self.pulseOffset + $0 * Self.pulseSize, longest: Self.longestPulse)
+        }
         pulseSequence = pulses.map(\.sequence).max() ?? 0
         let current = pulses.filter { $0.base == latest.sequence }.max { $0.sequence < $1.sequence }
         return Contents(checkpoint: latest.payload, pulse: current?.payload)

@@ -13,9 +13,10 @@ extension Daemon {
     /// - Parameter known: the apps that have files, valid or not.
     func resume(_ inheritance: Inheritance, known: Set<String>) {
         for problem in inheritance.problems { say("\(problem); what it told of a launch is lost") }
-        let kept = Dictionary(uniqueKeysWithValues: appNames.compactMap { name in
-            host.survival?.kept(name).map { (name, $0) }
-        })
+        let kept = Dictionary(
+            uniqueKeysWithValues: appNames.compactMap { name in
+                host.survival?.kept(name).map { (name, $0) }
+            })
         for (name, state) in kept { apps[name]?.restore(state) }
         for launch in inheritance.launches { resume(launch, isKnown: known.contains(launch.state.name)) }
         for launch in inheritance.unreadable { adopt(launch.launchID, launch.descriptors, file: launch.file) }
@@ -112,9 +113,12 @@ extension Daemon {
         do {
             let process = try Pidfd(opening: pid)
             let environment = ProcessFacts.environment(pid)
-            guard let mark = environment?[LinuxKernel.launchVariable], let launchID = IncidentID(mark) else { return false }
+            guard let mark = environment?[LinuxKernel.launchVariable], let launchID = IncidentID(mark) else {
+                return false
+            }
             var configuration = try LaunchConfiguration(
-                app.configuration, scope: places.scope, store: store, warn: { [unowned self] in say("\(app.name): \($0)") })
+                app.configuration, scope: places.scope, store: store,
+                warn: { [unowned self] in say("\(app.name): \($0)") })
             configuration.launchID = launchID
             let launch = try AppLaunch(
                 adopting: configuration, cgroup: host.populatedCgroup(of: app.name), descriptors,

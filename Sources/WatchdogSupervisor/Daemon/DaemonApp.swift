@@ -112,6 +112,7 @@ final class DaemonApp {
         restarts.launched(at: daemon.host.loop.now)
         do {
             try daemon.host.checkNothingRuns(of: name)
+            try OpenFileLimit.checkRoom()
             var launching = try LaunchConfiguration(
                 configuration, scope: daemon.places.scope, store: daemon.store,
                 warn: { [daemon, name] in daemon.say("\(name): \($0)") })

@@ -68,9 +68,13 @@ extension LinuxKernel {
     }
 
     private func hold(_ process: Pidfd, _ saved: LaunchState.Process, thread: Int32?) {
-        guard let source = try? loop.onReadable(process.descriptor, priority: .important, handler: { [unowned self] in
-            mainProcessEnded()
-        }) else { return }
+        guard
+            let source = try? loop.onReadable(
+                process.descriptor, priority: .important,
+                handler: { [unowned self] in
+                    mainProcessEnded()
+                })
+        else { return }
         host.setOwner(of: process.pid, to: self)
         main = MainProcess(
             process: process,

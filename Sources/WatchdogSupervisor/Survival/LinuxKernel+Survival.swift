@@ -18,7 +18,9 @@ extension LinuxKernel {
     func settle() {
         guard let keeper, let supervisor else { return }
         keeper.keep(supervisor.machine, pulse: { pulse }, at: now) { state }
-        if let failure = keeper.failure { host.survival?.tell("the state of \(configuration.name) cannot be kept: \(failure)") }
+        if let failure = keeper.failure {
+            host.survival?.tell("the state of \(configuration.name) cannot be kept: \(failure)")
+        }
     }
 
     /// Writes everything, for the watchdogd that follows at once.

@@ -113,9 +113,11 @@ final class Survival {
     func keep(_ state: KeptApp, of app: String) {
         do {
             let bytes = Array(try JSONEncoder().encode(state))
-            let file = try appFiles[app] ?? StateFile(
-                creating: "\(directory.path)/\(app)\(Self.appSuffix)", format: Self.appFormat,
-                capacity: Self.appCapacity)
+            let file =
+                try appFiles[app]
+                ?? StateFile(
+                    creating: "\(directory.path)/\(app)\(Self.appSuffix)", format: Self.appFormat,
+                    capacity: Self.appCapacity)
             appFiles[app] = file
             try file.write(checkpoint: bytes)
         } catch {
