@@ -50,6 +50,8 @@ final class LinuxKernel: Kernel {
     var lastRequestedCapture = 0
     /// Keeps the state of the launch; nil where nobody would go on with it.
     var keeper: LaunchKeeper?
+    /// The main process as the watchdogd before this one knew it.
+    var formerProcess: LaunchState.Process?
     /// Reports that are not written yet, by the numbers of their incidents.
     var owed: [Int: LaunchState.OwedReport] = [:]
 
@@ -128,7 +130,7 @@ final class LinuxKernel: Kernel {
     var loop: EventLoop { host.loop }
 
     /// The main process's id; nil before the launch.
-    var pid: Int32? { main?.process.pid }
+    var pid: Int32? { main?.process.pid ?? formerProcess?.pid }
 
     var now: Instant { .now() }
 

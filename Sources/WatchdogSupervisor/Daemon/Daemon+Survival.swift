@@ -21,7 +21,7 @@ extension Daemon {
         for launch in inheritance.launches { resume(launch, isKnown: known.contains(launch.state.name)) }
         for launch in inheritance.unreadable { adopt(launch.launchID, launch.descriptors, file: launch.file) }
         for name in appNames {
-            guard let app = apps[name], app.isAtRest else { continue }
+            guard let app = apps[name], case .stopped = app.stage else { continue }
             if adoptInstance(of: app) { continue }
             app.goOn(from: kept[name]?.stage)
         }
@@ -86,7 +86,7 @@ extension Daemon {
 
     /// A launch of which the state cannot be read: its process is taken over as it is.
     private func adopt(_ launchID: String, _ descriptors: InheritedDescriptors, file: String?) {
-        let app = apps.values.first { "\($0.counted?.description ?? "")" == launchID && $0.isAtRest }
+        let app = apps.values.first { $0.counted?.description == launchID && $0.current == nil }
         if let app, let pid = descriptors.living, adopt(pid, descriptors, as: app) { return }
         lostDescriptors[launchID] = descriptors
         if let file { unlink(file) }

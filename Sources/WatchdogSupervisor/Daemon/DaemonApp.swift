@@ -52,7 +52,9 @@ final class DaemonApp {
     var wish = Wish.asConfigured {
         didSet { remember() }
     }
-    var restarts: RestartMachine
+    var restarts: RestartMachine {
+        didSet { remember() }
+    }
     /// How often somebody asked for a restart.
     var requestedRestarts = 0
     var lastIncident: IncidentSummary?

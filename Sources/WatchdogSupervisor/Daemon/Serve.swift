@@ -120,6 +120,9 @@ public struct Serve {
         try host.start()
         daemon.begin(with: listing, inheritance)
         daemon.announceReadiness()
-        return try withExtendedLifetime(signals) { try loop.run() }
+        let code = try withExtendedLifetime(signals) { try loop.run() }
+        // What was to be done when the last app had ended.
+        if !daemon.isLeaving { daemon.doPostponed() }
+        return code
     }
 }

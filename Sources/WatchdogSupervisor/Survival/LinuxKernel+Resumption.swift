@@ -17,6 +17,7 @@ extension LinuxKernel {
         keeper = LaunchKeeper(inherited.file, storeName: "\(configuration.launchID)")
         keeper?.setDirty()
         let saved = inherited.state.process
+        formerProcess = saved
         if let cgroup {
             containment = .cgroup(cgroup)
         } else if let saved {

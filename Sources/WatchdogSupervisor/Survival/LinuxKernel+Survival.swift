@@ -52,6 +52,19 @@ extension LinuxKernel {
         host.survival?.store(keptDescriptors, of: keeper)
     }
 
+    /// What was seen of an incident by the watchdogd before this one.
+    func rememberedEvidence(of incident: Incident) -> HangEvidence {
+        var result = HangEvidence(processorCount: host.facts.processorCount)
+        guard let evidence = incident.evidence else { return result }
+        result.window = incident.decidedAt - incident.windowStart
+        result.runTime = evidence.runTime
+        result.runDelay = evidence.runDelay
+        result.state = evidence.state
+        result.tracer = Int(evidence.tracer ?? 0)
+        result.isFrozen = evidence.isFrozen
+        return result
+    }
+
     // MARK: - What is kept
 
     private var state: LaunchState? {
