@@ -155,7 +155,7 @@ if Context.environment["WATCHDOGD_BENCHMARKS"] != nil {
     package.targets.append(
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogCapture"],
+            dependencies: ["WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogCapture", "WatchdogControl"],
             path: "Benchmarks/Sources",
             swiftSettings: swiftSettings
         )
