@@ -37,6 +37,9 @@ final class BackgroundSaver: LaunchableApplication {
             say("locked")
             return
         }
+        if options.behaviour == .hoard {
+            for page in 1..<1100 { _ = application.beginBackgroundTask(named: "Saving page \(page)") }
+        }
         begin(in: application, library)
     }
 
@@ -67,7 +70,7 @@ final class BackgroundSaver: LaunchableApplication {
             say("saved \(pages) pages")
             switch options.behaviour {
             case .finish, .expire: application.endBackgroundTask(task)
-            case .overrun, .leak, .lock: break
+            case .overrun, .leak, .hoard, .lock: break
             }
         }
     }

@@ -97,6 +97,15 @@ struct LifecycleAppTests {
         terminate(app)
     }
 
+    @Test("an app that hoards begins more tasks than it may have, all of them before it is in the background")
+    func hoard() {
+        let app = saver("--hoard")
+        launch(app)
+        let tasks = goToBackground(app).flatMap(\.tasksBegun)
+        #expect(tasks.map(\.id) == Array(1...1100))
+        terminate(app)
+    }
+
     @Test("an app that locks holds the lock in the background, and gives it back in the foreground")
     func lock() {
         let app = saver("--lock")
