@@ -15,7 +15,7 @@ final class BackgroundSaver: LaunchableApplication {
     private var isLocked = false
 
     func application(_ application: Application, didFinishLaunchingWith launch: Application.LaunchOptions) {
-        library = Library(path: options.database)
+        library = signposter.withIntervalSignpost("open") { Library(path: options.database) }
         say(launch.isInBackground ? "launched in the background" : "launched")
         application.firstFrame()
     }

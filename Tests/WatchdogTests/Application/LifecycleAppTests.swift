@@ -36,6 +36,9 @@ struct LifecycleAppTests {
         let said = receive(app) { $0.isReady }
         #expect(said?.first?.hello?.hasLifecycle == true)
         #expect(said?.contains { $0.isFirstFrame } == true)
+        let marks = said?.flatMap(\.signposts) ?? []
+        #expect(marks.map(\.name) == ["open", "open"])
+        #expect(marks.allSatisfy { $0.isOnMainThread })
         #expect(app.nextLine() == "BackgroundSaver: launched")
         #expect(app.nextLine() == "BackgroundSaver: active")
     }
