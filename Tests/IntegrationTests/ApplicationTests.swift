@@ -35,8 +35,6 @@ extension EndToEnd {
             #expect(ending.output.contains("saved"))
             #expect(ending.output.contains("event url page:7"))
             #expect(ending.output.hasSuffix("BackgroundSaver: ends\n"))
-            #expect(ending.summary?.lifecycle?.mistakes == 0)
-            #expect(ending.summary?.launch?.firstFrameMilliseconds ?? 0 > 0)
         }
 
         @Test("An app that heeds its expiration handler is suspended when the time is over")
