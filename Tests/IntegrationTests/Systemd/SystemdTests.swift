@@ -148,7 +148,7 @@ extension EndToEnd {
             try container.write(healthy, to: "/etc/watchdogd/apps.d/good.app")
             try container.shell("systemctl reload watchdogd")
             try container.app("hang", becomes: "stopped")
-            #expect(try container.log().contains("No space left on device"))
+            #expect(try eventually { try container.log().contains("No space left on device") })
             #expect(try container.app("good")?.state == "running")
             #expect(try container.property("NRestarts", of: "watchdogd") == "0")
         }
