@@ -69,7 +69,7 @@ fuzz: ## feed the parsers garbage: FUZZ_SECONDS=60 (Fuzz/run)
 	@if [ -x Fuzz/run ]; then Fuzz/run $(FUZZ_SECONDS); else echo 'fuzz: no Fuzz/run in this tree'; exit 69; fi
 
 format: ## rewrite the Swift sources in the project's format
-	swift format --in-place --parallel --recursive Package.swift Sources Tests
+	swift format --in-place --parallel --recursive Package.swift Sources Tests Samples
 
 clean: ## remove everything that was built
 	rm -rf .build dist
