@@ -186,6 +186,44 @@ extension EndToEnd {
                 try eventually { try container.property("ActiveState", of: "watchdogd") == "active" })
         }
 
+        @Test("an app in a unit of its own is restarted by systemd after a kill")
+        func instance() throws {
+            try container.serve([:])
+            try container.shell("systemctl stop watchdogd")
+            try container.write(hanging, to: "/etc/watchdogd/apps.d/hang.app")
+            try container.shell("systemctl start watchdogd@hang")
+            try expectHang(try container.reports(count: 1)[0])
+            #expect(try eventually { try container.property("NRestarts", of: "watchdogd@hang") != "0" })
+            try container.shell("systemctl stop watchdogd@hang")
+            #expect(try container.property("Result", of: "watchdogd@hang") == "success")
+            #expect(try container.shell("pgrep --count HangMain || true").trimmed == "0")
+        }
+
+        @Test("a user has a watchdogd and apps of their own")
+        func user() throws {
+            try container.serve([:])
+            try container.shell(
+                """
+                id tester >/dev/null 2>&1 || useradd --create-home --shell /bin/sh tester
+                install -d -o tester -g tester ~tester/.config ~tester/.config/watchdogd ~tester/.config/watchdogd/apps.d
+                printf '[App]\\nExecStart=/bin/sleep 3600\\n[Watchdog]\\nReadiness=none\\n' \
+                    >~tester/.config/watchdogd/apps.d/sleeper.app
+                loginctl enable-linger tester
+                """)
+            defer { _ = try? container.run(["loginctl", "disable-linger", "tester"]) }
+            let user =
+                "setpriv --reuid=tester --regid=tester --init-groups env HOME=/home/tester XDG_RUNTIME_DIR=/run/user/$(id -u tester)"
+            #expect(
+                try eventually {
+                    try container.run(["sh", "-c", "\(user) systemctl --user is-system-running"]).code == 0
+                })
+            try container.shell("\(user) systemctl --user start watchdogd")
+            #expect(
+                try eventually { try container.shell("\(user) watchdogd list").contains("running") })
+            #expect(try container.apps() == [])
+            try container.shell("\(user) systemctl --user stop watchdogd")
+        }
+
         @Test("after a reboot everything that was enabled runs again")
         func reboot() throws {
             try container.serve(["good": healthy])
