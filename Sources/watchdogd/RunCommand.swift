@@ -81,7 +81,7 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Exit with 0 only if this happens: 0x8badf00d[:EVENT], ready or exit:N.",
+            "Exit with 0 only if this happens: CODE[:EVENT] such as 0x8badf00d, ready or exit:N.",
             valueName: "kind"
         ),
         completion: .list(["0x8badf00d", "ready", "exit:"]),
@@ -105,6 +105,9 @@ struct RunCommand: ParsableCommand {
     )
     var environment: [(name: String, value: String)] = []
 
+    @OptionGroup(title: "Lifecycle")
+    var lifecycle: RunLifecycleOptions
+
     @Flag(help: "Say only what fails.")
     var quiet = false
 
@@ -123,7 +126,7 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         do {
             let run = try app.map(configuration(ofApp:)) ?? configurationOfCommand
-            throw ExitCode(try Run(completed(run)).execute())
+            throw ExitCode(try Run(try completed(run)).execute())
         } catch let error as RunError {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)
@@ -154,7 +157,9 @@ struct RunCommand: ParsableCommand {
             enforcement: enforce ?? .kill
         )
         if readiness.readiness == .command { spec.probeInterval = .milliseconds(250) }
+        lifecycle.apply(to: &spec.lifecycle)
         var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)
+        configuration.timeScale = factor
         configuration.probe = readiness.probe
         configuration.user = user
         configuration.workingDirectory = chdir
@@ -163,12 +168,13 @@ struct RunCommand: ParsableCommand {
     }
 
     /// Adds what belongs to this run, whatever is run.
-    private func completed(_ run: RunConfiguration) -> RunConfiguration {
+    private func completed(_ run: RunConfiguration) throws -> RunConfiguration {
         var configuration = run
         configuration.reportsDirectory = reports
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
         configuration.expectation = expect
         configuration.verbosity = quiet ? .quiet : verbose ? .verbose : .normal
+        try lifecycle.apply(to: &configuration)
         return configuration
     }
 }
