@@ -199,6 +199,75 @@ extension EndToEnd {
             #expect(try container.shell("pgrep --count HangMain || true").trimmed == "0")
         }
 
+        // MARK: What apps live through
+
+        /// The numbers of the processes of some apps, all of which run.
+        private func processes(of names: [String]) throws -> [Int32?] {
+            try names.map { try container.app($0, becomes: "running").pid }
+        }
+
+        @Test("systemctl restart replaces watchdogd and leaves the apps running")
+        func restart() throws {
+            let names = ["one", "two", "three"]
+            try container.serve(Dictionary(uniqueKeysWithValues: names.map { ($0, healthy) }))
+            let before = try processes(of: names)
+            let supervisor = try container.supervisor()
+            try container.shell("systemctl restart watchdogd")
+            #expect(try container.supervisor() != supervisor)
+            #expect(try processes(of: names) == before)
+            #expect(try container.apps().map(\.restarts) == [0, 0, 0])
+            #expect(try container.processes().count == 4)
+        }
+
+        @Test("twenty times killed by SIGKILL on a busy machine: every app is there, none twice, none restarted")
+        func killedAgainAndAgain() throws {
+            let names = (1...8).map { "app\($0)" }
+            try container.serve(Dictionary(uniqueKeysWithValues: names.map { ($0, healthy) }))
+            let before = try processes(of: names)
+            try container.shell(
+                "for i in 1 2 3 4; do systemd-run --quiet --unit=load$i sh -c 'while :; do :; done'; done")
+            defer { _ = try? container.run(["systemctl", "stop", "load1", "load2", "load3", "load4"]) }
+            for _ in 1...20 {
+                let supervisor = try container.supervisor()
+                try container.shell("systemctl kill --kill-whom=main --signal=KILL watchdogd")
+                let isBack = try eventually {
+                    let now = try container.supervisor()
+                    return now != supervisor && now != "0"
+                        && (try container.property("ActiveState", of: "watchdogd")) == "active"
+                }
+                #expect(isBack)
+            }
+            #expect(try processes(of: names) == before)
+            #expect(try container.apps().map(\.restarts) == names.map { _ in 0 })
+            let commands = try container.processes()
+            #expect(commands.filter { $0.hasSuffix("/HealthyApp") }.count == names.count, "\(commands)")
+            #expect(try container.property("NRestarts", of: "watchdogd") == "20")
+            #expect(try container.reports() == [])
+            try container.shell("systemctl stop watchdogd", within: .seconds(120))
+            #expect(try container.processes() == [])
+        }
+
+        @Test("SIGUSR2 executes what is installed now, in the same process, around the same apps")
+        func reexecution() throws {
+            try container.serve(["one": healthy])
+            let before = try processes(of: ["one"])
+            let supervisor = try container.supervisor()
+            try container.shell(
+                """
+                cp /usr/bin/watchdogd /usr/bin/watchdogd.new
+                mv /usr/bin/watchdogd.new /usr/bin/watchdogd
+                systemctl kill --kill-whom=main --signal=USR2 watchdogd
+                """)
+            let isReplaced = try eventually {
+                try container.run(
+                    ["test", "/proc/\(supervisor)/exe", "-ef", "/usr/bin/watchdogd"]
+                ).code == 0
+            }
+            #expect(isReplaced)
+            #expect(try processes(of: ["one"]) == before)
+            #expect(try container.supervisor() == supervisor)
+        }
+
         @Test("a user has a watchdogd and apps of their own")
         func user() throws {
             try container.serve([:])
