@@ -39,6 +39,16 @@ func sampleApp(_ name: String) -> Target {
     )
 }
 
+/// An app that tells a story, with a screen, a server and real work.
+func storyApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["Watchdog", "SampleSupport"] + dependencies,
+        path: "Sources/SampleApps/\(name)",
+        swiftSettings: swiftSettings
+    )
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings)
 }
@@ -82,6 +92,9 @@ let package = Package(
             ["WatchdogPolicy", "WatchdogWire", "WatchdogLinux", "WatchdogCapture", "WatchdogReport"]
         ),
 
+        // MARK: A bad network
+        library("NetworkConditioner", ["WatchdogPolicy"]),
+
         // MARK: Executables
         .executableTarget(
             name: "watchdogd",
@@ -103,6 +116,14 @@ let package = Package(
         sampleApp("HangMain"),
         sampleApp("IgnoresTerm"),
         sampleApp("ForkingApp"),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        cLibrary("CSampleThread"),
+        library(
+            "SampleSupport",
+            ["Watchdog", "WatchdogPolicy", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib"]
+        ),
+        storyApp("PhotoServer", ["NetworkConditioner", "WatchdogPolicy"]),
 
         // MARK: Tests
         tests("WatchdogWireTests", ["WatchdogWire"]),
@@ -127,6 +148,8 @@ let package = Package(
             exclude: ["Goldens"]
         ),
         tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),
+        tests("NetworkConditionerTests", ["NetworkConditioner", "WatchdogPolicy"]),
+        tests("SampleSupportTests", ["SampleSupport"]),
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",
