@@ -90,6 +90,7 @@ let package = Package(
         library(
             "WatchdogSupervisor",
             ["WatchdogPolicy", "WatchdogWire", "WatchdogLinux", "WatchdogCapture", "WatchdogReport"]
+                + ["WatchdogConfiguration", "WatchdogControl"]
         ),
 
         // MARK: A bad network
@@ -99,8 +100,8 @@ let package = Package(
         .executableTarget(
             name: "watchdogd",
             dependencies: [
-                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogReport", "WatchdogLinux", "WatchdogPolicy",
-                argumentParser,
+                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
+                "WatchdogPolicy", argumentParser,
             ],
             swiftSettings: swiftSettings
         ),
@@ -147,7 +148,10 @@ let package = Package(
             ["WatchdogControl", "WatchdogLinux", "WatchdogPolicy"],
             exclude: ["Goldens"]
         ),
-        tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),
+        tests(
+            "WatchdogSupervisorTests",
+            ["WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy", "WatchdogReport"]
+        ),
         tests("NetworkConditionerTests", ["NetworkConditioner", "WatchdogPolicy"]),
         tests("SampleSupportTests", ["SampleSupport"]),
         tests("ArchitectureTests", []),

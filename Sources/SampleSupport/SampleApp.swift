@@ -4,7 +4,23 @@ import Dispatch
 import FoundationEssentials
 import Glibc
 import NetworkConditioner
-import Watchdog
+package import Watchdog
+
+/// What makes one sample app differ from the others.
+@MainActor
+package protocol Story: AnyObject {
+    /// The app is being launched; on return, the launch is over.
+    func launch(_ options: Application.LaunchOptions)
+    /// Somebody touched the screen. The time until this returns is what they wait.
+    func touched(_ event: String)
+    /// The app goes to the background or ends: what must not be lost is saved now.
+    func leave()
+}
+
+extension Story {
+    /// Nothing is lost.
+    package func leave() {}
+}
 
 /// What the sample apps have in common: their command line, screen, touches, milestones, and what they measure of themselves.
 ///
@@ -22,9 +38,9 @@ package final class SampleApp {
     package nonisolated let record = LaunchRecord()
     package nonisolated let client: HTTPClient
     package let screen: Screen
-    /// Answers a touch; the time until it returns is what the user waits.
-    package var onTouch: (String) -> Void = { _ in }
 
+    private nonisolated let signposter: Signposter
+    private var story: (any Story)?
     private nonisolated let mainThread = pthread_self()
     private let terminal: Terminal?
     private let touches: Touches
@@ -39,6 +55,7 @@ package final class SampleApp {
     package init(_ arguments: Arguments) {
         self.arguments = arguments
         name = arguments.app
+        signposter = Signposter(category: arguments.app)
         timeScale = arguments.timeScale
         bundle = "\(arguments.dataFolder)/bundle"
         documents = "\(arguments.dataFolder)/documents"
@@ -101,14 +118,16 @@ package final class SampleApp {
     // MARK: - Work
 
     /// Does a piece of work under the name that it has on the launch bar.
-    package nonisolated func interval<Result>(_ name: String, _ work: () throws -> Result) rethrows -> Result {
+    package nonisolated func interval<Result>(_ name: StaticString, _ work: () throws -> Result) rethrows -> Result {
         let (start, running) = (ProcessClock.now, ProcessClock.threadTime)
         defer {
             record.add(
                 LaunchRecord.Interval(
-                    name: name, start: start, end: ProcessClock.now, running: ProcessClock.threadTime - running,
+                    name: "\(name)", start: start, end: ProcessClock.now, running: ProcessClock.threadTime - running,
                     isOnMain: pthread_equal(pthread_self(), mainThread) != 0))
         }
+        let signpost = signposter.beginInterval(name, id: SignpostID())
+        defer { signposter.endInterval(signpost) }
         return try work()
     }
 
@@ -128,17 +147,17 @@ package final class SampleApp {
         let posted = ProcessClock.now
         DispatchQueue.main.async {
             let start = ProcessClock.now
-            self.onTouch(event)
+            self.story?.touched(event)
             let end = ProcessClock.now
             self.record.addLatency(end - posted)
             self.record.addMainWork(end - start)
-            if event == "quit" { self.finish() }
+            if event == "quit" { Application.shared.terminate() }
         }
     }
 
     private func press(_ key: Character) {
         switch key {
-        case "q": finish()
+        case "q": Application.shared.terminate()
         case "\u{1B}", "\u{7F}": post("back")
         case "1"..."9": post("select \(key)")
         default: post("touch")
@@ -147,18 +166,11 @@ package final class SampleApp {
 
     // MARK: - Milestones
 
-    /// Says hello to the supervisor and takes requests to end.
-    package func start() {
-        Watchdog.onTerminate { MainActor.assumeIsolated { self.finish() } }
-        Watchdog.start()
-        touches.start { self.post($0) }
-    }
-
     /// Shows the first frame: the launch is over.
     package func firstFrame() {
         interval("first frame") { screen.render() }
+        Application.shared.firstFrame()
         reach(.firstFrame)
-        Watchdog.ready()
     }
 
     /// The user can do now what the app is for.
@@ -172,7 +184,7 @@ package final class SampleApp {
         tell("\(milestone.rawValue) after \(time.text)")
         Watchdog.summary("\(name): \(milestone.rawValue)")
         // What is queued on main belongs to this run; quitting waits behind it.
-        if milestone == quitWhen { DispatchQueue.main.async { self.finish() } }
+        if milestone == quitWhen { DispatchQueue.main.async { Application.shared.terminate() } }
     }
 
     /// A line for people, unless the terminal is the screen.
@@ -182,24 +194,42 @@ package final class SampleApp {
         fflush(nil)
     }
 
-    package func run() -> Never { Watchdog.run() }
+    /// Launches the app.
+    package func run(_ story: any Story) -> Never {
+        self.story = story
+        Application.main(self)
+    }
+}
 
-    /// Called before the app ends, for what must not be lost.
-    package var onFinish: () -> Void = {}
+// MARK: - Life
 
-    private func finish() -> Never {
-        Watchdog.stopping()
-        onFinish()
+extension SampleApp: ApplicationDelegate {
+    package var restorationIdentifier: String? { nil }
+
+    package func application(_ application: Application, didFinishLaunchingWith options: Application.LaunchOptions) {
+        touches.start { self.post($0) }
+        story?.launch(options)
+    }
+
+    /// An event of the supervisor is a touch like any other; its latency is the supervisor's to measure.
+    package func application(_ application: Application, handle event: Application.Event) {
+        story?.touched(event.payload.isEmpty ? event.kind : "\(event.kind) \(event.payload)")
+    }
+
+    package func applicationDidEnterBackground(_ application: Application) {
+        story?.leave()
+    }
+
+    package func applicationWillTerminate(_ application: Application) {
+        story?.leave()
         record.note("frames", "\(screen.frames)")
         terminal?.restore()
-        if let path = arguments["--record"] {
-            do {
-                try Data(record.text.utf8).write(to: URL(filePath: path))
-            } catch {
-                arguments.giveUp("cannot write \(path): \(error)")
-            }
+        guard let path = arguments["--record"] else { return }
+        do {
+            try Data(record.text.utf8).write(to: URL(filePath: path))
+        } catch {
+            arguments.giveUp("cannot write \(path): \(error)")
         }
-        exit(0)
     }
 }
 
