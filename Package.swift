@@ -125,6 +125,12 @@ let package = Package(
             ["Watchdog", "WatchdogPolicy", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib"]
         ),
         storyApp("PhotoServer", ["NetworkConditioner", "WatchdogPolicy"]),
+        cLibrary("CPhotoStamp"),
+        cLibrary("CSuperfastLog"),
+        library("StarSearcherStory", ["SampleSupport", "Watchdog"]),
+        storyApp("StarSearcher", ["StarSearcherStory"]),
+        storyApp("StarSearcherWithLogger", ["StarSearcherStory", "CSuperfastLog"]),
+        storyApp("QuickPick", ["CPhotoStamp", "NetworkConditioner"]),
 
         // MARK: Tests
         tests("WatchdogWireTests", ["WatchdogWire"]),

@@ -46,6 +46,7 @@ package struct HTTPClient: Sendable {
                 if isCancelled() { throw Failure(description: "\(path): cancelled") }
             }
             let count = recv(descriptor, &buffer, buffer.count, 0)
+            // The request asked the server to end the connection behind its answer.
             if count == 0 { return answer }
             guard count > 0 || errno == EINTR else { throw Self.failure("read", path) }
             answer += buffer.prefix(max(0, count))

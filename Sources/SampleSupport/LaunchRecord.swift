@@ -17,6 +17,10 @@ package final class LaunchRecord: Sendable {
         package let running: Duration
         package let isOnMain: Bool
 
+        package init(name: String, start: Duration, end: Duration, running: Duration, isOnMain: Bool) {
+            (self.name, self.start, self.end, self.running, self.isOnMain) = (name, start, end, running, isOnMain)
+        }
+
         package var duration: Duration { end - start }
         package var blocked: Duration { max(.zero, duration - running) }
     }

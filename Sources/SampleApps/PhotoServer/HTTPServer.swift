@@ -16,12 +16,15 @@ final class HTTPServer {
         case forever
     }
 
-    private struct Connection {
+    fileprivate struct Connection {
         let descriptor: Int32
         var input: [UInt8] = []
         var output: [UInt8] = []
         var written = 0
+        /// Nothing more is read; what has to be written still is.
         var isClosing = false
+        /// The answer that is being thought about is the last.
+        var isLast = false
         /// When the answer that is being thought about is given; nil when none is.
         var answerDue: Duration?
         var answer: [UInt8] = []
@@ -90,6 +93,7 @@ final class HTTPServer {
         if let due = connection.answerDue, due <= ProcessClock.now {
             connection.output += connection.answer
             (connection.answerDue, connection.answer) = (nil, [])
+            connection.isClosing = connection.isClosing || connection.isLast
         }
         // One request at a time: those that follow in the same connection wait for its answer.
         while connection.answerDue == nil, !connection.isClosing, consumeRequest(&connection) {}
@@ -134,17 +138,16 @@ final class HTTPServer {
         case .request(let request, let length):
             connection.input.removeFirst(length)
             let answer = answer(to: request)
-            connection.isClosing = !request.keepsConnection
+            connection.isLast = !request.keepsConnection
             switch delays[request.path] {
             case nil:
                 connection.output += answer
+                connection.isClosing = connection.isLast
             case .time(let time)?:
                 connection.answer = answer
                 connection.answerDue = ProcessClock.now + time
-                connection.isClosing = false
             case .forever?:
                 connection.answerDue = .seconds(1 << 40)
-                connection.isClosing = false
             }
             return true
         }
