@@ -130,6 +130,8 @@ let package = Package(
         library("StarSearcherStory", ["SampleSupport", "Watchdog"]),
         storyApp("StarSearcher", ["StarSearcherStory"]),
         storyApp("StarSearcherWithLogger", ["StarSearcherStory", "CSuperfastLog"]),
+        storyApp("Stocks"),
+        storyApp("Glassboard"),
         storyApp("QuickPick", ["CPhotoStamp", "NetworkConditioner"]),
 
         // MARK: Tests

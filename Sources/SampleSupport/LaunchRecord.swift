@@ -31,7 +31,6 @@ package final class LaunchRecord: Sendable {
         var complete: Duration?
         var intervals: [Interval] = []
         var mainBusy: Duration = .zero
-        var mainBusyUntilUseful: Duration = .zero
         var latencies: [Duration] = []
         var notes: [(name: String, value: String)] = []
     }
@@ -60,7 +59,6 @@ package final class LaunchRecord: Sendable {
             let path = milestone.path
             guard state[keyPath: path] == nil else { return nil }
             state[keyPath: path] = now
-            if milestone == .useful { state.mainBusyUntilUseful = state.mainBusy }
             return now
         }
     }
@@ -98,11 +96,12 @@ package final class LaunchRecord: Sendable {
         add("first-frame", state.firstFrame)
         add("useful", state.useful)
         add("complete", state.complete)
-        if let firstFrame = state.firstFrame, let useful = state.useful {
-            add("useless", max(.zero, useful - firstFrame))
-            // Until the first frame, main has a callback to finish and nothing else is heard.
-            let busy = min(useful, firstFrame) + (useful > firstFrame ? state.mainBusyUntilUseful : .zero)
-            lines.append("main-blocked=\(Int((100 * busy.seconds / max(useful.seconds, 1e-9)).rounded()))%")
+        if let firstFrame = state.firstFrame {
+            if let useful = state.useful { add("useless", max(.zero, useful - firstFrame)) }
+            // Until the first frame, main has a callback to finish and hears of nothing else.
+            let end = max(state.complete ?? ProcessClock.now, firstFrame)
+            let share = (firstFrame + state.mainBusy).seconds / max(end.seconds, 1e-9)
+            lines.append("main-blocked=\(min(100, Int((100 * share).rounded())))%")
         }
         for interval in state.intervals {
             add("interval.\(interval.name)", interval.duration)

@@ -38,7 +38,7 @@ final class QuickPick: Story {
         self.stage = stage
         pieces = Pieces(app: app, workload: app.workload)
         network.maxConcurrentOperationCount = 4
-        work.maxConcurrentOperationCount = 2
+        work.maxConcurrentOperationCount = 4
     }
 
     func launch(_ options: Application.LaunchOptions) {
