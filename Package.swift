@@ -101,7 +101,7 @@ let package = Package(
             name: "watchdogd",
             dependencies: [
                 "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
-                "WatchdogPolicy", argumentParser,
+                "WatchdogPolicy", "NetworkConditioner", argumentParser,
             ],
             swiftSettings: swiftSettings
         ),
@@ -167,7 +167,7 @@ let package = Package(
             "IntegrationTests",
             [
                 "WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "WatchdogControl", "watchdogd",
-                "watchdogd-symbolicate",
+                "watchdogd-symbolicate", "SampleSupport",
             ]
                 + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
             exclude: ["Subjects"]

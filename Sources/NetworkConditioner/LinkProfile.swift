@@ -39,6 +39,15 @@ package struct LinkProfile: Hashable, Sendable {
 
     package var roundTrip: Duration { downlink.delay + uplink.delay }
 
+    /// The same link with some properties replaced, in both directions.
+    package func with(delay: Duration? = nil, kilobitsPerSecond: Double? = nil, loss: Double? = nil) -> LinkProfile {
+        func changed(_ direction: Direction) -> Direction {
+            let rate = kilobitsPerSecond.map { Int($0 * 125) } ?? direction.bytesPerSecond
+            return Direction(bytesPerSecond: rate, delay: delay ?? direction.delay, loss: loss ?? direction.loss)
+        }
+        return LinkProfile(name, downlink: changed(downlink), uplink: changed(uplink))
+    }
+
     /// The same link with all times multiplied: twice as slow for 2.
     package func scaled(by factor: Double) -> LinkProfile {
         var copy = self

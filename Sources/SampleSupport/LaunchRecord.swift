@@ -15,14 +15,19 @@ package final class LaunchRecord: Sendable {
         package let end: Duration
         /// How much of it the thread ran.
         package let running: Duration
+        /// How much of it the thread had work and no CPU.
+        package let waiting: Duration
         package let isOnMain: Bool
 
-        package init(name: String, start: Duration, end: Duration, running: Duration, isOnMain: Bool) {
-            (self.name, self.start, self.end, self.running, self.isOnMain) = (name, start, end, running, isOnMain)
+        package init(
+            name: String, start: Duration, end: Duration, running: Duration, waiting: Duration = .zero, isOnMain: Bool
+        ) {
+            (self.name, self.start, self.end) = (name, start, end)
+            (self.running, self.waiting, self.isOnMain) = (running, waiting, isOnMain)
         }
 
         package var duration: Duration { end - start }
-        package var blocked: Duration { max(.zero, duration - running) }
+        package var blocked: Duration { max(.zero, duration - running - waiting) }
     }
 
     fileprivate struct State {

@@ -23,6 +23,17 @@ package enum ProcessClock {
     /// The CPU time of the calling thread.
     package static var threadTime: Duration { read(CLOCK_THREAD_CPUTIME_ID) }
 
+    /// How long the calling thread has waited for a CPU although it had work: the second field of schedstat, in nanoseconds.
+    package static var threadDelay: Duration {
+        let file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return .zero }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = Glibc.read(file, &bytes, bytes.count)
+        let fields = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+        return .nanoseconds(fields.count > 1 ? Int64(fields[1]) ?? 0 : 0)
+    }
+
     private static func read(_ clock: clockid_t) -> Duration {
         var time = timespec()
         clock_gettime(clock, &time)

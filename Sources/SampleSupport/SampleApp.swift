@@ -119,12 +119,12 @@ package final class SampleApp {
 
     /// Does a piece of work under the name that it has on the launch bar.
     package nonisolated func interval<Result>(_ name: StaticString, _ work: () throws -> Result) rethrows -> Result {
-        let (start, running) = (ProcessClock.now, ProcessClock.threadTime)
+        let (start, running, waiting) = (ProcessClock.now, ProcessClock.threadTime, ProcessClock.threadDelay)
         defer {
             record.add(
                 LaunchRecord.Interval(
                     name: "\(name)", start: start, end: ProcessClock.now, running: ProcessClock.threadTime - running,
-                    isOnMain: pthread_equal(pthread_self(), mainThread) != 0))
+                    waiting: ProcessClock.threadDelay - waiting, isOnMain: pthread_equal(pthread_self(), mainThread) != 0))
         }
         let signpost = signposter.beginInterval(name, id: SignpostID())
         defer { signposter.endInterval(signpost) }

@@ -6,12 +6,19 @@ import Glibc
 
 /// Threads with a place and a rank.
 package enum Work {
+    /// Which CPUs a thread may use, and before whom.
+    package enum Rank: Sendable {
+        /// As the thread that starts it.
+        case ordinary
+        /// On the one CPU for work that is not urgent.
+        case confined
+        /// There, and behind everybody else: nice(2), 19.
+        case background
+    }
+
     /// Starts a thread.
-    ///
-    /// - Parameter confinedNice: When given, the thread is kept on the one CPU for work that is not urgent, and has this nice
-    ///   value: 19 for work that nobody waits for, 0 for ordinary work.
-    package static func start(_ name: String, confinedNice: Int32? = nil, _ body: @escaping @Sendable () -> Void) {
-        let box = Unmanaged.passRetained(ThreadBody(name: name, nice: confinedNice, body: body))
+    package static func start(_ name: String, _ rank: Rank = .ordinary, _ body: @escaping @Sendable () -> Void) {
+        let box = Unmanaged.passRetained(ThreadBody(name: name, rank: rank, body: body))
         var thread = pthread_t()
         let error = pthread_create(
             &thread,
@@ -36,20 +43,19 @@ package enum Work {
 
     private final class ThreadBody: Sendable {
         let name: String
-        let nice: Int32?
+        let rank: Rank
         let body: @Sendable () -> Void
 
-        init(name: String, nice: Int32?, body: @escaping @Sendable () -> Void) {
-            (self.name, self.nice, self.body) = (name, nice, body)
+        init(name: String, rank: Rank, body: @escaping @Sendable () -> Void) {
+            (self.name, self.rank, self.body) = (name, rank, body)
         }
 
         func run() {
             // pthread_setname_np(3) is not visible through the Glibc module; this is what it does.
             try? Data(name.utf8).write(to: URL(filePath: "/proc/thread-self/comm"))
-            guard let nice else { return body() }
             // Both may be forbidden in a container; the story is then less dramatic, and still true.
-            _ = sample_thread_confine()
-            _ = sample_thread_set_nice(nice)
+            if rank != .ordinary { _ = sample_thread_confine() }
+            if rank == .background { _ = sample_thread_set_nice(19) }
             body()
         }
     }

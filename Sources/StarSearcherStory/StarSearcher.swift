@@ -60,7 +60,7 @@ package final class StarSearcher: Story {
     /// Ordinary work of the app, on the economical core.
     private func startThumbnails() {
         let amount = app.scaled(.milliseconds(640))
-        Work.start("thumbnails", confinedNice: 0) { Work.compute(for: amount) }
+        Work.start("thumbnails", .confined) { Work.compute(for: amount) }
     }
 
     @inline(never)
@@ -73,7 +73,7 @@ package final class StarSearcher: Story {
         }
         // A semaphore does not know who will signal it, so nobody lends that thread the caller's priority.
         let (loaded, box) = (DispatchSemaphore(value: 0), Box())
-        Work.start("star loader", confinedNice: 19) {
+        Work.start("star loader", .background) {
             box.stars = StarChart.load(file, limit: limit)
             loaded.signal()
         }

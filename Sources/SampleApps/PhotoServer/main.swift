@@ -50,7 +50,7 @@ var address = "127.0.0.1:8225"
 var spans: [String: String] = [:]
 var scale = getenv("SAMPLE_TIME_SCALE").map { number(String(cString: $0), 0.01...10, "a time scale") } ?? 1
 var arguments = CommandLine.arguments.dropFirst()
-var changes: [(inout LinkProfile.Direction) -> Void] = []
+var (latency, bandwidth, loss): (Duration?, Double?, Double?)
 while let argument = arguments.popFirst() {
     guard argument != "--help" else {
         print(help)
@@ -67,27 +67,16 @@ while let argument = arguments.popFirst() {
         } catch {
             fail("\(error)")
         }
-    case "--latency":
-        let latency = span(value)
-        changes.append { $0.delay = latency }
-    case "--bandwidth":
-        let kilobits = number(value, 1...10_000_000, "a bandwidth in kbit/s")
-        changes.append { $0.bytesPerSecond = Int(kilobits * 125) }
-    case "--loss":
-        let loss = number(value, 0...100, "a loss in per cent")
-        changes.append { $0.loss = loss / 100 }
+    case "--latency": latency = span(value)
+    case "--bandwidth": bandwidth = number(value, 1...10_000_000, "a bandwidth in kbit/s")
+    case "--loss": loss = number(value, 0...100, "a loss in per cent") / 100
     case "--time-scale": scale = number(value, 0.01...10, "a time scale")
     default:
         guard let equals = value.lastIndex(of: "="), value.hasPrefix("/") else { fail("--delay needs PATH=SPAN") }
         spans[String(value[..<equals])] = String(value[value.index(after: equals)...])
     }
 }
-var (downlink, uplink) = (profile.downlink, profile.uplink)
-for change in changes {
-    change(&downlink)
-    change(&uplink)
-}
-profile = LinkProfile(profile.name, downlink: downlink, uplink: uplink).scaled(by: scale)
+profile = profile.with(delay: latency, kilobitsPerSecond: bandwidth, loss: loss).scaled(by: scale)
 let delays = spans.mapValues { text -> HTTPServer.Delay in
     text == "forever" ? .forever : .time(span(text) * scale)
 }
