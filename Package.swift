@@ -30,10 +30,10 @@ func cLibrary(_ name: String) -> Target {
     .target(name: name, cSettings: cSettings)
 }
 
-func sampleApp(_ name: String) -> Target {
+func sampleApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .executableTarget(
         name: name,
-        dependencies: ["Watchdog"],
+        dependencies: ["Watchdog"] + dependencies,
         path: "Sources/SampleApps/\(name)",
         swiftSettings: swiftSettings
     )
@@ -117,6 +117,8 @@ let package = Package(
         sampleApp("HangMain"),
         sampleApp("IgnoresTerm"),
         sampleApp("ForkingApp"),
+        sampleApp("SlowExit"),
+        sampleApp("BackgroundSaver", ["CSQLite"]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         cLibrary("CSampleThread"),
@@ -139,6 +141,7 @@ let package = Package(
         tests(
             "WatchdogTests",
             ["Watchdog", "WatchdogWire"] + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"]
+                + ["SlowExit", "BackgroundSaver"]
         ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
         tests("WatchdogConfigurationTests", ["WatchdogConfiguration", "WatchdogPolicy"], exclude: ["Goldens"]),

@@ -47,4 +47,6 @@ public enum AppEvent: Hashable, Sendable {
     case exited(ExitStatus)
     /// No process of the app is left.
     case treeEmptied
+    /// Something happened to the app's lifecycle.
+    case lifecycle(LifecycleEvent)
 }

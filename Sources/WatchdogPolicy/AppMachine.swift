@@ -92,6 +92,7 @@ public struct AppMachine: Sendable {
     var isTreeEmpty = false
     /// Whether the app was asked to end; nil when it was neither asked nor said that it ends.
     var wasTerminating: Bool?
+    var lifecycle = Lifecycle()
 
     /// Creates a machine for an app that does not run yet; its intervals must be positive.
     public init(spec: AppSpec) {
@@ -101,6 +102,10 @@ public struct AppMachine: Sendable {
         )
         self.spec = spec
         self.nonceState = spec.nonceSeed
+        if spec.lifecycle.launchesInBackground {
+            lifecycle.visibility = .background
+            lifecycle.goal = .background
+        }
     }
 
     /// Where the app is in its life.
@@ -122,7 +127,7 @@ public struct AppMachine: Sendable {
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
-            [countdown?.due, trigger?.due, nextPing, nextProbe].compactMap(\.self).min()
+            [countdown?.due, trigger?.due, nextPing, nextProbe, lifecycleDeadline].compactMap(\.self).min()
         case .dying: deathBudgetEnd
         }
     }
@@ -157,7 +162,7 @@ public struct AppMachine: Sendable {
         case .deadlineReached, .captured, .exited, .treeEmptied: true
         case .launchRequested, .spawned, .spawnFailed, .hello, .notified, .ready, .probed, .ponged, .watchdogPinged,
             .watchdogTriggered, .watchdogIntervalChanged, .extensionRequested, .stopping, .terminateRequested, .stopped,
-            .continued, .machineResumed, .inspected:
+            .continued, .machineResumed, .inspected, .lifecycle:
             false
         }
     }
@@ -186,6 +191,7 @@ public struct AppMachine: Sendable {
         case .captured: captured(at: now, &effects)
         case .exited(let status): exited(status, at: now, &effects)
         case .treeEmptied: treeEmptied(at: now, &effects)
+        case .lifecycle(let event): lifecycleHappened(event, at: now, &effects)
         }
     }
 }

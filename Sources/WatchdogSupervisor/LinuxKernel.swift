@@ -39,6 +39,7 @@ final class LinuxKernel: Kernel {
     var treeStep: Duration?
     var treeTimer: Timer?
     var probeProcess: ProbeProcess?
+    var freezer = Freezer()
     /// Whether the main process has ended, and a debugger has not let its parent know yet.
     var isHeldByDebugger = false
     /// Whether the end of the main process was taken note of.
@@ -79,7 +80,9 @@ final class LinuxKernel: Kernel {
     /// Leaves the loop, ends a readiness command that still runs, and takes away what the launch put into the file system.
     func stop() {
         probeProcess?.cancel()
-        for source in [deadline, notifySource, channelSource, main?.source, treeTimer] { source?.cancel() }
+        for source in [deadline, notifySource, channelSource, main?.source, treeTimer, freezer.timer] {
+            source?.cancel()
+        }
         if let pid { host.setOwner(of: pid, to: nil) }
         host.remove(key)
         // Busy while a process in it cannot be killed: the next watchdogd removes what this one has to leave.
@@ -87,6 +90,15 @@ final class LinuxKernel: Kernel {
     }
 
     var loop: EventLoop { host.loop }
+
+    /// Limits what the app may take of the machine; returns what could not be limited.
+    func limitCgroup() -> [String] {
+        let limits = configuration.cgroupLimits
+        guard !limits.controllers.isEmpty else { return [] }
+        let refusals =
+            cgroup?.apply(limits) ?? limits.controllers.map { ($0, cgroupRefusal ?? "there is no cgroup") }
+        return refusals.map { "runs without its limit on \($0.controller): \($0.reason)" }
+    }
 
     /// Closes what only a process that is still to be started needs.
     func closeStreams() {

@@ -31,6 +31,8 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
         LinkageRule(product: "HangMain", libraries: app),
         LinkageRule(product: "IgnoresTerm", libraries: app),
         LinkageRule(product: "ForkingApp", libraries: app),
+        LinkageRule(product: "SlowExit", libraries: app),
+        LinkageRule(product: "BackgroundSaver", libraries: app.union(["libsqlite3.so.0"])),
         LinkageRule(product: "PhotoServer", libraries: story),
         LinkageRule(product: "StarSearcher", libraries: story),
         LinkageRule(product: "StarSearcherWithLogger", libraries: story),

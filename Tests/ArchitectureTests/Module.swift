@@ -62,7 +62,8 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module(
             "SampleApps",
             "Watchdog", "WatchdogPolicy", "NetworkConditioner", "SampleSupport", "StarSearcherStory",
-            "CPhotoStamp", "CSuperfastLog", "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization"
+            "CPhotoStamp", "CSQLite", "CSuperfastLog", "Dispatch", "Foundation", "FoundationEssentials", "Glibc",
+            "Synchronization"
         ),
     ]
 

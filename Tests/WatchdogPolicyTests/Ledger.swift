@@ -108,7 +108,7 @@ struct Ledger {
                 case .probe: bookProbe(at: now)
                 case .terminate: bookTermination()
                 case .finish(let outcome): bookEnd(outcome, isLast: index == effects.count - 1)
-                case .beginWindow: nil
+                case .beginWindow, .lifecycle: nil
                 }
             if let complaint { return complaint }
         }
@@ -250,6 +250,7 @@ struct Ledger {
             return isExited ? "exited twice" : nil
         case .unkillable:
             return deathEnd.map { now >= $0 } ?? false ? nil : "called unkillable early"
+        case .lifecycle: return "a lifecycle that nobody has begun"
         }
     }
 
@@ -550,7 +551,7 @@ struct Ledger {
             if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
         case .launchRequested, .spawned, .spawnFailed, .probed, .stopping, .terminateRequested, .stopped, .continued,
             .machineResumed,
-            .deadlineReached, .inspected, .captured, .exited, .treeEmptied:
+            .deadlineReached, .inspected, .captured, .exited, .treeEmptied, .lifecycle:
             break
         }
     }

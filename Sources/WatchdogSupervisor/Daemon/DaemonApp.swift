@@ -104,7 +104,7 @@ final class DaemonApp {
                 warn: { [daemon, name] in daemon.say("\(name): \($0)") })
             launching.streams = try daemon.streams(for: configuration, launching)
             let launch = try AppLaunch(launching, on: daemon.host)
-            limit(launch)
+            for refusal in launch.kernel.limitCgroup() { daemon.say("\(name) \(refusal)") }
             try launch.kernel.start(launch.supervisor)
             connect(launch)
             latest = launch
@@ -114,23 +114,12 @@ final class DaemonApp {
         }
     }
 
-    private func limit(_ launch: AppLaunch) {
-        let limits = launch.kernel.configuration.cgroupLimits
-        guard !limits.controllers.isEmpty else { return }
-        let refusals =
-            launch.kernel.cgroup?.apply(limits)
-            ?? limits.controllers.map { ($0, launch.kernel.cgroupRefusal ?? "there is no cgroup") }
-        for refusal in refusals {
-            daemon.say("\(name) runs without its limit on \(refusal.controller): \(refusal.reason)")
-        }
-    }
-
     private func prepare(_ launch: AppLaunch) {
         guard !configuration.program.preparations.isEmpty else {
             stage = .live(launch)
             return launch.supervisor.launch()
         }
-        let preparation = Preparation(configuration.program.preparations, of: launch) { [weak self] failure in
+        let preparation = Preparation(configuration.program.preparations, of: launch.kernel) { [weak self] failure in
             self?.prepared(launch, failure: failure)
         }
         stage = .preparing(launch, preparation)
