@@ -13,7 +13,9 @@ struct ByteQueue {
 
     /// Shows the first `limit` bytes and removes as many as `body` says that it has used.
     mutating func consume(upTo limit: Int, _ body: (UnsafeRawBufferPointer) -> Int) -> Int {
-        let used = bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[first..<first + min(limit, count)])) }
+        let used = bytes.withUnsafeBytes {
+            body(UnsafeRawBufferPointer(rebasing: $0[first..<first + min(limit, count)]))
+        }
         first += max(0, used)
         if first == bytes.count {
             bytes.removeAll(keepingCapacity: true)

@@ -27,7 +27,8 @@ package final class Conditioner {
     private var acceptingFrom = Instant(nanoseconds: .min)
 
     package init(listen: SocketAddress, to target: SocketAddress, profile: LinkProfile) throws(ConditionerError) {
-        let listener = socket(listen.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        let listener = socket(
+            listen.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard listener >= 0 else { throw ConditionerError("make a socket", errno: errno) }
         var on: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout.size(ofValue: on)))

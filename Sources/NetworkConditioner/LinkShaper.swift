@@ -156,7 +156,9 @@ package struct LinkShaper: Sendable {
     }
 }
 
-/// Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014. The same seed loses the same segments.
+/// Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014.
+///
+/// The same seed loses the same segments.
 private struct SplitMix64 {
     var state: UInt64
 

@@ -15,7 +15,8 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     /// - Throws: ``SyntaxError`` also for names other than `localhost`, because looking them up may take any time.
     package init(parsing text: String) throws(SyntaxError) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            throw SyntaxError(description: "'\(text)' is no address; write 127.0.0.1:8080, [::1]:8080 or localhost:8080")
+            throw SyntaxError(
+                description: "'\(text)' is no address; write 127.0.0.1:8080, [::1]:8080 or localhost:8080")
         }
         var host = String(text[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }

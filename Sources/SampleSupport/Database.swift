@@ -88,7 +88,9 @@ package final class Database {
 
     private func prepare(_ statement: String) throws(Failure) -> OpaquePointer {
         var prepared: OpaquePointer?
-        guard sqlite3_prepare_v2(handle, statement, -1, &prepared, nil) == SQLITE_OK, let prepared else { throw failure }
+        guard sqlite3_prepare_v2(handle, statement, -1, &prepared, nil) == SQLITE_OK, let prepared else {
+            throw failure
+        }
         return prepared
     }
 

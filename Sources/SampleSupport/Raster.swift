@@ -77,7 +77,8 @@ package struct Raster: Sendable, Equatable {
     package func scaled(toWidth newWidth: Int, height newHeight: Int) -> Raster {
         var result = Raster(width: newWidth, height: newHeight, color: Color(0, 0, 0))
         for y in 0..<result.height {
-            let rows = y * height / result.height..<max(y * height / result.height + 1, (y + 1) * height / result.height)
+            let rows =
+                y * height / result.height..<max(y * height / result.height + 1, (y + 1) * height / result.height)
             for x in 0..<result.width {
                 let columns =
                     x * width / result.width..<max(x * width / result.width + 1, (x + 1) * width / result.width)

@@ -124,7 +124,8 @@ package final class SampleApp {
             record.add(
                 LaunchRecord.Interval(
                     name: "\(name)", start: start, end: ProcessClock.now, running: ProcessClock.threadTime - running,
-                    waiting: ProcessClock.threadDelay - waiting, isOnMain: pthread_equal(pthread_self(), mainThread) != 0))
+                    waiting: ProcessClock.threadDelay - waiting,
+                    isOnMain: pthread_equal(pthread_self(), mainThread) != 0))
         }
         let signpost = signposter.beginInterval(name, id: SignpostID())
         defer { signposter.endInterval(signpost) }

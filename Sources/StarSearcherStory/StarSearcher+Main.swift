@@ -35,7 +35,8 @@ extension StarSearcher {
         prepare(app)
         if let staticInit {
             for (name, start, end) in [
-                ("system interface", Duration.zero, staticInit.began), ("static init", staticInit.began, staticInit.ended),
+                ("system interface", Duration.zero, staticInit.began),
+                ("static init", staticInit.began, staticInit.ended),
             ] {
                 app.record.add(.init(name: name, start: start, end: end, running: end - start, isOnMain: true))
             }

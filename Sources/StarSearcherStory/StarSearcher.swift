@@ -24,7 +24,8 @@ package final class StarSearcher: Story {
     }
 
     package func launch(_ options: Application.LaunchOptions) {
-        app.screen.title = "StarSearcher · \(repairs.isEmpty ? "slow" : repairs.map(\.rawValue).sorted().joined(separator: ", "))"
+        app.screen.title =
+            "StarSearcher · \(repairs.isEmpty ? "slow" : repairs.map(\.rawValue).sorted().joined(separator: ", "))"
         app.interval("screen init") { _ = StarChart.lettering(passes: workload["lettering"]) }
         startThumbnails()
         app.interval("application init") { stars = loadStars() }

@@ -19,7 +19,8 @@ struct LayeringTests {
         #expect(Set(folders) == Module.withoutSwift.union(Module.all.map(\.name)))
     }
 
-    @Test("Nothing imports Foundation, which is five times the size of FoundationEssentials, but two apps for its queues")
+    @Test(
+        "Nothing imports Foundation, which is five times the size of FoundationEssentials, but two apps for its queues")
     func nothingImportsFoundation() {
         let found = SourceTree.swiftSources.flatMap(ImportLine.all(in:)).filter { $0.module == "Foundation" }
         let allowed = ["Sources/SampleApps/QuickPick/", "Sources/SampleApps/Stocks/"]

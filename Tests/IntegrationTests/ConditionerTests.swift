@@ -255,7 +255,8 @@ extension EndToEnd {
             ])
             #expect(try second.end().code == 69)
             #expect(
-                second.text(.errors) == "watchdogd: cannot listen on 127.0.0.1:\(setting.port): Address already in use\n")
+                second.text(.errors)
+                    == "watchdogd: cannot listen on 127.0.0.1:\(setting.port): Address already in use\n")
         }
     }
 }

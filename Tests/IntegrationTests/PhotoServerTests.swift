@@ -62,17 +62,22 @@ extension EndToEnd {
         @Test("A connection serves many requests, sent at once, in order")
         func pipelining() throws {
             let service = try PhotoService(["--delay", "/friends.json=1s"])
-            let requests = #"b"GET /friends.json HTTP/1.1\r\n\r\nGET /none HTTP/1.1\r\n\r\nGET /feed.json HTTP/1.1\r\n\r\n""#
+            let requests =
+                #"b"GET /friends.json HTTP/1.1\r\n\r\nGET /none HTTP/1.1\r\n\r\nGET /feed.json HTTP/1.1\r\n\r\n""#
             #expect(try answer(service, "say(statuses(\(requests), 3))") == "[200, 404, 200]\n")
         }
 
         @Test("One client that stalls and one that is never answered do not keep others waiting")
         func stalls() throws {
             let service = try PhotoService(["--delay", "/friends.json=forever"])
-            let stalled = try Program(python(Self.client + #"connection.sendall(b"GET /fe"); say("sent"); input()"#, service.address), streams: .pipesAndInput)
+            let stalled = try Program(
+                python(Self.client + #"connection.sendall(b"GET /fe"); say("sent"); input()"#, service.address),
+                streams: .pipesAndInput)
             try stalled.line("sent")
             let unanswered = try Program(
-                python(Self.client + #"connection.sendall(b"GET /friends.json HTTP/1.1\r\n\r\n"); say("sent"); input()"#, service.address),
+                python(
+                    Self.client + #"connection.sendall(b"GET /friends.json HTTP/1.1\r\n\r\n"); say("sent"); input()"#,
+                    service.address),
                 streams: .pipesAndInput)
             try unanswered.line("sent")
             #expect(try answer(service, #"say(statuses(b"GET /feed.json HTTP/1.1\r\n\r\n", 1))"#) == "[200]\n")

@@ -12,9 +12,15 @@ extension EndToEnd {
         @Test(
             "A wrong command line is one line that lists the choices, and 64",
             arguments: [
-                ("QuickPick", ["--stage", "7"], "unknown stage '7'; use one of: 1 blocking, 2 split-interface, 3 naive"),
+                (
+                    "QuickPick", ["--stage", "7"],
+                    "unknown stage '7'; use one of: 1 blocking, 2 split-interface, 3 naive"
+                ),
                 ("Stocks", ["--stage", "fast"], "unknown stage 'fast'; use one of: 1 blocking, 2 data-queue, 3 back"),
-                ("StarSearcher", ["--repair", "logger"], "unknown repair 'logger'; use one of: system-logger, priority"),
+                (
+                    "StarSearcher", ["--repair", "logger"],
+                    "unknown repair 'logger'; use one of: system-logger, priority"
+                ),
                 ("StarSearcher", [], "--slow, --fast or --repair is missing"),
                 ("Glassboard", ["--cold", "--snapshot"], "--cold or --snapshot is missing, or there are both"),
                 ("QuickPick", ["--stage", "1", "--time-scale", "0"], "a time scale is a number from 0.01 to 10"),
@@ -75,7 +81,8 @@ extension EndToEnd {
                 #expect(try program.end().code == 0)
                 #expect(program.text(.output).hasPrefix(expected))
             }
-            #expect(names(in: scratch["cache with blanks/watchdogd-samples/Glassboard-0.01"]) == ["bundle", "documents"])
+            #expect(
+                names(in: scratch["cache with blanks/watchdogd-samples/Glassboard-0.01"]) == ["bundle", "documents"])
         }
 
         @Test("Frames are text and pictures that can be read")
@@ -103,7 +110,10 @@ extension EndToEnd {
             let command = try StoryApp.quickPick.command(["--stage", "6", "--server", "127.0.0.1:1"], in: scratch)
             let line = command.map { "'\($0)'" }.joined(separator: " ")
             let program = try Program(
-                ["script", "--quiet", "--return", "--echo", "never", "--command", "\(line); stty -a | grep echo", "/dev/null"],
+                [
+                    "script", "--quiet", "--return", "--echo", "never", "--command", "\(line); stty -a | grep echo",
+                    "/dev/null",
+                ],
                 directory: scratch.path, streams: .pipesAndInput)
             try program.line("stage 6, placeholders")
             try program.line("Photo 12")

@@ -7,8 +7,9 @@ import WatchdogPolicy
 import WatchdogReport
 
 extension EndToEnd {
-    /// How every state of repair of the four apps ends. How quick they are is what scripts/samples shows on a machine that has
-    /// nothing else to do.
+    /// How every state of repair of the four apps ends.
+    ///
+    /// How quick they are is what scripts/samples shows on a machine that has nothing else to do.
     @Suite("Sample apps that tell a story")
     struct StoryTests {
         private let nowhere = "127.0.0.1:1"
@@ -27,7 +28,8 @@ extension EndToEnd {
         private func record(
             _ app: StoryApp, _ arguments: [String], quitWhen: String = "complete", options: [String] = []
         ) throws -> StoryRecord {
-            let run = try supervise(app, arguments + ["--quit-when", quitWhen], options: ["--expect", "exit:0"] + options)
+            let run = try supervise(
+                app, arguments + ["--quit-when", quitWhen], options: ["--expect", "exit:0"] + options)
             let ending = try run.end()
             #expect(ending.exitCode == 0, "\(ending.errors)")
             #expect(ending.summary?.launch?.source == "channel")
@@ -36,11 +38,13 @@ extension EndToEnd {
 
         // MARK: - QuickPick
 
-        @Test("QuickPick that does everything at launch is killed while it waits for the network", arguments: ["1", "2"])
+        @Test(
+            "QuickPick that does everything at launch is killed while it waits for the network", arguments: ["1", "2"])
         func quickPickKilled(stage: String) throws {
             let service = try PhotoService()
             let run = try supervise(
-                .quickPick, ["--stage", stage, "--server", service.address], options: ["--expect", "0x8badf00d:scene-create"])
+                .quickPick, ["--stage", stage, "--server", service.address],
+                options: ["--expect", "0x8badf00d:scene-create"])
             let ending = try run.end()
             #expect(ending.exitCode == 0)
             #expect(ending.output == "")
@@ -178,7 +182,8 @@ extension EndToEnd {
         @Test("Glassboard is loaded but useless when cold, and when it has been there before it is not")
         func glassboard() throws {
             let scratch = try Scratch()
-            let command = try StoryApp.glassboard.command(["--quit-when", "complete", "--server", nowhere], in: scratch)
+            let command = try StoryApp.glassboard.command(
+                ["--quit-when", "complete", "--server", nowhere], in: scratch)
             func visit(_ kind: String) throws -> StoryRecord {
                 let program = try Program(command + [kind], directory: scratch.path)
                 #expect(try program.end().code == 0, "\(program.text(.errors))")

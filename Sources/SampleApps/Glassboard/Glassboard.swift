@@ -39,7 +39,9 @@ final class Glassboard: Story {
         app.screen.render()
     }
 
-    /// The array is taken on main, where it lives; a copy costs nothing. Encoding and writing it is somebody else's work.
+    /// The array is taken on main, where it lives; a copy costs nothing.
+    ///
+    /// Encoding and writing it is somebody else's work.
     func leave() {
         guard keepsArchive, !messages.isEmpty else { return }
         let (board, visible) = (board, Array(messages.prefix(2 * Screen.visibleRows)))

@@ -22,7 +22,8 @@ struct HTTPRequest {
         guard bytes.count >= end.count,
             let blank = (0...min(bytes.count, largestHead) - end.count).first(where: { bytes[$0...].starts(with: end) })
         else { return bytes.count >= largestHead ? .refused(431) : .incomplete }
-        let lines = String(decoding: bytes[..<blank], as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
+        let lines = String(decoding: bytes[..<blank], as: UTF8.self).split(
+            separator: "\r\n", omittingEmptySubsequences: false)
         let words = lines.first?.split(separator: " ", omittingEmptySubsequences: false) ?? []
         guard words.count == 3, !words[0].isEmpty, words[1].hasPrefix("/") else { return .refused(400) }
         guard words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0" else { return .refused(505) }

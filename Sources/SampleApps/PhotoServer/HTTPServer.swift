@@ -41,7 +41,8 @@ final class HTTPServer {
     }
 
     init(_ address: SocketAddress, _ catalogue: Catalogue, delays: [String: Delay]) throws(Failure) {
-        let listener = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        let listener = socket(
+            address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         var on: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout.size(ofValue: on)))
         guard listener >= 0, address.withPointer({ bind(listener, $0, $1) }) == 0, listen(listener, 128) == 0 else {

@@ -3,7 +3,9 @@
 import FoundationEssentials
 import SampleSupport
 
-/// The views that an interface file describes. Loading a file makes all of them, whether the first screen shows them or not.
+/// The views that an interface file describes.
+///
+/// Loading a file makes all of them, whether the first screen shows them or not.
 struct Interface {
     struct Node: Codable {
         var kind: String

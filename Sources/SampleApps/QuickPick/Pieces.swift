@@ -14,7 +14,9 @@ struct Entry: Codable, Sendable {
     var photo: String
 }
 
-/// What QuickPick does at launch, piece by piece. None of it knows on which thread it runs, or when.
+/// What QuickPick does at launch, piece by piece.
+///
+/// None of it knows on which thread it runs, or when.
 struct Pieces: Sendable {
     static let photoCount = 8
 
@@ -43,7 +45,8 @@ struct Pieces: Sendable {
     @inline(never)
     func fetchFriends(isCancelled: () -> Bool = { false }) throws -> [String] {
         try app.interval("download friends.json") {
-            try JSONDecoder().decode([String].self, from: Data(app.client.get("/friends.json", isCancelled: isCancelled)))
+            try JSONDecoder().decode(
+                [String].self, from: Data(app.client.get("/friends.json", isCancelled: isCancelled)))
         }
     }
 
@@ -80,7 +83,9 @@ struct Pieces: Sendable {
                 """)
             let tags = max(10, Int(400 * app.timeScale))
             let rows = entries.lazy.flatMap { entry in
-                (0..<tags).lazy.map { [.integer(entry.id), .text(entry.title), .text("tag \($0)")] as [Database.Value] }
+                (0..<tags).lazy.map {
+                    [.integer(entry.id), .text(entry.title), .text("tag \($0)")] as [Database.Value]
+                }
             }
             try database.insert("INSERT INTO photos VALUES (?, ?, ?)", rows)
             return try database.select("SELECT count(*) FROM photos") { $0.integer(0) }.first ?? 0

@@ -9,7 +9,8 @@ import StarSearcherStory
 StarSearcher.main(
     isLoggerLinked: true,
     staticInit: (
-        ProcessClock.sinceStart(bootTime: superfast_log_began()), ProcessClock.sinceStart(bootTime: superfast_log_ended())
+        ProcessClock.sinceStart(bootTime: superfast_log_began()),
+        ProcessClock.sinceStart(bootTime: superfast_log_ended())
     )
 ) { message in
     superfast_log(message)

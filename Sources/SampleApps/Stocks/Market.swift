@@ -3,7 +3,9 @@
 import FoundationEssentials
 import SampleSupport
 
-/// A stock's prices and what becomes of them, step by step. None of it knows on which thread it runs.
+/// A stock's prices and what becomes of them, step by step.
+///
+/// None of it knows on which thread it runs.
 struct Market: Sendable {
     static let stocks = 24
     static let plotSize = (width: 200, height: 100)

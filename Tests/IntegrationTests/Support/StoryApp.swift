@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
 import WatchdogLinux
 
@@ -13,22 +14,25 @@ enum StoryApp: String, CaseIterable {
     /// Less work and shorter waits than in the talks, so that the tests take seconds.
     static let timeScale = "0.1"
 
-    /// The blank in its name is on purpose.
-    private static let folder = try? Scratch()
-
+    /// Next to the programs, for as long as the app is the same.
     private static let prepared: [StoryApp: Result<String, any Error>] = {
         var results: [StoryApp: Result<String, any Error>] = [:]
-        for app in allCases {
-            results[app] = Result {
-                guard let folder else { throw Failure("no folder can be made") }
-                let data = try folder.makeDirectory("data of \(app.rawValue)")
-                let program = try Program([product(app.rawValue), "--prepare", "--data", data, "--time-scale", timeScale])
-                guard try program.end(within: .seconds(120)).code == 0 else { throw Failure(program.text(.errors)) }
-                return data
-            }
-        }
+        for app in allCases { results[app] = Result { try app.prepare() } }
         return results
     }()
+
+    private func prepare() throws -> String {
+        var status = stat()
+        guard stat(product(rawValue), &status) == 0 else { throw Failure("there is no \(rawValue)") }
+        let (folder, name) = (product("sample data"), "\(rawValue)-\(status.st_mtim.tv_sec)")
+        for old in names(in: folder) where old.hasPrefix("\(rawValue)-") && old != name {
+            try? FileManager.default.removeItem(atPath: "\(folder)/\(old)")
+        }
+        let data = "\(folder)/\(name)"
+        let program = try Program([product(rawValue), "--prepare", "--data", data, "--time-scale", Self.timeScale])
+        guard try program.end(within: .seconds(120)).code == 0 else { throw Failure(program.text(.errors)) }
+        return data
+    }
 
     /// A folder with the app's files, of a test's own: what the app writes stays in it.
     func data(in scratch: Scratch) throws -> String {
