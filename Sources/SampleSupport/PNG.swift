@@ -36,6 +36,7 @@ package enum PNG {
         var size: (width: Int, height: Int)?
         var compressed: [UInt8] = []
         var rest = bytes[signature.count...]
+        var isComplete = false
         while rest.count >= 12 {
             let length = Int(number(rest))
             guard length <= rest.count - 12 else { throw Damage(description: "cut off") }
@@ -53,9 +54,11 @@ package enum PNG {
             } else if kind.elementsEqual("IDAT".utf8) {
                 compressed += body
             } else if kind.elementsEqual("IEND".utf8) {
+                isComplete = true
                 break
             }
         }
+        guard isComplete else { throw Damage(description: "cut off") }
         guard let size, (1...largestSide).contains(size.width), (1...largestSide).contains(size.height) else {
             throw Damage(description: "no size, or one that is too large")
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A picture in memory: three bytes a pixel, red, green, blue.
-package struct Raster: Sendable, Equatable {
+package struct Raster: Sendable, Equatable, CustomStringConvertible {
     /// A colour.
     package struct Color: Sendable, Equatable {
         package var red: UInt8
@@ -95,6 +95,8 @@ package struct Raster: Sendable, Equatable {
         }
         return result
     }
+
+    package var description: String { "\(width) × \(height) pixels" }
 
     /// The mean colour.
     package var average: Color { scaled(toWidth: 1, height: 1)[0, 0] }

@@ -20,7 +20,7 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
     private static let app = swiftRuntime.union(dispatch).union(system)
     /// Apps that store and draw.
     private static let story = app.union(["libFoundationEssentials.so", "libsqlite3.so.0", "libz.so.1"])
-    private static let foundation: Set<String> = ["libFoundation.so"]
+    private static let foundation: Set<String> = ["libFoundation.so", "libFoundationInternationalization.so"]
     private static let daemon = app.union(["libFoundationEssentials.so", "libsystemd.so.0"])
 
     static let all: [LinkageRule] = [

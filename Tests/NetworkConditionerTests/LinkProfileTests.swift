@@ -30,7 +30,7 @@ struct LinkProfileTests {
         let scaled = profile.scaled(by: 2)
         #expect(scaled.downlink.bytesPerSecond == 48_750)
         #expect(scaled.uplink.delay == .milliseconds(200))
-        #expect(scaled.retransmission == .milliseconds(1600))
+        #expect(scaled.retransmission == .milliseconds(800))
         #expect(scaled.downlink.loss == profile.downlink.loss)
     }
 }

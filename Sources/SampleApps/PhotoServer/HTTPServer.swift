@@ -9,6 +9,9 @@ import SampleSupport
 /// Isolation: one thread, the one that calls ``run()``.
 final class HTTPServer {
     private static let connectionLimit = 256
+    /// How long it is listened to who has had the last answer: ending at once would break the connection under what they still
+    /// send, and take the answer from them (RFC 9112, section 9.6).
+    private static let lingering = Duration.seconds(1)
 
     /// How long the server thinks before it answers.
     enum Delay: Sendable {
@@ -28,6 +31,8 @@ final class HTTPServer {
         /// When the answer that is being thought about is given; nil when none is.
         var answerDue: Duration?
         var answer: [UInt8] = []
+        /// When the connection is ended, once all is said; nil before.
+        var end: Duration?
     }
 
     let address: SocketAddress
@@ -68,7 +73,7 @@ final class HTTPServer {
                 service(&connections[index], waits[index + 1].revents)
             }
             connections.removeAll { connection in
-                guard connection.isClosing, connection.output.isEmpty else { return false }
+                guard let end = connection.end, end <= ProcessClock.now else { return false }
                 close(connection.descriptor)
                 return true
             }
@@ -77,7 +82,7 @@ final class HTTPServer {
     }
 
     private var timeout: Int32 {
-        guard let due = connections.compactMap(\.answerDue).min() else { return -1 }
+        guard let due = connections.flatMap({ [$0.answerDue, $0.end].compactMap(\.self) }).min() else { return -1 }
         return Int32(max(0, min(3_600_000, ((due - ProcessClock.now).seconds * 1000).rounded(.up))))
     }
 
@@ -99,6 +104,10 @@ final class HTTPServer {
         // One request at a time: those that follow in the same connection wait for its answer.
         while connection.answerDue == nil, !connection.isClosing, consumeRequest(&connection) {}
         Self.write(&connection)
+        if connection.isClosing, connection.output.isEmpty, connection.end == nil {
+            shutdown(connection.descriptor, Int32(SHUT_WR))
+            connection.end = ProcessClock.now + Self.lingering
+        }
     }
 
     private static func read(_ connection: inout Connection) {
@@ -107,9 +116,10 @@ final class HTTPServer {
         guard count > 0 else {
             guard count == 0 || (errno != EAGAIN && errno != EINTR) else { return }
             (connection.isClosing, connection.output, connection.answerDue) = (true, [], nil)
+            connection.end = .zero
             return
         }
-        connection.input += buffer.prefix(count)
+        if !connection.isClosing { connection.input += buffer.prefix(count) }
     }
 
     private static func write(_ connection: inout Connection) {
