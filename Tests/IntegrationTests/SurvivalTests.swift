@@ -308,6 +308,10 @@ extension EndToEnd {
                 try ReportCoding.decode(contents(of: "\(succession.scratch["reports"])/\(name)") ?? []).body.pid
             }
             print("\(launched.count) launches, \(reported.count) reports")
+            if Set(reported).count != reported.count {
+                print(succession.said, succession.program.text(.errors))
+                _ = try Program(["/bin/sh", "-c", "mkdir -p /tmp/sv-dup; cp \(succession.scratch["reports"])/* /tmp/sv-dup/"]).end()
+            }
             #expect(launched.count == Set(launched).count)
             #expect(app.restarts == launched.count - 1)
             #expect(Set(reported).count == reported.count, "no incident is reported twice: \(reported)")
