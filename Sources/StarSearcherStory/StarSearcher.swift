@@ -60,7 +60,7 @@ package final class StarSearcher: Story {
 
     /// Ordinary work of the app, on the economical core.
     private func startThumbnails() {
-        let amount = app.scaled(.milliseconds(640))
+        let amount = app.scaled(.milliseconds(695))
         Work.start("thumbnails", .confined) { Work.compute(for: amount) }
     }
 
