@@ -79,7 +79,10 @@ let package = Package(
         // MARK: The shell
         library(
             "WatchdogSupervisor",
-            ["WatchdogPolicy", "WatchdogWire", "WatchdogLinux", "WatchdogCapture", "WatchdogReport"]
+            [
+                "WatchdogPolicy", "WatchdogWire", "WatchdogConfiguration", "WatchdogLinux", "WatchdogCapture",
+                "WatchdogReport",
+            ]
         ),
 
         // MARK: Executables
@@ -126,7 +129,10 @@ let package = Package(
             ["WatchdogControl", "WatchdogLinux", "WatchdogPolicy"],
             exclude: ["Goldens"]
         ),
-        tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),
+        tests(
+            "WatchdogSupervisorTests",
+            ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogLinux", "WatchdogReport"]
+        ),
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",

@@ -14,6 +14,8 @@ struct LaunchConfiguration {
     let credentials: Credentials?
     let probe: Probe?
     let store: ReportStore
+    /// Where standard output and error go; nil for watchdogd's own.
+    var outputs: OutputPlan?
     /// Tells this launch from all others.
     let launchID = IncidentID.random()
 

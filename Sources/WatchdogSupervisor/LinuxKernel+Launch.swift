@@ -27,6 +27,7 @@ extension LinuxKernel {
             arguments: configuration.arguments,
             environment: environment
         )
+        let outputs = try openOutputs(for: &request)
         request.processIdVariables = [Wire.Environment.watchdogProcess]
         if let appEnd { request.descriptors.append(.init(appEnd.number, as: Self.channelDescriptor)) }
         request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }
@@ -34,7 +35,8 @@ extension LinuxKernel {
         request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
         request.cgroup = cgroup?.descriptor
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
-        let spawned = try WatchdogLinux.spawn(request)
+        let log = outputs.log
+        let spawned = try withExtendedLifetime(outputs) { () throws(SpawnError) in try WatchdogLinux.spawn(request) }
         appEnd = nil
         if let cgroup, spawned.cgroupRefusal == nil {
             containment = .cgroup(cgroup)
@@ -43,6 +45,7 @@ extension LinuxKernel {
             containment = .processTree(tree)
         }
         try supervise(spawned.process, startTime: spawned.startTime)
+        logSource = log.map { logSource(of: $0, process: spawned.pid) }
         return spawned.pid
     }
 

@@ -43,6 +43,8 @@ final class LinuxKernel: Kernel {
     var isHeldByDebugger = false
     var exitUsage: ResourceUsage?
     var pendingReports: [Int: Incident] = [:]
+    /// Where the output of this launch can be read again; nil when it cannot.
+    var logSource: LogSource?
 
     /// - Parameters:
     ///   - host: what it shares with other apps.

@@ -15,7 +15,8 @@ public enum StandardError {
     @discardableResult
     static func mention(_ text: String) -> Bool { say(text, within: .zero) }
 
-    private static func say(_ text: String, within limit: Duration) -> Bool {
+    /// The same with a limit of one's own.
+    static func say(_ text: String, within limit: Duration) -> Bool {
         // So much, if anything, is room for in a pipe that poll(2) finds writable: a write does not block then.
         var bytes = Array("watchdogd: \(text)".utf8.prefix(Int(PIPE_BUF) - 1)) + [UInt8(ascii: "\n")]
         var entry = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)

@@ -40,8 +40,8 @@ struct Module: Sendable, CustomTestStringConvertible {
         // The shell.
         Module(
             "WatchdogSupervisor",
-            "WatchdogPolicy", "WatchdogWire", "WatchdogReport", "WatchdogLinux", "WatchdogCapture",
-            "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
+            "WatchdogPolicy", "WatchdogWire", "WatchdogConfiguration", "WatchdogReport", "WatchdogLinux",
+            "WatchdogCapture", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         // Executables.
         Module(

@@ -49,6 +49,8 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var summary: String?
     /// The pings of this launch.
     public var pings: PingSummary?
+    /// The last lines that the app has printed, secrets replaced; nil when they could not be read.
+    public var log: LogDetails?
     /// What else the supervisor noted.
     public var notes: [String]
 }
