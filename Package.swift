@@ -79,18 +79,16 @@ let package = Package(
         // MARK: The shell
         library(
             "WatchdogSupervisor",
-            [
-                "WatchdogPolicy", "WatchdogWire", "WatchdogConfiguration", "WatchdogLinux", "WatchdogCapture",
-                "WatchdogReport",
-            ]
+            ["WatchdogPolicy", "WatchdogWire", "WatchdogLinux", "WatchdogCapture", "WatchdogReport"]
+                + ["WatchdogConfiguration", "WatchdogControl"]
         ),
 
         // MARK: Executables
         .executableTarget(
             name: "watchdogd",
             dependencies: [
-                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogReport", "WatchdogLinux", "WatchdogPolicy",
-                argumentParser,
+                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
+                "WatchdogPolicy", argumentParser,
             ],
             swiftSettings: swiftSettings
         ),
@@ -131,12 +129,16 @@ let package = Package(
         ),
         tests(
             "WatchdogSupervisorTests",
-            ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogLinux", "WatchdogReport"]
+            ["WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy", "WatchdogReport"]
+                + ["WatchdogLinux"]
         ),
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",
-            ["WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "watchdogd", "watchdogd-symbolicate"]
+            [
+                "WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "WatchdogControl", "watchdogd",
+                "watchdogd-symbolicate",
+            ]
                 + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
             exclude: ["Subjects"]
         ),

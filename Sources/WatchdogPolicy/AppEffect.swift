@@ -48,6 +48,13 @@ public struct Outcome: Hashable, Sendable {
     public let status: ExitStatus?
     /// Whether the whole process tree is known to be gone.
     public let isDeathVerified: Bool
+
+    /// Creates an outcome.
+    public init(cause: Cause, status: ExitStatus?, isDeathVerified: Bool) {
+        self.cause = cause
+        self.status = status
+        self.isDeathVerified = isDeathVerified
+    }
 }
 
 /// What is worth telling.

@@ -9,13 +9,17 @@ struct LaunchConfiguration {
     let spec: AppSpec
     let executable: String
     let arguments: [ByteString]
-    let environment: Environment
+    var environment: Environment
     let workingDirectory: String?
     let credentials: Credentials?
     let probe: Probe?
     let store: ReportStore
-    /// Where standard output and error go; nil for watchdogd's own.
-    var outputs: OutputPlan?
+    /// Limits and the like.
+    var attributes = ProcessAttributes()
+    /// Limits for all its processes together.
+    var cgroupLimits = CgroupLimits()
+    /// The standard streams; nil for the supervisor's own.
+    var streams: StandardStreams?
     /// Tells this launch from all others.
     let launchID = IncidentID.random()
 
@@ -26,6 +30,23 @@ struct LaunchConfiguration {
     }
 
     var name: String { spec.name }
+}
+
+/// What a process is given besides its program, its environment and its rights.
+struct ProcessAttributes {
+    var limits: [ResourceLimit] = []
+    var niceness: Int32?
+    var oomScoreAdjustment: Int?
+    var fileModeMask: UInt32?
+    var noNewPrivileges = false
+
+    func apply(to request: inout SpawnRequest) {
+        request.limits += limits
+        request.niceness = niceness
+        request.oomScoreAdjustment = oomScoreAdjustment
+        request.fileModeMask = fileModeMask
+        request.noNewPrivileges = noNewPrivileges
+    }
 }
 
 extension Environment {

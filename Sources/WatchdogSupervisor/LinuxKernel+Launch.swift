@@ -27,7 +27,11 @@ extension LinuxKernel {
             arguments: configuration.arguments,
             environment: environment
         )
-        let outputs = try openOutputs(for: &request)
+        if let streams = configuration.streams { request.descriptors = streams.passed }
+        configuration.attributes.apply(to: &request)
+        if let limit = OpenFileLimit.previous, !request.limits.contains(where: { $0.resource == .openFiles }) {
+            request.limits.append(limit)
+        }
         request.processIdVariables = [Wire.Environment.watchdogProcess]
         if let appEnd { request.descriptors.append(.init(appEnd.number, as: Self.channelDescriptor)) }
         request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }
@@ -35,9 +39,9 @@ extension LinuxKernel {
         request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
         request.cgroup = cgroup?.descriptor
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
-        let log = outputs.log
-        let spawned = try withExtendedLifetime(outputs) { () throws(SpawnError) in try WatchdogLinux.spawn(request) }
-        appEnd = nil
+        let log = configuration.streams.map(\.log) ?? StandardStreams.ownLog
+        let spawned = try WatchdogLinux.spawn(request)
+        closeStreams()
         if let cgroup, spawned.cgroupRefusal == nil {
             containment = .cgroup(cgroup)
         } else {
@@ -69,6 +73,8 @@ extension LinuxKernel {
             mainProcessEnded()
         }
         main?.source.cancel()
+        if let previous = main?.process.pid { host.setOwner(of: previous, to: nil) }
+        host.setOwner(of: process.pid, to: self)
         main = MainProcess(
             process: process,
             startTime: startTime,
@@ -78,6 +84,7 @@ extension LinuxKernel {
             launchTime: main?.launchTime ?? .current()
         )
         window = nil
+        isReaped = false
     }
 
     func adoptMainProcess(_ pid: Int32) -> Bool {

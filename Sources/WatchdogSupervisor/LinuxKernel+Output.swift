@@ -2,22 +2,18 @@
 
 import WatchdogLinux
 
-extension LinuxKernel {
-    private static let journalVariable = "JOURNAL_STREAM"
-
-    /// Opens where the program's output goes, and connects the program to it.
-    func openOutputs(for request: inout SpawnRequest) throws(LinuxError) -> OutputDescriptors {
-        guard let plan = configuration.outputs else { return OutputDescriptors() }
-        let outputs = try OutputDescriptors(opening: plan, identifier: configuration.name)
-        if let refusal = outputs.journalRefusal { host.journalRefused(refusal, subject) }
-        outputs.apply(to: &request)
+extension LaunchConfiguration {
+    /// Gives the program its standard streams.
+    mutating func connect(_ streams: StandardStreams) {
+        self.streams = streams
         // watchdogd's own is another stream.
-        request.environment[Self.journalVariable] = outputs.journalStream
-        return outputs
+        environment["JOURNAL_STREAM"] = streams.journalStream
     }
+}
 
+extension LinuxKernel {
     /// - Parameter process: the main process.
-    func logSource(of log: OutputDescriptors.Log, process: Int32) -> LogSource {
+    func logSource(of log: StandardStreams.Log, process: Int32) -> LogSource {
         switch log {
         case .file(let file):
             .file(file)

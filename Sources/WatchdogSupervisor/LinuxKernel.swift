@@ -12,7 +12,7 @@ import WatchdogWire
 /// Isolation: the loop's thread.
 final class LinuxKernel: Kernel {
     let host: Host
-    let configuration: LaunchConfiguration
+    private(set) var configuration: LaunchConfiguration
     let cgroup: Cgroup?
     /// Why there is no cgroup.
     let cgroupRefusal: String?
@@ -41,10 +41,15 @@ final class LinuxKernel: Kernel {
     var probeProcess: ProbeProcess?
     /// Whether the main process has ended, and a debugger has not let its parent know yet.
     var isHeldByDebugger = false
+    /// Whether the end of the main process was taken note of.
+    var isReaped = false
     var exitUsage: ResourceUsage?
     var pendingReports: [Int: Incident] = [:]
     /// Where the output of this launch can be read again; nil when it cannot.
     var logSource: LogSource?
+    /// Who is to be told of captures that were asked for, by the numbers of their incidents.
+    var requestedCaptures: [Int: (ReportOutcome) -> Void] = [:]
+    var lastRequestedCapture = 0
 
     /// - Parameters:
     ///   - host: what it shares with other apps.
@@ -77,12 +82,19 @@ final class LinuxKernel: Kernel {
     func stop() {
         probeProcess?.cancel()
         for source in [deadline, notifySource, channelSource, main?.source, treeTimer] { source?.cancel() }
+        if let pid { host.setOwner(of: pid, to: nil) }
         host.remove(key)
         // Busy while a process in it cannot be killed: the next watchdogd removes what this one has to leave.
         try? cgroup?.remove()
     }
 
     var loop: EventLoop { host.loop }
+
+    /// Closes what only a process that is still to be started needs.
+    func closeStreams() {
+        appEnd = nil
+        configuration.streams = nil
+    }
 
     /// The main process's id; nil before the launch.
     var pid: Int32? { main?.process.pid }

@@ -40,14 +40,14 @@ struct Module: Sendable, CustomTestStringConvertible {
         // The shell.
         Module(
             "WatchdogSupervisor",
-            "WatchdogPolicy", "WatchdogWire", "WatchdogConfiguration", "WatchdogReport", "WatchdogLinux",
-            "WatchdogCapture", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
+            "WatchdogPolicy", "WatchdogWire", "WatchdogReport", "WatchdogLinux", "WatchdogCapture",
+            "WatchdogConfiguration", "WatchdogControl", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         // Executables.
         Module(
             "watchdogd",
-            "WatchdogPolicy", "WatchdogConfiguration", "WatchdogReport", "WatchdogLinux", "WatchdogSupervisor",
-            "ArgumentParser", "FoundationEssentials", "Glibc"
+            "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
+            "WatchdogSupervisor", "ArgumentParser", "FoundationEssentials", "Glibc"
         ),
         Module("watchdogd-symbolicate", "WatchdogReport", "WatchdogSymbolication", "FoundationEssentials", "Glibc"),
         Module("SampleApps", "Watchdog", "Dispatch", "Glibc", "Synchronization"),

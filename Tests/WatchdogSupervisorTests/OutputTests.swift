@@ -21,10 +21,10 @@ struct OutputTests {
 
     /// Runs a shell script with its output as planned.
     private func run(_ script: String, _ plan: OutputPlan) throws {
-        let outputs = try OutputDescriptors(opening: plan, identifier: "app")
+        let streams = try StandardStreams(opening: plan, identifier: "app")
         var request = SpawnRequest(executable: "/bin/sh", arguments: ["sh", "-c", script])
-        outputs.apply(to: &request)
-        let process = try withExtendedLifetime(outputs) { try spawn(request).process }
+        request.descriptors = streams.passed
+        let process = try withExtendedLifetime(streams) { try spawn(request).process }
         var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
         #expect(poll(&entry, 1, 20_000) == 1)
         #expect(try process.waitExit()?.status == .exited(code: 0))
@@ -121,7 +121,7 @@ struct OutputTests {
         try withDirectory { directory in
             let path = "\(directory)/log"
             try put("before\n", path)
-            let outputs = try OutputDescriptors(
+            let outputs = try StandardStreams(
                 opening: OutputPlan(output: .append(path: path), error: .inherit), identifier: "app")
             guard case .file(let file) = outputs.log else {
                 Issue.record("no log")
@@ -130,10 +130,10 @@ struct OutputTests {
             try run("echo now", OutputPlan(output: .append(path: path), error: .inherit))
             #expect(LogSource.file(file).tail().map(\.text) == ["now"])
             // Written over from its beginning, the lines before are not told from the new ones.
-            let over = try OutputDescriptors(
+            let over = try StandardStreams(
                 opening: OutputPlan(output: .file(path: path), error: .inherit), identifier: "app")
             if case .file = over.log { Issue.record("a file that is written over has no log") }
-            let none = try OutputDescriptors(opening: OutputPlan(output: .null, error: .null), identifier: "app")
+            let none = try StandardStreams(opening: OutputPlan(output: .null, error: .null), identifier: "app")
             if none.log != nil { Issue.record("nothing can be read from /dev/null") }
             #expect(over.journalStream == nil)
         }
@@ -142,17 +142,18 @@ struct OutputTests {
     @Test("without a journald, output that was to go there goes to standard error, and it is known why")
     func withoutJournal() throws {
         try withDirectory { directory in
-            let outputs = try OutputDescriptors(
+            let outputs = try StandardStreams(
                 opening: OutputPlan(output: .journal, error: .inherit), identifier: "app",
                 address: JournalAddress(directory: directory))
             #expect(
                 outputs.journalRefusal?.description
                     == "cannot connect to the journal at \(directory)/stdout: No such file or directory (ENOENT)")
-            var request = SpawnRequest(executable: "/bin/true", arguments: ["true"])
-            outputs.apply(to: &request)
-            #expect(
-                request.descriptors.sorted { $0.target < $1.target }
-                    == [.init(0, as: 0), .init(2, as: 1), .init(2, as: 2)])
+            func file(_ descriptor: Int32) -> [UInt64] {
+                var status = stat()
+                return fstat(descriptor, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : []
+            }
+            #expect(file(outputs.output.number) == file(STDERR_FILENO))
+            #expect(outputs.error === outputs.output)
         }
     }
 }

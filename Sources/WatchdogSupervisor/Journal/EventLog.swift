@@ -39,6 +39,8 @@ final class EventLog: Sendable {
 
     /// Tells of an event.
     ///
+    /// Without an entry, the line is said even where standard error leads to the journal.
+    ///
     /// - Parameters:
     ///   - entry: for the journal; made only if there is one.
     ///   - line: for standard error; nil when it is not worth one there.
@@ -46,8 +48,11 @@ final class EventLog: Sendable {
     /// - Returns: false when the line was lost. Losses of the journal are told by the journal.
     @discardableResult
     func tell(_ entry: @autoclosure () -> JournalEntry?, line: String?, within patience: Duration = .zero) -> Bool {
-        if let journal, let entry = entry() { journal.post(entry) }
-        guard speaks, let line else { return true }
+        if let journal, let entry = entry() {
+            journal.post(entry)
+            if !speaks { return true }
+        }
+        guard let line else { return true }
         return StandardError.say(line, within: patience)
     }
 
