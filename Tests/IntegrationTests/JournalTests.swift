@@ -66,9 +66,12 @@ extension EndToEnd {
                     + [scratch["journal.json"], before] + (asService ? ["systemd-cat", "-t", "album-unit"] : [])
                     + shell(start) + own)
             let status = try program.end()
+            return (status.code, try entries(in: scratch), program.text(.errors), scratch)
+        }
+
+        private func entries(in scratch: Scratch) throws -> [Entry] {
             let lines = (scratch.read("journal.json") ?? "").split(separator: "\n")
-            let entries = try lines.map { try JSONDecoder().decode(Entry.self, from: Data($0.utf8)) }
-            return (status.code, entries, program.text(.errors), scratch)
+            return try lines.map { try JSONDecoder().decode(Entry.self, from: Data($0.utf8)) }
         }
 
         private func report(in scratch: Scratch) throws -> Report {
@@ -147,6 +150,59 @@ extension EndToEnd {
                 log.lines.map(\.text) == [
                     "opening the album", "<4>the database is slow, password=<redacted>", "Thread 0 Crashed:",
                 ])
+        }
+
+        @Test("the daemon's apps print to the journal under their names, and status shows it", .enabled(if: canRun))
+        func daemon() throws {
+            let scratch = try Scratch()
+            _ = try scratch.makeDirectory("apps")
+            try scratch.write(
+                """
+                from wd import *
+                notify("READY=1\\nWATCHDOG=1")
+                print("JOURNAL_STREAM", os.environ["JOURNAL_STREAM"] == "%d:%d" % os.fstat(2)[2:0:-1], flush=True)
+                print("<3>the disk is full", file=sys.stderr, flush=True)
+                hang()
+                """, to: "hang.py")
+            try scratch.write(
+                """
+                [App]
+                ExecStart=/usr/bin/python3 \(scratch["hang.py"])
+                Environment=PYTHONPATH=\(subjects)
+                [Watchdog]
+                Readiness=notify
+                Update=700ms
+                [Restart]
+                Policy=no
+                """, to: "apps/album.app")
+            let serve = """
+                "$1" serve --system --config "$2/apps" --control "$2/control" --reports "$2/reports" &
+                n=0
+                until "$1" status album --control "$2/control" 2>/dev/null | grep -q "disk is full"; do
+                    n=$((n + 1)); [ $n -lt 300 ] || break; sleep 0.05
+                done
+                until ls "$2/reports" 2>/dev/null | grep -q ips; do
+                    n=$((n + 1)); [ $n -lt 300 ] || break; sleep 0.05
+                done
+                "$1" status album --control "$2/control"
+                kill -TERM $!
+                wait $!
+                """
+            let program = try Program(
+                ["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", Self.script]
+                    + [scratch["journal.json"], ""] + shell(serve, product("watchdogd"), scratch.path))
+            #expect(try program.end(within: .seconds(60)).code == 0)
+            let text = program.text(.output)
+            #expect(text.contains("JOURNAL_STREAM True"), "\(text)\(program.text(.errors))")
+            #expect(text.contains("the disk is full"))
+            let entries = try entries(in: scratch)
+            let printed = entries.filter { $0._TRANSPORT == "stdout" && $0.SYSLOG_IDENTIFIER == "album" }
+            #expect(printed.map(\.MESSAGE) == ["JOURNAL_STREAM True", "the disk is full"])
+            #expect(printed.map(\.PRIORITY) == ["6", "3"])
+            let own = entries.filter { $0.SYSLOG_IDENTIFIER == "watchdogd" }
+            #expect(own.compactMap(\.WATCHDOGD_KIND) == ["launched", "ready", "exited", "killed"])
+            #expect(printed.allSatisfy { $0._PID == own.first?.WATCHDOGD_PID })
+            #expect(try report(in: scratch).body.linux?.log?.lines.map(\.text) == printed.compactMap(\.MESSAGE))
         }
 
         @Test("the catalogue is one that journalctl can use", .enabled(if: isInstalled("journalctl")))

@@ -12,7 +12,9 @@ extension Daemon: ControlHandler {
 
     func describe(_ request: DescribeRequest, answer: ControlAnswer<DescribeReply>) {
         guard let app = apps[request.name] else { return answer.fail(.noSuchApp(request.name)) }
-        answer.succeed(DescribeReply(app: app.summary, details: app.details))
+        readLog(of: app, lines: request.logLines ?? 0) { lines in
+            answer.succeed(DescribeReply(app: app.summary, details: app.details, log: lines))
+        }
     }
 
     func launch(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>) {

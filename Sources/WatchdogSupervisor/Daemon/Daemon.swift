@@ -28,6 +28,7 @@ final class Daemon {
     var control: ControlServer?
     var reloads: [Int: ControlAnswer<ReloadReply>?] = [:]
     var reportRequests: [Int: ControlAnswer<ReportsReply>] = [:]
+    var logRequests: [Int: ([LogLine]) -> Void] = [:]
     private var nextToken = 1
     /// Whether it ends as soon as nothing runs any more.
     private(set) var isStopping = false
@@ -68,6 +69,7 @@ final class Daemon {
         switch message {
         case .configurationRead(let token, let result): configurationRead(token, result)
         case .reportsListed(let token, let result): reportsListed(token, result)
+        case .logRead(let token, let lines): logRead(token, lines)
         }
     }
 

@@ -17,11 +17,15 @@ enum OpenFileLimit {
     /// Refuses a launch that would leave the daemon without descriptors for its control socket.
     static func checkRoom() throws(LaunchRefusal) {
         guard let limit = try? ResourceLimit.current(.openFiles).soft else { return }
-        // The kernel gives the lowest free number: all below are taken.
-        let lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
-        if lowest >= 0 { close(lowest) }
-        guard lowest >= 0, UInt64(lowest) + UInt64(reserve) <= limit else {
-            throw LaunchRefusal("too few descriptors are left of \(limit); raise LimitNOFILE of watchdogd")
+        // Free numbers lie anywhere: what was closed after a launch leaves gaps.
+        var taken: [Int32] = []
+        defer { for descriptor in taken { close(descriptor) } }
+        while taken.count < reserve {
+            let descriptor = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+            guard descriptor >= 0 else {
+                throw LaunchRefusal("too few descriptors are left of \(limit); raise LimitNOFILE of watchdogd")
+            }
+            taken.append(descriptor)
         }
     }
 
