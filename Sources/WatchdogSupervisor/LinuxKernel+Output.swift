@@ -12,6 +12,16 @@ extension LaunchConfiguration {
 }
 
 extension LinuxKernel {
+    /// Finds the output of a process again that the watchdogd before this one has launched.
+    ///
+    /// In the journal only, where it reads nothing but what the app itself has printed: of a file, the process could name
+    /// any as its own.
+    func findLog(of process: Int32) {
+        let stream = ProcessFacts.environment(process)?["JOURNAL_STREAM"]
+        let isJournal = [2, 1].contains { stream != nil && JournalStream.identity(of: $0, in: process) == stream }
+        logSource = isJournal ? logSource(of: .journal, process: process) : nil
+    }
+
     /// - Parameter process: the main process.
     func logSource(of log: StandardStreams.Log, process: Int32) -> LogSource {
         switch log {

@@ -36,7 +36,7 @@ final class ReportWriter: Sendable {
         }
         guard isAccepted else {
             let outcome = ReportOutcome(
-                verdict: Verdict(judging: facts.evidence), failure: "too many reports are waiting")
+                verdict: Verdict(of: facts), failure: "too many reports are waiting")
             mailbox.post(.reported(app: app, incident: incident, outcome))
             return
         }
@@ -60,7 +60,7 @@ final class ReportWriter: Sendable {
         }
         // After the symbols: what the program printed last has reached the journal by now.
         facts.log = log.flatMap { LogDetails($0) }
-        var outcome = ReportOutcome(verdict: Verdict(judging: facts.evidence))
+        var outcome = ReportOutcome(verdict: Verdict(of: facts))
         do {
             outcome.path = try store.write(Report(of: facts, on: host, capture: captured))
         } catch {

@@ -42,8 +42,15 @@ public enum JournalStream {
     ///
     /// By it the program knows that it may write to the journal directly: systemd.exec(5).
     public static func identity(of descriptor: Int32) -> String? {
+        identity(of: descriptor, in: getpid())
+    }
+
+    /// The same for a descriptor of another process; nil also when that may not be looked at.
+    public static func identity(of descriptor: Int32, in process: Int32) -> String? {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+        guard stat("/proc/\(process)/fd/\(descriptor)", &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else {
+            return nil
+        }
         return "\(status.st_dev):\(status.st_ino)"
     }
 

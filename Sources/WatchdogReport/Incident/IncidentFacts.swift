@@ -12,6 +12,12 @@ public struct IncidentFacts: Equatable, Sendable {
         case cpuTime = "cpu-time"
         /// The time to end after the request to.
         case termination
+        /// The time in the background, for tasks that are open.
+        case backgroundTask = "background-task"
+        /// The number of background tasks that may be open.
+        case taskCount = "task-count"
+        /// Nothing: files were locked when the app was suspended.
+        case lockedFiles = "locked-files"
         /// Nothing: the app itself asked to be ended (`WATCHDOG=trigger`).
         case triggered
         /// Nothing: somebody asked for the stacks.
@@ -137,6 +143,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var pings: PingSummary?
     /// The last lines that the app has printed, unredacted: the report redacts them.
     public var log: LogDetails?
+    /// What it went through between foreground, background and suspension.
+    public var lifecycle: LifecycleDetails?
     /// What else is worth telling, one sentence each.
     public var notes: [String] = []
 

@@ -33,9 +33,19 @@ final class Daemon {
     /// Whether it ends as soon as nothing runs any more.
     private(set) var isStopping = false
 
+    /// Launches of the watchdogd before this one whose apps are not configured, or not validly.
+    var unclaimed: [String: AppLaunch] = [:]
+    /// Descriptors of launches of which nothing else is known.
+    var lostDescriptors: [String: InheritedDescriptors] = [:]
+    /// Whether it ends without ending its apps.
+    var isLeaving = false
+    var reexecution: Timer?
+
     private var postponed: [() -> Void] = []
     private var postponement: Timer?
     private var limiter = RateLimiter(capacity: 200, refillPerSecond: 50)
+    /// The journal holds more, and asks for it: a thousand apps may be launched at once.
+    private var recordLimiter = RateLimiter(capacity: 4_000, refillPerSecond: 200)
     private var unsaid = 0
 
     init(host: Host, places: DaemonPlaces, store: ReportStore, verbosity: RunConfiguration.Verbosity) throws {
@@ -53,7 +63,7 @@ final class Daemon {
         postponed.append(action)
     }
 
-    private func doPostponed() {
+    func doPostponed() {
         let actions = postponed
         postponed = []
         for action in actions { action() }
@@ -126,11 +136,12 @@ final class Daemon {
             _ = try? ServiceManager.notify(["STOPPING=1"])
         }
         for app in apps.values { app.stop() }
+        for launch in unclaimed.values { launch.supervisor.requestTermination() }
         appCameToRest()
     }
 
     func appCameToRest() {
-        guard isStopping, apps.values.allSatisfy(\.isAtRest) else { return }
+        guard isStopping, unclaimed.isEmpty, apps.values.allSatisfy(\.isAtRest) else { return }
         host.loop.exit(code: 0)
     }
 
@@ -141,8 +152,10 @@ final class Daemon {
 
     /// A line for the operator, and an entry for the journal.
     func tell(_ line: String?, _ entry: @autoclosure () -> JournalEntry?) {
-        guard line != nil || host.log.hasJournal else { return }
-        guard limiter.admit(at: host.loop.now.nanoseconds), host.log.tell(entry(), line: line) else {
+        let now = host.loop.now.nanoseconds
+        if host.log.hasJournal, recordLimiter.admit(at: now), host.log.record(entry()) { return }
+        guard let line else { return }
+        guard limiter.admit(at: now), StandardError.mention(line) else {
             unsaid += 1
             return
         }

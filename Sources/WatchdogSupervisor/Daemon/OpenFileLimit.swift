@@ -14,18 +14,20 @@ enum OpenFileLimit {
         try? ResourceLimit(.openFiles, soft: limit.hard, hard: limit.hard).apply()
     }
 
+    /// Sets the limit back, for the program that is about to be executed in this process.
+    static func restore() {
+        try? previous?.apply()
+    }
+
     /// Refuses a launch that would leave the daemon without descriptors for its control socket.
     static func checkRoom() throws(LaunchRefusal) {
         guard let limit = try? ResourceLimit.current(.openFiles).soft else { return }
-        // Free numbers lie anywhere: what was closed after a launch leaves gaps.
-        var taken: [Int32] = []
-        defer { for descriptor in taken { close(descriptor) } }
-        while taken.count < reserve {
-            let descriptor = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
-            guard descriptor >= 0 else {
-                throw LaunchRefusal("too few descriptors are left of \(limit); raise LimitNOFILE of watchdogd")
-            }
-            taken.append(descriptor)
+        let floor = Int32(clamping: limit) - reserve
+        // The kernel gives the lowest free number, so that one so high is taken only when those below were.
+        let number = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, max(floor, 0))
+        if number >= 0 { close(number) }
+        guard number == floor else {
+            throw LaunchRefusal("too few descriptors are left of \(limit); raise LimitNOFILE of watchdogd")
         }
     }
 

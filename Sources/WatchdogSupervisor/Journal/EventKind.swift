@@ -7,6 +7,7 @@ import WatchdogLinux
 /// `units/watchdogd.catalog` explains each of them.
 enum EventKind: String, CaseIterable, Sendable {
     case launched
+    case adopted
     case ready
     case hung
     case credited
@@ -20,6 +21,8 @@ enum EventKind: String, CaseIterable, Sendable {
     case killed
     case reported
     case captureFailed
+    case channelLost
+    case lifecycle
     case exited
     case unkillable
     case launchFailed
@@ -35,6 +38,7 @@ enum EventKind: String, CaseIterable, Sendable {
     var messageID: String {
         switch self {
         case .launched: "d6ccecab654d46d598c12661e0544959"
+        case .adopted: "c0c50fc2b4a944ab82aebbd747bfca07"
         case .ready: "fa8e92e2ad3142879570ad59d6f30663"
         case .hung: "e65bddbb55a64f47977af9716bb1c533"
         case .credited: "c6e1fe0631bb490f82dab8ec2b4d464b"
@@ -48,6 +52,8 @@ enum EventKind: String, CaseIterable, Sendable {
         case .killed: "625be8b805824436a7005458c4889c7e"
         case .reported: "ca45842fd2364f81b2d803b9de5301a9"
         case .captureFailed: "421c4658446a469c8c46e6aec84b6261"
+        case .channelLost: "9456c2c094054c5ab35eb6e9bd4e07d5"
+        case .lifecycle: "860a193751954a3f8b2602a765093013"
         case .exited: "898e4ab452bc4bf3a80a6f8898e9f6ae"
         case .unkillable: "5b876105e9d046289b68e84d4204195d"
         case .launchFailed: "3ee9cc25dad94cefaead6729d9eb7da5"
@@ -66,19 +72,21 @@ enum EventKind: String, CaseIterable, Sendable {
         switch self {
         case .unkillable: .critical
         case .killed, .limitReached, .launchFailed, .configurationInvalid: .error
-        case .reported, .hung, .overslept, .captureFailed, .outputRefused, .messagesDropped: .warning
+        case .reported, .hung, .overslept, .captureFailed, .channelLost, .outputRefused, .messagesDropped:
+            .warning
         case .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured: .notice
-        case .launched, .ready, .resumed, .extended, .terminating, .reloaded: .info
+        case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded: .info
         }
     }
 
     /// Whether the main process is surely not reaped when this is told, so that its id is still its own.
     var concernsLivingProcess: Bool {
         switch self {
-        case .launched, .ready, .hung, .credited, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .terminating, .reported, .captured:
+        case .launched, .adopted, .ready, .hung, .credited, .overslept, .machineResumed, .paused, .resumed, .extended,
+            .extensionRefused, .lifecycle, .terminating, .reported, .captured:
             true
-        case .killed, .captureFailed, .exited, .unkillable, .launchFailed, .outputRefused, .restarting, .limitReached,
+        case .killed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused, .restarting,
+            .limitReached,
             .reloaded, .configurationInvalid, .messagesDropped:
             false
         }

@@ -23,7 +23,7 @@ final class EventLog: Sendable {
     ) {
         journal =
             toJournal && address.isPresent
-            ? try? JournalThread(address) { count in
+            ? try? JournalThread(address, capacity: 1_024) { count in
                 JournalEntry(.messagesDropped, "messages dropped, because the journal did not take them: \(count)")
             } : nil
         speaks = journal == nil || !isErrorJournal
@@ -48,12 +48,18 @@ final class EventLog: Sendable {
     /// - Returns: false when the line was lost. Losses of the journal are told by the journal.
     @discardableResult
     func tell(_ entry: @autoclosure () -> JournalEntry?, line: String?, within patience: Duration = .zero) -> Bool {
-        if let journal, let entry = entry() {
-            journal.post(entry)
-            if !speaks { return true }
-        }
-        guard let line else { return true }
+        let isSaid = hasJournal && record(entry())
+        guard let line, !isSaid else { return true }
         return StandardError.say(line, within: patience)
+    }
+
+    /// Tells the journal only.
+    ///
+    /// - Returns: true when that is enough, because standard error leads there too.
+    func record(_ entry: JournalEntry?) -> Bool {
+        guard let journal, let entry else { return false }
+        journal.post(entry)
+        return !speaks
     }
 
     /// Waits until the journal has everything, for a second at the most.

@@ -46,7 +46,10 @@ extension JournalEntry {
             add("WATCHDOGD_TRACER_PID", "\(tracer)")
         case .exited(let status):
             add(status)
-        case .launched, .paused, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .unkillable:
+        case .lifecycle(.entered(let visibility, _)):
+            add("WATCHDOGD_VISIBILITY", visibility.rawValue)
+        case .launched, .adopted, .paused, .extensionRefused, .terminating, .transgressed, .captureTimedOut,
+            .channelLost, .lifecycle, .unkillable:
             break
         }
     }
@@ -64,7 +67,7 @@ extension JournalEntry {
             mayNameObject: mayNameObject
         )
         add("WATCHDOGD_EVENT", incident.event.rawValue)
-        add("WATCHDOGD_CODE", "0x" + String(TerminationCode.ateBadFood.code, radix: 16))
+        add("WATCHDOGD_CODE", incident.code.hexadecimal)
         add("WATCHDOGD_ALLOWANCE_USEC", "\(incident.allowance.nanoseconds / 1_000)")
         add("WATCHDOGD_VERDICT", report.verdict.line)
         add("WATCHDOGD_VERDICT_KIND", report.verdict.kind.rawValue)
@@ -95,6 +98,7 @@ extension EventKind {
     init?(_ notice: Notice) {
         switch notice {
         case .launched: self = .launched
+        case .adopted: self = .adopted
         case .ready: self = .ready
         case .hung: self = .hung
         case .starvationCredit: self = .credited
@@ -108,6 +112,8 @@ extension EventKind {
         // Told with the verdict and the report, a moment later.
         case .transgressed: return nil
         case .captureTimedOut: self = .captureFailed
+        case .channelLost: self = .channelLost
+        case .lifecycle: self = .lifecycle
         case .exited: self = .exited
         case .unkillable: self = .unkillable
         }

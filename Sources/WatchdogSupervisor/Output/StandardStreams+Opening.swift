@@ -47,6 +47,18 @@ extension StandardStreams {
         log = Self.log(of: places)
     }
 
+    /// watchdogd's own output and error, and nothing to read.
+    static func ownWithoutInput() throws(LinuxError) -> StandardStreams {
+        StandardStreams(
+            input: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY),
+            output: try OwnedDescriptor(duplicating: STDOUT_FILENO),
+            error: try OwnedDescriptor(duplicating: STDERR_FILENO),
+            journalStream: Environment.inherited["JOURNAL_STREAM"],
+            log: ownLog,
+            journalRefusal: nil
+        )
+    }
+
     /// Where watchdogd's own output can be read again.
     static var ownLog: Log? {
         log(of: [STDERR_FILENO, STDOUT_FILENO].map { ($0, JournalStream.isConnected($0)) })
