@@ -19,7 +19,7 @@ extension DaemonApp {
             .lifecycle:
             break
         }
-        daemon.publish(notice, of: self, pid: launch.pid)
+        daemon.publish(notice, of: self, launch.kernel.subject)
     }
 
     private func answerLaunch(pid: Int32?, _ isMeant: (LaunchWaiter) -> Bool) {
@@ -39,6 +39,6 @@ extension DaemonApp {
             verdict: report.verdict.line,
             report: report.path
         )
-        daemon.publish(incident, report, of: self, pid: launch.pid)
+        daemon.publish(incident, report, of: self, launch.kernel.subject)
     }
 }
