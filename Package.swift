@@ -142,7 +142,7 @@ let package = Package(
                 "WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "WatchdogControl", "watchdogd",
                 "watchdogd-symbolicate",
             ]
-                + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
+                + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp", "SlowExit", "BackgroundSaver"],
             exclude: ["Subjects"]
         ),
     ],
