@@ -2,11 +2,24 @@
 
 import Glibc
 import WatchdogCapture
+import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 
 extension LaunchConfiguration {
+    /// Looks up everything that a run needs, whether it is of a command or of an app.
+    static func resolving(_ run: RunConfiguration) throws -> LaunchConfiguration {
+        guard let app = run.app else { return try LaunchConfiguration(run) }
+        let store = try store(at: run.reportsDirectory)
+        try checkSummary(run.summary)
+        do throws(LaunchRefusal) {
+            return try LaunchConfiguration(app, scope: .ofThisUser, store: store, warn: { StandardError.say($0) })
+        } catch {
+            throw RunError.internalFailure("\(app.name): \(error)")
+        }
+    }
+
     /// Looks up everything that a run names, so that a mistake is told before anything is launched.
     init(_ run: RunConfiguration) throws {
         let user = try Self.user(named: run.user)

@@ -12,7 +12,7 @@ import WatchdogWire
 /// Isolation: the loop's thread.
 final class LinuxKernel: Kernel {
     let host: Host
-    let configuration: LaunchConfiguration
+    private(set) var configuration: LaunchConfiguration
     let cgroup: Cgroup?
     /// Why there is no cgroup.
     let cgroupRefusal: String?
@@ -90,6 +90,21 @@ final class LinuxKernel: Kernel {
     }
 
     var loop: EventLoop { host.loop }
+
+    /// Limits what the app may take of the machine; returns what could not be limited.
+    func limitCgroup() -> [String] {
+        let limits = configuration.cgroupLimits
+        guard !limits.controllers.isEmpty else { return [] }
+        let refusals =
+            cgroup?.apply(limits) ?? limits.controllers.map { ($0, cgroupRefusal ?? "there is no cgroup") }
+        return refusals.map { "runs without its limit on \($0.controller): \($0.reason)" }
+    }
+
+    /// Closes what only a process that is still to be started needs.
+    func closeStreams() {
+        appEnd = nil
+        configuration.streams = nil
+    }
 
     /// The main process's id; nil before the launch.
     var pid: Int32? { main?.process.pid }

@@ -34,8 +34,10 @@ public struct RunConfiguration: Sendable {
 
     /// The allowances and all that the policy needs.
     public var spec: AppSpec
-    /// The command and its arguments, byte for byte as given.
+    /// The command and its arguments, byte for byte as given; of an app only the program.
     public var command: [ByteString]
+    /// The app that is run in place of a command.
+    let app: AppConfiguration?
     /// What a probed readiness looks at.
     public var probe: Probe?
     /// Where reports go; nil stands for the default of the user.
@@ -66,6 +68,16 @@ public struct RunConfiguration: Sendable {
         precondition(!command.isEmpty, "a run needs a command")
         self.spec = spec
         self.command = command
+        self.app = nil
+        self.environment = []
+        self.verbosity = .normal
+    }
+
+    /// Creates the configuration of a run of an app as its files have it.
+    public init(app: AppConfiguration) {
+        self.spec = app.spec
+        self.command = [ByteString(app.program.command.program)]
+        self.app = app
         self.environment = []
         self.verbosity = .normal
     }

@@ -14,21 +14,19 @@ extension Application {
     /// - Parameters:
     ///   - name: What the work is, as the report names it when it has not ended in time; of 128 bytes at most. By default it
     ///     is made from the caller's module and function.
-    ///   - expirationHandler: Called on the main actor when the time is nearly over; it must end the task before it returns, and
-    ///     all handlers together have a few seconds.
+    ///   - expirationHandler: Called on the main actor when the time is nearly over, with the task; it must end it before it
+    ///     returns, and all handlers together have a few seconds.
     ///   - function: Who calls.
     ///   - file: Where.
     /// - Returns: The task; ``BackgroundTaskID/invalid`` when the app is about to end.
     public nonisolated func beginBackgroundTask(
         named name: String? = nil,
-        expirationHandler: (@MainActor @Sendable () -> Void)? = nil,
+        expirationHandler: (@MainActor @Sendable (BackgroundTaskID) -> Void)? = nil,
         function: StaticString = #function,
         file: StaticString = #fileID
     ) -> BackgroundTaskID {
         let module = "\(file)".prefix { $0 != "/" }
-        let name = name ?? "Called by \(module), from \(function)"
-        guard let expirationHandler else { return backgroundTasks.begin(name, handler: nil) }
-        return backgroundTasks.begin(name) { _ in expirationHandler() }
+        return backgroundTasks.begin(name ?? "Called by \(module), from \(function)", handler: expirationHandler)
     }
 
     /// Ends a background task.

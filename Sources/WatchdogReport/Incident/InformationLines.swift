@@ -13,7 +13,8 @@ enum InformationLines {
         var lines = [verdict.line]
         if facts.lifecycle?.cause != nil {
             let line = Verdict(judging: facts.evidence).line
-            lines.append("Main thread: \(line.replacing(/^Main thread /, with: ""))")
+            let words = line.hasPrefix("Main thread ") ? line.dropFirst("Main thread ".count) : line[...]
+            lines.append("Main thread: \(words)")
         }
         lines += WaitText(facts.evidence.waits).lines { id in stacks.details.firstIndex { $0.id == id } }
         lines += [allowance(facts), state(facts)]

@@ -104,6 +104,7 @@ final class DaemonApp {
                 warn: { [daemon, name] in daemon.say("\(name): \($0)") })
             launching.streams = try daemon.streams(for: configuration, launching)
             let launch = try AppLaunch(launching, on: daemon.host)
+            for refusal in launch.kernel.limitCgroup() { daemon.say("\(name) \(refusal)") }
             try launch.kernel.start(launch.supervisor)
             connect(launch)
             latest = launch
@@ -118,7 +119,7 @@ final class DaemonApp {
             stage = .live(launch)
             return launch.supervisor.launch()
         }
-        let preparation = Preparation(configuration.program.preparations, of: launch) { [weak self] failure in
+        let preparation = Preparation(configuration.program.preparations, of: launch.kernel) { [weak self] failure in
             self?.prepared(launch, failure: failure)
         }
         stage = .preparing(launch, preparation)
@@ -173,6 +174,7 @@ final class DaemonApp {
             daemon.appCameToRest()
             return
         }
+        let causedByMemory = launch.kernel.cgroup?.memoryKills ?? 0 > 0
         retire(launch)
         let reason = launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended"
         if outcome.cause == .spawnFailed {
@@ -181,7 +183,7 @@ final class DaemonApp {
         } else if case .exited = outcome.cause, let status = outcome.status, wish == .asConfigured {
             noteExit(status)
         }
-        settle(outcome, reason: reason)
+        settle(outcome, reason: reason, causedByMemory: causedByMemory)
     }
 
     /// An end that nobody asked for, and that the watchdog did not bring about.
@@ -195,7 +197,7 @@ final class DaemonApp {
     }
 
     /// Decides what follows an end.
-    private func settle(_ outcome: Outcome, reason: String) {
+    private func settle(_ outcome: Outcome, reason: String, causedByMemory: Bool = false) {
         for answer in endWaiters { answer.succeed(TerminateReply(isGone: true)) }
         endWaiters = []
         if wish != .relaunch {
@@ -211,7 +213,7 @@ final class DaemonApp {
             // Not at once: a launch that fails comes back here.
             wait(until: daemon.host.loop.now)
         case .asConfigured:
-            follow(restarts.ended(outcome, causedByMemory: false, at: daemon.host.loop.now))
+            follow(restarts.ended(outcome, causedByMemory: causedByMemory, at: daemon.host.loop.now))
         }
     }
 
