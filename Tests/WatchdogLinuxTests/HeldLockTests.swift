@@ -18,6 +18,7 @@ struct HeldLockTests {
                 ByteString(
                     "import fcntl, os, signal, sqlite3, struct, sys\n\(script)\nos.write(1, b'x')\nsignal.pause()"),
             ] + arguments.map { ByteString($0) })
+        request.descriptors.removeAll { $0.target == 1 }
         request.descriptors.append(.init(pipe.write.number, as: 1))
         let process = try spawn(request)
         try #require(waitReadable(pipe.read))

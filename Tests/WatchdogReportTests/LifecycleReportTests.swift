@@ -98,7 +98,6 @@ struct LifecycleReportTests {
             effects += machine.handle(.deadlineReached, at: launch + .seconds(seconds))
             effects += machine.handle(.ponged(nonce: 0), at: launch + .seconds(seconds))
         }
-        // The main loop never answered: that is the incident, with a task open beside it.
         effects += machine.handle(.inspected(Evidence(state: "S")), at: launch + .seconds(31))
         guard
             let incident = effects.lazy.compactMap({ effect -> Incident? in
@@ -109,7 +108,8 @@ struct LifecycleReportTests {
             return
         }
         let details = LifecycleDetails(machine.lifecycleRecord, at: incident, launchedAt: launch)
-        #expect(details?.cause == nil)
+        #expect(details?.cause?.hasPrefix("1 background task open after 30.00 s in the background") == true)
+        #expect(details?.cause?.unicodeScalars.contains("\u{1b}") == false)
         #expect(details?.openTasks.count == 1)
         #expect(details?.openTasks.first?.name.unicodeScalars.contains("\u{1b}") == false)
         #expect(details?.mistakes?.unknownStates == 1)

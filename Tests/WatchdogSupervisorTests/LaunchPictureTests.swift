@@ -50,7 +50,7 @@ struct LaunchPictureTests {
     func ascii() {
         let text = picture(slow, isUnicode: false).text
         #expect(text == Self.ascii)
-        #expect(text.allSatisfy(\.isASCII))
+        #expect(text.allSatisfy { $0.isASCII })
     }
 
     @Test("fits 80 columns, whatever the app says", arguments: [true, false])
@@ -74,6 +74,33 @@ struct LaunchPictureTests {
         #expect(text.contains("goal   400 ms  ready took 0 % of it, met"))
     }
 
-    private static let unicode = ""
-    private static let ascii = ""
+    private static let unicode = """
+        launch of QuickPick: ready after 2.31 s, first frame after 2.10 s
+                              0                                       2.31 s
+        main   load interface   ████████████                                   600 ms
+               wait for the …               ███████████████████████████        1.35 s
+               drawn                                                    ◆
+        beside JSON                         ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒          1.23 s
+               photos                             ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▸  1.31 s
+          goal   400 ms  first frame took 525 % of it, missed by 1.70 s
+          advice 5.00 s  ready took 46 % of it, met
+          limit  20.00 s ready took 12 % of it, met
+          main thread blocked for 87 % of the launch
+
+        """
+
+    private static let ascii = """
+        launch of QuickPick: ready after 2.31 s, first frame after 2.10 s
+                              0                                       2.31 s
+        main   load interface   ############                                   600 ms
+               wait for the ~               ###########################        1.35 s
+               drawn                                                    *
+        beside JSON                         =========================          1.23 s
+               photos                             ==========================>  1.31 s
+          goal   400 ms  first frame took 525 % of it, missed by 1.70 s
+          advice 5.00 s  ready took 46 % of it, met
+          limit  20.00 s ready took 12 % of it, met
+          main thread blocked for 87 % of the launch
+
+        """
 }
