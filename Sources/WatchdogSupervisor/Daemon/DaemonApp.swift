@@ -55,6 +55,7 @@ final class DaemonApp {
     var latest: AppLaunch?
     var launchWaiters: [LaunchWaiter] = []
     var endWaiters: [ControlAnswer<TerminateReply>] = []
+    var moveWaiters: [MoveWaiter] = []
 
     private var timer: Timer?
     /// What ``timer`` is for.
@@ -164,6 +165,7 @@ final class DaemonApp {
 
     private func ended(_ launch: AppLaunch, _ outcome: Outcome) {
         guard current === launch else { return }
+        abandonMoves()
         lastExit = outcome.status?.words
         guard outcome.isDeathVerified else {
             stage = .unkillable(launch)
