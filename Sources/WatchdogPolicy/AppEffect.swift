@@ -29,9 +29,9 @@ public enum AppEffect: Hashable, Sendable {
 }
 
 /// How the life of an app ended.
-public struct Outcome: Hashable, Sendable {
+public struct Outcome: Hashable, Sendable, Codable {
     /// What brought it about.
-    public enum Cause: Hashable, Sendable {
+    public enum Cause: Hashable, Sendable, Codable {
         /// The process could not be started.
         case spawnFailed
         /// It ended by itself.
@@ -63,6 +63,8 @@ public struct Outcome: Hashable, Sendable {
 public enum Notice: Hashable, Sendable {
     /// The process runs.
     case launched(pid: Int32)
+    /// A process that ran already was taken over; its history is lost.
+    case adopted(pid: Int32)
     /// The launch is over.
     case ready(ReadinessSource, after: Duration)
     /// The main loop answered again after a hang of this length.
@@ -87,6 +89,8 @@ public enum Notice: Hashable, Sendable {
     case transgressed(Incident)
     /// The stacks could not be taken in time; what follows, a kill or only a report, goes on without them.
     case captureTimedOut
+    /// The app's channel is lost with the supervisor that held it: its main loop is not watched any more.
+    case channelLost
     /// The main process ended.
     case exited(ExitStatus)
     /// Processes of the app outlive SIGKILL.

@@ -82,6 +82,7 @@ extension AppMachine {
         launchDuration = duration
         lifecycle.cpu = nil
         lifecycle.record.enter(lifecycleState, at: now)
+        readinessSource = source
         effects.append(.announce(.ready(source, after: duration)))
         if answersPings {
             sendPing(at: now, &effects)

@@ -2,7 +2,7 @@
 
 extension AppMachine {
     /// Nonces that may still be answered; more than a few are outstanding only while the machine sleeps again and again.
-    private static let unansweredLimit = 8
+    static let unansweredLimit = 8
 
     mutating func sendPing(at now: Instant, _ effects: inout [AppEffect]) {
         nextPing = nil
@@ -37,11 +37,16 @@ extension AppMachine {
             return
         }
         unanswered.removeSubrange(...index)
+        guard answersPings else {
+            // One of an app whose history is lost: it answers pings, then.
+            hello(at: now, &effects)
+            return
+        }
         guard life == .running, let running = countdown, running.event == .sceneUpdate, !running.isForObligation else {
             return
         }
         // How long the answer took is not known where nobody knows since when the clock stands still.
-        if running.standstill?.isFound != true {
+        if running.standstill?.isFound != true, !isUnattended {
             let latency = running.elapsed(at: now)
             pings.record(latency)
             recordHang(latency, &effects)

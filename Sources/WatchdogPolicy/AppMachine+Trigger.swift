@@ -5,8 +5,8 @@ extension AppMachine {
     ///
     /// It runs beside the allowance: neither an answer, a fresh ping nor an extension takes the app's word back, and where
     /// the incident is only reported, the allowance goes on.
-    struct Trigger: Hashable, Sendable {
-        enum Reason: Hashable, Sendable {
+    struct Trigger: Hashable, Sendable, Codable {
+        enum Reason: Hashable, Sendable, Codable {
             /// The app asked for it.
             case asked
             case backgroundTasks

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What the policy has to know of an app.
-public struct AppSpec: Hashable, Sendable {
+public struct AppSpec: Hashable, Sendable, Codable {
     /// What happens when an allowance is exhausted.
-    public enum Enforcement: String, Hashable, Sendable, CaseIterable {
+    public enum Enforcement: String, Hashable, Sendable, Codable, CaseIterable {
         /// The stacks are taken, the app is killed, a report is written.
         case kill
         /// The stacks are taken, the app goes on, a report is written.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// One running allowance.
-struct Countdown: Hashable, Sendable {
-    enum Condition: Hashable, Sendable {
+struct Countdown: Hashable, Sendable, Codable {
+    enum Condition: Hashable, Sendable, Codable {
         case counting
         /// The deadline has passed; a look at the process is under way, and counts as fruitless at `backstop`.
         case examining(backstop: Instant)
@@ -12,7 +12,7 @@ struct Countdown: Hashable, Sendable {
         case decided
     }
 
-    struct Standstill: Hashable, Sendable {
+    struct Standstill: Hashable, Sendable, Codable {
         var pause: Pause
         let since: Instant
         /// What the app has when it runs again.

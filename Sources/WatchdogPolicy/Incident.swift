@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// One exhausted allowance, from its start to the report that closes it.
-public struct Incident: Hashable, Sendable {
+public struct Incident: Hashable, Sendable, Codable {
     /// What ended the allowance.
-    public enum Cause: Hashable, Sendable {
+    public enum Cause: Hashable, Sendable, Codable {
         /// Its time ran out.
         case exhausted
         /// The app asked for it with `WATCHDOG=trigger`.

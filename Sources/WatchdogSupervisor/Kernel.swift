@@ -59,4 +59,16 @@ protocol Kernel: AnyObject {
 
     /// Begins to write the report of an incident.
     func report(_ incident: Incident)
+
+    /// Keeps the state for the watchdogd that has to go on should this one end before ``settle()``: some of these effects
+    /// cannot be undone, and come next.
+    func prepare(for effects: [AppEffect])
+
+    /// Keeps the state: everything is done that the last events led to.
+    func settle()
+}
+
+extension Kernel {
+    func prepare(for effects: [AppEffect]) {}
+    func settle() {}
 }

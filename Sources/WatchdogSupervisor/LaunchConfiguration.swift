@@ -21,7 +21,7 @@ struct LaunchConfiguration {
     /// The standard streams; nil for the supervisor's own.
     var streams: StandardStreams?
     /// Tells this launch from all others.
-    let launchID = IncidentID.random()
+    var launchID = IncidentID.random()
 
     /// What a readiness probe looks at.
     enum Probe {

@@ -48,12 +48,13 @@ extension LinuxKernel {
             containment = .processTree(tree)
         }
         try supervise(spawned.process, startTime: spawned.startTime)
+        storeDescriptors()
         return spawned.pid
     }
 
     /// An environment entry by which a process is known for the app's even when all its ancestors are gone.
-    private var launchMarker: String { "\(Self.launchVariable)=\(configuration.launchID)" }
-    private static let launchVariable = "WATCHDOG_LAUNCH_ID"
+    var launchMarker: String { "\(Self.launchVariable)=\(configuration.launchID)" }
+    static let launchVariable = "WATCHDOG_LAUNCH_ID"
 
     private var environment: Environment {
         var environment = configuration.environment
@@ -95,6 +96,7 @@ extension LinuxKernel {
         do {
             try supervise(process, startTime: ProcessStat.read(pid)?.startTime)
             beginWindow()
+            storeDescriptors()
             return true
         } catch {
             return false

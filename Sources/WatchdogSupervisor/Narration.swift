@@ -22,6 +22,8 @@ struct Narration {
         switch notice {
         case .launched(let pid):
             (true, "\(name) launched, pid \(pid)")
+        case .adopted(let pid):
+            (false, "\(name) was found running, pid \(pid); what was known of it is lost")
         case .ready(.assumed, let after):
             (
                 false,
@@ -59,6 +61,8 @@ struct Narration {
             nil
         case .captureTimedOut:
             (false, "the stacks of \(name) could not be taken in time; killed without them")
+        case .channelLost:
+            (false, "the channel of \(name) is lost; its main loop is not watched until it is launched again")
         case .exited(let status):
             (true, "\(name) \(status.words)")
         case .lifecycle(let notice):

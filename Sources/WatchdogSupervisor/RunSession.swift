@@ -71,8 +71,8 @@ final class RunSession {
             if configuration.expectation == .ready { supervisor.requestTermination() }
         case .transgressed(let incident):
             incidents.append(incident)
-        case .launched, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle:
+        case .launched, .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused,
+            .resumed, .extended, .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle:
             break
         }
     }

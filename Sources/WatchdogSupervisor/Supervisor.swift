@@ -11,7 +11,8 @@ final class Supervisor {
     private let kernel: any Kernel
     private var queue: [AppEvent] = []
     private var isHandling = false
-    private var suspendedTime: Duration
+    /// The machine's time in suspension, as far as it was taken note of.
+    private(set) var suspendedTime: Duration
     private var limiter = RateLimiter(capacity: 1_000, refillPerSecond: 500)
 
     /// The decisions.
@@ -34,6 +35,14 @@ final class Supervisor {
         self.suspendedTime = kernel.suspendedTime
     }
 
+    /// Goes on with an app of the watchdogd before this one.
+    init(resuming inherited: InheritedLaunch, machine: AppMachine, kernel: any Kernel) {
+        self.kernel = kernel
+        self.machine = machine
+        account = inherited.account
+        suspendedTime = inherited.state.suspendedTime
+    }
+
     // MARK: - What the kernel reports
 
     func launch() { receive(.launchRequested) }
@@ -47,6 +56,14 @@ final class Supervisor {
 
     /// Asks something of the app, which is carried out, or refused in a notice.
     func request(_ lifecycle: LifecycleRequest) { receive(.lifecycle(.requested(lifecycle))) }
+    func spawned(_ pid: Int32) { receive(.spawned(pid: pid)) }
+    func adopted(_ pid: Int32) { receive(.adopted(pid: pid)) }
+    func channelLost() { receive(.channelLost) }
+
+    func returned(isLastStepDone: Bool) {
+        noticeSuspension()
+        receive(.supervisorReturned(isLastStepDone: isLastStepDone))
+    }
 
     func exited(_ status: ExitStatus) {
         if account.exitStatus == nil { account.exitStatus = status }
@@ -90,9 +107,12 @@ final class Supervisor {
         guard !isHandling else { return }
         isHandling = true
         while !queue.isEmpty {
-            for effect in machine.handle(queue.removeFirst(), at: kernel.now) { perform(effect) }
+            let effects = machine.handle(queue.removeFirst(), at: kernel.now)
+            if effects.contains(where: \.isIrrevocable) { kernel.prepare(for: effects) }
+            for effect in effects { perform(effect) }
         }
         isHandling = false
+        kernel.settle()
         kernel.arm(at: machine.nextDeadline)
     }
 

@@ -51,6 +51,7 @@ extension Notice {
     var summary: String {
         switch self {
         case .launched: "launched"
+        case .adopted: "adopted"
         case .ready(let source, _): "ready \(source.rawValue)"
         case .hung: "hung"
         case .starvationCredit: "credit"
@@ -63,6 +64,7 @@ extension Notice {
         case .terminating: "ending"
         case .transgressed: "incident"
         case .captureTimedOut: "timeout"
+        case .channelLost: "deaf"
         case .exited: "exited"
         case .unkillable: "unkillable"
         case .lifecycle(let notice): notice.summary

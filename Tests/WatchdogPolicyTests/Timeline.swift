@@ -76,6 +76,11 @@ struct Timeline {
         return life
     }
 
+    /// Goes on with another machine, as after the supervisor's restart.
+    mutating func replace(_ machine: AppMachine) {
+        self.machine = machine
+    }
+
     // MARK: - Time
 
     var now: Instant { Self.origin + elapsed }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Work for which an app wants to go on in the background.
-public struct BackgroundTask: Hashable, Sendable {
+public struct BackgroundTask: Hashable, Sendable, Codable {
     /// The app's number for it.
     public let id: UInt64
     /// What it is, in the app's words.

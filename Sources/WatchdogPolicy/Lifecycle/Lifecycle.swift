@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The part of an ``AppMachine`` that knows foreground, background and suspension.
-struct Lifecycle: Hashable, Sendable {
-    enum Goal: Hashable, Sendable {
+struct Lifecycle: Hashable, Sendable, Codable {
+    enum Goal: Hashable, Sendable, Codable {
         case foreground
         case background
         case suspended
     }
 
     /// Something that the main loop was sent and has to answer, in this order.
-    struct Obligation: Hashable, Sendable {
-        enum Kind: Hashable, Sendable {
+    struct Obligation: Hashable, Sendable, Codable {
+        enum Kind: Hashable, Sendable, Codable {
             case state(Visibility, id: UInt64)
             case event(name: String, id: UInt64)
         }
@@ -20,14 +20,14 @@ struct Lifecycle: Hashable, Sendable {
         let allowance: Duration
     }
 
-    enum Freeze: Hashable, Sendable {
+    enum Freeze: Hashable, Sendable, Codable {
         case asked(since: Instant, backstop: Instant)
         /// `hasReport` is false while the answer to the request is still missing.
         case frozen(since: Instant, hasReport: Bool)
     }
 
     /// One stay in the background.
-    struct Stay: Hashable, Sendable {
+    struct Stay: Hashable, Sendable, Codable {
         let since: Instant
         /// Tasks that are open then are a reason to kill.
         var end: Instant
@@ -47,7 +47,7 @@ struct Lifecycle: Hashable, Sendable {
     }
 
     /// A limit on CPU time.
-    struct CPUWatch: Hashable, Sendable {
+    struct CPUWatch: Hashable, Sendable, Codable {
         let isForLaunch: Bool
         let limit: Duration
         var start: Duration?

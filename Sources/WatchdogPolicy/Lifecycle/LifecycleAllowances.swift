@@ -4,7 +4,7 @@
 ///
 /// The defaults are those of iOS as far as they are known. They are the policy's starting point and not constants of the
 /// code: a spec carries its own.
-public struct LifecycleAllowances: Hashable, Sendable {
+public struct LifecycleAllowances: Hashable, Sendable, Codable {
     /// From the request to go to the background until the app is there.
     public var enterBackground: Duration = .seconds(5)
     /// In the background with open tasks; one clock for all of them.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What an app has gone through, for reports and summaries.
-public struct LifecycleRecord: Hashable, Sendable {
+public struct LifecycleRecord: Hashable, Sendable, Codable {
     /// A moment of its life.
-    public struct Moment: Hashable, Sendable {
+    public struct Moment: Hashable, Sendable, Codable {
         /// When it was.
         public let at: Instant
         /// The state that began then.
@@ -17,7 +17,7 @@ public struct LifecycleRecord: Hashable, Sendable {
     }
 
     /// What the app's side of the lifecycle got wrong; tolerated, and counted.
-    public struct Mistakes: Hashable, Sendable {
+    public struct Mistakes: Hashable, Sendable, Codable {
         /// Answers to a state that the app had already left behind.
         public var statesOutOfOrder = 0
         /// Answers to states that nobody asked for.

@@ -4,7 +4,7 @@
 ///
 /// The latest wish counts: an app that is to be suspended goes through the background, and turns round when it is wanted
 /// in the foreground meanwhile. During the launch wishes wait for its end.
-public enum LifecycleRequest: Hashable, Sendable, CustomStringConvertible {
+public enum LifecycleRequest: Hashable, Sendable, Codable, CustomStringConvertible {
     /// Serve somebody; a suspended app is resumed for it.
     case foreground
     /// Go out of sight; a suspended app is resumed for it.

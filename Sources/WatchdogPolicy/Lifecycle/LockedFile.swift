@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A file on which a process of an app holds a lock.
-public struct LockedFile: Hashable, Sendable {
+public struct LockedFile: Hashable, Sendable, Codable {
     /// How it is locked.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
+    public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
         /// flock(2).
         case flock
         /// `F_SETLK` of fcntl(2), which belongs to the process.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What an app has used since its launch.
-public struct ResourceUse: Hashable, Sendable {
+public struct ResourceUse: Hashable, Sendable, Codable {
     /// CPU time of all its processes.
     public var cpuTime: Duration
     /// Time for which its main thread was runnable without a CPU.

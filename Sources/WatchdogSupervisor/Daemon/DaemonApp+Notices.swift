@@ -14,8 +14,8 @@ extension DaemonApp {
         case .ready:
             restarts.ready(at: daemon.host.loop.now)
             answerLaunch(pid: launch.pid) { _ in true }
-        case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
-            .terminating, .transgressed, .captureTimedOut, .exited, .unkillable:
+        case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
+            .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable:
             break
         case .lifecycle(let notice):
             moved(notice, of: launch)

@@ -14,6 +14,11 @@ enum OpenFileLimit {
         try? ResourceLimit(.openFiles, soft: limit.hard, hard: limit.hard).apply()
     }
 
+    /// Sets the limit back, for the program that is about to be executed in this process.
+    static func restore() {
+        try? previous?.apply()
+    }
+
     /// Refuses a launch that would leave the daemon without descriptors for its control socket.
     static func checkRoom() throws(LaunchRefusal) {
         guard let limit = try? ResourceLimit.current(.openFiles).soft else { return }
