@@ -29,7 +29,8 @@ extension EndToEnd {
             _ app: StoryApp, _ arguments: [String], quitWhen: String = "complete", options: [String] = []
         ) throws -> StoryRecord {
             let run = try supervise(
-                app, arguments + ["--quit-when", quitWhen], options: ["--expect", "exit:0", "--update", "100s"] + options)
+                app, arguments + ["--quit-when", quitWhen],
+                options: ["--expect", "exit:0", "--update", "100s"] + options)
             let ending = try run.end()
             #expect(ending.exitCode == 0, "\(ending.errors)")
             #expect(ending.summary?.launch?.source == "channel")
