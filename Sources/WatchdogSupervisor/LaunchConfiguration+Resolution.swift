@@ -13,11 +13,15 @@ extension LaunchConfiguration {
         guard let app = run.app else { return try LaunchConfiguration(run) }
         let store = try store(at: run.reportsDirectory)
         try checkSummary(run.summary)
+        var launch: LaunchConfiguration
         do throws(LaunchRefusal) {
-            return try LaunchConfiguration(app, scope: .ofThisUser, store: store, warn: { StandardError.say($0) })
+            launch = try LaunchConfiguration(app, scope: .ofThisUser, store: store, warn: { StandardError.say($0) })
         } catch {
             throw RunError.internalFailure("\(app.name): \(error)")
         }
+        launch.spec.lifecycle.launchesInBackground = run.spec.lifecycle.launchesInBackground
+        if run.readsKeys { launch.streams = try streamsWithoutInput() }
+        return launch
     }
 
     /// Looks up everything that a run names, so that a mistake is told before anything is launched.

@@ -6,7 +6,7 @@ import WatchdogReport
 
 /// A run's configuration with everything looked up: nothing in it can still be missing.
 struct LaunchConfiguration {
-    let spec: AppSpec
+    var spec: AppSpec
     let executable: String
     let arguments: [ByteString]
     var environment: Environment

@@ -82,6 +82,15 @@ extension Daemon: ControlHandler {
         }
     }
 
+    func request(
+        _ lifecycle: LifecycleRequest, of request: AppRequest, from peer: ControlPeer,
+        answer: ControlAnswer<LifecycleReply>
+    ) {
+        guard let app = app(request.name, answer) else { return }
+        note("\(lifecycle)", of: app, from: peer)
+        app.move(lifecycle, waits: request.waits, answer: answer)
+    }
+
     func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) {
         reload(answering: answer)
     }

@@ -15,9 +15,10 @@ extension DaemonApp {
             restarts.ready(at: daemon.host.loop.now)
             answerLaunch(pid: launch.pid) { _ in true }
         case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
-            .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable,
-            .lifecycle:
+            .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable:
             break
+        case .lifecycle(let notice):
+            moved(notice, of: launch)
         }
         daemon.publish(notice, of: self, launch.kernel.subject)
     }

@@ -63,6 +63,7 @@ final class DaemonApp {
     var latest: AppLaunch?
     var launchWaiters: [LaunchWaiter] = []
     var endWaiters: [ControlAnswer<TerminateReply>] = []
+    var moveWaiters: [MoveWaiter] = []
 
     /// The launch whose end was accounted for last.
     var settled: IncidentID?
@@ -181,6 +182,7 @@ final class DaemonApp {
 
     func ended(_ launch: AppLaunch, _ outcome: Outcome) {
         guard current === launch else { return }
+        abandonMoves()
         lastExit = outcome.status?.words
         guard outcome.isDeathVerified else {
             stage = .unkillable(launch)
