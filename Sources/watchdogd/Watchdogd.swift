@@ -11,7 +11,9 @@ struct Watchdogd: ParsableCommand {
         commandName: "watchdogd",
         abstract: "The 0x8badf00d watchdog for Linux: notices that a program hangs, takes every stack, kills it.",
         version: "0.1.0",
-        subcommands: [RunCommand.self, CheckCommand.self, ReportCommand.self]
+        subcommands: [
+            RunCommand.self, CheckCommand.self, SampleCommand.self, CaptureCommand.self, ReportCommand.self,
+        ]
     )
 
     /// Errors are one line that names the option and what to do; the exit code is one of sysexits.h.

@@ -58,6 +58,8 @@ public struct IncidentFacts: Equatable, Sendable {
 
     /// The incident.
     public var id: IncidentID
+    /// What occasioned the report.
+    public var kind = ReportKind.watchdog
     /// What the app was watched for.
     public var event: WatchdogEvent
     /// Why it is ended.

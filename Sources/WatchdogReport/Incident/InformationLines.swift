@@ -12,14 +12,29 @@ enum InformationLines {
     ) -> [String] {
         var lines = [verdict.line]
         lines += WaitText(facts.evidence.waits).lines { id in stacks.details.firstIndex { $0.id == id } }
-        lines += [allowance(facts), state(facts)]
+        lines += occasion(facts) + [state(facts)]
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }
         if let pings = facts.pings { lines.append(self.pings(pings)) }
         lines.append(self.stacks(captured))
-        lines.append(kill(facts))
+        if facts.kind == .watchdog { lines.append(kill(facts)) }
         lines += notes.map { "Note: \($0)" }
         return lines.map { $0.singleLine(limit: ReportLimits.lineLength) }
+    }
+
+    private static func occasion(_ facts: IncidentFacts) -> [String] {
+        let elapsed = facts.elapsed.seconds(fractionDigits: 2)
+        switch facts.kind {
+        case .watchdog: return [allowance(facts)]
+        case .hang:
+            let allowance = facts.allowance.seconds(fractionDigits: 2)
+            return [
+                "Hang: the main loop did not answer for \(elapsed) s, and then did; \(allowance) s were allowed",
+                "Kill: none, the process runs on",
+            ]
+        case .capture: return ["Capture: somebody asked for the stacks; the process runs on"]
+        case .crash: return ["Crash: \(elapsed) s after the launch"]
+        }
     }
 
     private static func allowance(_ facts: IncidentFacts) -> String {

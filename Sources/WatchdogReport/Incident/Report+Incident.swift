@@ -33,7 +33,9 @@ extension Report {
         metadata.osVersion = "\(os.train) (\(os.build))"
         metadata.rootsInstalled = 0
         metadata.name = appName
-        metadata.linux = ReportMetadata.Linux(pid: facts.pid, event: facts.event.rawValue, verdict: verdict.brief)
+        metadata.linux = ReportMetadata.Linux(
+            pid: facts.pid, event: facts.kind == .watchdog ? facts.event.rawValue : facts.kind.rawValue,
+            verdict: verdict.brief)
 
         var body = ReportBody(
             procName: appName,
@@ -72,14 +74,16 @@ extension Report {
         body.bugType = ReportMetadata.crash
         body.rootsInstalled = 0
         // Apple's mark for a report without a death: "SIMULATED (this is NOT a crash)".
-        body.isSimulated = facts.enforcement == .report ? 1 : nil
-        body.termination = TerminationInfo(
-            code: facts.code.code,
-            flags: TerminationInfo.watchdogFlags,
-            namespace: facts.code.namespace.singleLine(limit: 64),
-            reasons: TerminationReasons.lines(facts, processorCount: host.processorCount)
-                .map { $0.singleLine(limit: ReportLimits.lineLength) }
-        )
+        body.isSimulated = facts.enforcement == .report || facts.kind.isSimulated ? 1 : nil
+        if facts.kind == .watchdog {
+            body.termination = TerminationInfo(
+                code: facts.code.code,
+                flags: TerminationInfo.watchdogFlags,
+                namespace: facts.code.namespace.singleLine(limit: 64),
+                reasons: TerminationReasons.lines(facts, processorCount: host.processorCount)
+                    .map { $0.singleLine(limit: ReportLimits.lineLength) }
+            )
+        }
         body.applicationSpecificInformation = ["watchdogd": information]
         body.legacyInfo = LegacyInfo(
             threadTriggered: LegacyInfo.Thread(name: stacks.threads[stacks.faultingThread].name))
@@ -94,6 +98,7 @@ extension LinuxDetails {
         _ stacks: StackInfo, notes: [String]
     ) {
         self.init(
+            kind: facts.kind,
             verdict: Verdict(
                 kind: verdict.kind,
                 runningTenths: verdict.runningTenths,

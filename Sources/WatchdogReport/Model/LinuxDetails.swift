@@ -9,6 +9,8 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
 
     /// The version of this layout.
     public var schema: Int = currentSchema
+    /// What occasioned the report; nil in reports of versions that knew only ``ReportKind/watchdog``.
+    public var kind: ReportKind?
     /// What the main thread did.
     public var verdict: Verdict
     /// What the verdict rests on, each with its source.
