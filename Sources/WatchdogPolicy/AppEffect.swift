@@ -6,6 +6,10 @@ public enum AppEffect: Hashable, Sendable {
     case spawn
     /// Remember the main thread's CPU time and run delay: evidence counts from here.
     case beginWindow
+    /// Begin to look at the process from outside, again and again, without disturbing it: its allowance runs out.
+    case observe
+    /// No more looks: the allowance ended, with this hang if it was one.
+    case endObservation(Hang?)
     /// Send `PING=<nonce>`.
     case sendPing(nonce: UInt64)
     /// Run one readiness probe; answer with ``AppEvent/probed(isReady:)``.
@@ -48,6 +52,13 @@ public struct Outcome: Hashable, Sendable {
     public let status: ExitStatus?
     /// Whether the whole process tree is known to be gone.
     public let isDeathVerified: Bool
+
+    /// Creates an outcome.
+    public init(cause: Cause, status: ExitStatus?, isDeathVerified: Bool) {
+        self.cause = cause
+        self.status = status
+        self.isDeathVerified = isDeathVerified
+    }
 }
 
 /// What is worth telling.

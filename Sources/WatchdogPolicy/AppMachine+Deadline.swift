@@ -30,6 +30,8 @@ extension AppMachine {
     private mutating func countdownDue(at now: Instant, _ effects: inout [AppEffect]) {
         guard let running = countdown else { return }
         switch running.condition {
+        case .counting where now < running.deadline:
+            observe(&effects)
         case .counting:
             let lateness = now - running.deadline
             if lateness > spec.fairness.oversleep {
@@ -218,6 +220,7 @@ extension AppMachine {
     /// Evidence counts from here, and an app that answers pings has to miss a fresh one.
     private mutating func beginAnew(at now: Instant, _ effects: inout [AppEffect]) {
         countdown?.windowStart = now
+        countdown?.observation = nil
         effects.append(.beginWindow)
         guard countdown?.event == .sceneUpdate, answersPings, life == .running else { return }
         countdown?.startedAt = now

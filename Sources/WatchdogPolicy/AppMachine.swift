@@ -72,6 +72,8 @@ public struct AppMachine: Sendable {
     var requestsWhileSpawning = 0
     var capture: Capture?
     var countdown: Countdown?
+    /// Whether the process is looked at from outside while its allowance runs.
+    var isObserving = false
     var trigger: Trigger?
     var nextPing: Instant?
     var nextProbe: Instant?
@@ -141,7 +143,9 @@ public struct AppMachine: Sendable {
     public mutating func handle(_ event: AppEvent, at now: Instant) -> [AppEffect] {
         guard counts(event) else { return [] }
         var effects: [AppEffect] = []
+        let before = countdown
         perform(event, at: now, &effects)
+        followObservation(since: before, at: now, &effects)
         return effects
     }
 

@@ -28,6 +28,13 @@ struct Countdown: Hashable, Sendable {
         case capped
     }
 
+    /// Whether and when the app is looked at from outside while the allowance still runs.
+    enum Observation: Hashable, Sendable {
+        case never
+        case at(Instant)
+        case begun
+    }
+
     /// How long a look at the process may take before the decision falls without it.
     static let examinationBudget: Duration = .milliseconds(250)
 
@@ -44,6 +51,8 @@ struct Countdown: Hashable, Sendable {
     var extended = Duration.zero
     var paused = Duration.zero
     var rebases = 0
+    /// Nil until it is decided.
+    var observation: Observation?
 
     init(_ event: WatchdogEvent, from start: Instant, allowance: Duration, budget: Duration? = nil) {
         self.event = event
@@ -57,7 +66,8 @@ struct Countdown: Hashable, Sendable {
     /// When this countdown next needs attention; nil when only the app can end it.
     var due: Instant? {
         switch condition {
-        case .counting: deadline
+        case .counting:
+            if case .at(let moment) = observation { min(moment, deadline) } else { deadline }
         case .examining(let backstop): backstop
         case .paused(let standstill): standstill.nextLook
         case .decided: nil
@@ -83,6 +93,7 @@ struct Countdown: Hashable, Sendable {
         next.credit = credit
         next.extended = extended
         next.rebases = rebases
+        next.observation = observation
         return next
     }
 

@@ -10,9 +10,11 @@ struct Watchdogd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watchdogd",
         abstract: "The 0x8badf00d watchdog for Linux: notices that a program hangs, takes every stack, kills it.",
-        version: "0.1.0",
+        version: watchdogdVersion,
         subcommands: [
-            RunCommand.self, CheckCommand.self, SampleCommand.self, CaptureCommand.self, ReportCommand.self,
+            RunCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self, LaunchCommand.self,
+            TerminateCommand.self, RestartCommand.self, CaptureCommand.self, ReloadCommand.self, EventsCommand.self,
+            CheckCommand.self, SampleCommand.self, ReportCommand.self,
         ]
     )
 

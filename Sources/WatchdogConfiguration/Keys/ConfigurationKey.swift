@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogPolicy
+
 /// A setting of an app's file; the raw value is its key.
 public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     /// The program.

@@ -3,10 +3,11 @@
 /// What happens after an app has ended without having been asked to: the section `[Restart]`.
 ///
 /// The first restart after a healthy run is immediate. Each further one waits: the first time ``delay``, then ``factor``
-/// times as long as the time before, at most ``maximumDelay``; a run of ``healthyTime`` starts this anew.
-public struct RestartSettings: Hashable, Sendable {
+/// times as long as the time before, at most ``maximumDelay``; a run of ``healthyTime`` starts this anew. Each wait is up
+/// to a tenth shorter or longer than that, so that apps which ended together do not restart in step.
+public struct RestartSettings: Hashable, Sendable, Codable {
     /// After which ends an app is restarted.
-    public enum Policy: String, Hashable, Sendable, CaseIterable {
+    public enum Policy: String, Hashable, Sendable, CaseIterable, Codable {
         /// After each.
         case always
         /// After each but exit code 0.
@@ -18,7 +19,7 @@ public struct RestartSettings: Hashable, Sendable {
     }
 
     /// Why an app ended, as far as limits tell it apart.
-    public enum Cause: String, Hashable, Sendable, CaseIterable {
+    public enum Cause: String, Hashable, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
         /// It could not be started, or ended or was killed before it was ready.
         case launch
         /// The watchdog killed it because it did not answer.
@@ -27,12 +28,12 @@ public struct RestartSettings: Hashable, Sendable {
         case crash
         /// It exited.
         case exit
-        /// The kernel killed it because memory was exhausted.
+        /// The kernel killed it because memory was exhausted, ready or not.
         case memory
     }
 
     /// How many restarts are allowed within ``limitInterval``.
-    public enum Limit: Hashable, Sendable {
+    public enum Limit: Hashable, Sendable, Codable {
         /// So many, at least one.
         case count(Int)
         /// Any number.
@@ -40,7 +41,7 @@ public struct RestartSettings: Hashable, Sendable {
     }
 
     /// What happens when a limit is reached.
-    public enum Consequence: String, Hashable, Sendable, CaseIterable {
+    public enum Consequence: String, Hashable, Sendable, CaseIterable, Codable {
         /// The app stays down until somebody launches it.
         case stop
         /// It is told, and each further restart waits ``maximumDelay``.
@@ -57,9 +58,9 @@ public struct RestartSettings: Hashable, Sendable {
     public var maximumDelay: Duration = .seconds(60)
     /// `Reset=`: a run that is ready for so long was a healthy one.
     public var healthyTime: Duration = .seconds(60)
-    /// `Limit=`: for restarts of any cause together, and for each cause without a limit of its own.
+    /// `Limit=`: for the restarts of all causes together that have no limit of their own.
     public var limit = Limit.count(10)
-    /// `LimitLaunch=`, `LimitHang=`, …: for single causes.
+    /// `LimitLaunch=`, `LimitHang=`, …: for single causes, in place of ``limit``.
     public var causeLimits: [Cause: Limit] = [:]
     /// `LimitInterval=`: the time within which restarts are counted.
     public var limitInterval: Duration = .seconds(600)

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+import WatchdogPolicy
+
+/// The ways in which an app ends without having been asked to.
+enum RestartEnd: Sendable, Hashable {
+    case exit(Int32)
+    case signal(Int32)
+    case lost
+    case spawnFailure
+    case watchdog
+    case memory
+
+    static let all: [RestartEnd] = [.exit(0), .exit(1), .signal(11), .lost, .spawnFailure, .watchdog, .memory]
+
+    func outcome(isVerified: Bool) -> Outcome {
+        let (cause, status): (Outcome.Cause, WatchdogPolicy.ExitStatus?) =
+            switch self {
+            case .exit(let code): (.exited, .exited(code: code))
+            case .signal(let signal): (.exited, .signaled(signal: signal, coreDumped: false))
+            case .lost: (.exited, .unknown)
+            case .spawnFailure: (.spawnFailed, nil)
+            case .watchdog: (.watchdog(Self.incident), .signaled(signal: 9, coreDumped: false))
+            case .memory: (.exited, .signaled(signal: 9, coreDumped: false))
+            }
+        return Outcome(cause: cause, status: status, isDeathVerified: isVerified)
+    }
+
+    private static let incident: Incident = {
+        var life = Timeline.pinging()
+        life.run(to: .seconds(11))
+        return life.incidents[0]
+    }()
+}
+
+/// A decision, seen from the end of the app.
+struct RestartAnswer: Equatable {
+    let decision: RestartDecision
+    /// Until the next launch; nil when there is none.
+    let wait: Duration?
+
+    var cause: RestartSettings.Cause? {
+        switch decision {
+        case .restart(_, let cause), .limitReached(let cause, _): cause
+        case .stay: nil
+        }
+    }
+}
+
+/// An app that fails again and again, each restart carried out when it is due.
+struct RestartLife {
+    private(set) var machine: RestartMachine
+    private(set) var now = Instant.origin
+    private var next: Instant?
+
+    init(_ settings: RestartSettings, seed: UInt64 = 0) {
+        machine = RestartMachine(settings: settings, seed: seed)
+    }
+
+    mutating func fail(launching: Duration = .milliseconds(5), readyFor: Duration? = .zero) -> RestartAnswer {
+        end(.signal(11), launching: launching, readyFor: readyFor)
+    }
+
+    /// Launches it when it is due, or at once if nothing is due.
+    mutating func launch() {
+        now = max(now, next ?? now)
+        next = nil
+        machine.launched(at: now)
+    }
+
+    /// A whole run; `readyFor` is nil when it does not become ready.
+    mutating func end(
+        _ end: RestartEnd, launching: Duration = .milliseconds(5), readyFor: Duration?, wasRequested: Bool = false,
+        isVerified: Bool = true
+    ) -> RestartAnswer {
+        launch()
+        now = now + launching
+        if let readyFor {
+            machine.ready(at: now)
+            now = now + readyFor
+        }
+        let decision = machine.ended(
+            end.outcome(isVerified: isVerified), wasRequested: wasRequested, causedByMemory: end == .memory, at: now)
+        next =
+            switch decision {
+            case .restart(let at, _): at
+            case .limitReached(_, let at): at
+            case .stay: nil
+            }
+        return RestartAnswer(decision: decision, wait: next.map { [now] in $0 - now })
+    }
+
+    mutating func reset() { machine.reset() }
+
+    mutating func update(_ settings: RestartSettings) { machine.update(settings) }
+
+    mutating func saveAndRestore() {
+        do {
+            machine = try JSONDecoder().decode(RestartMachine.self, from: JSONEncoder().encode(machine))
+        } catch {
+            Issue.record(error)
+        }
+    }
+}
+
+extension Instant {
+    static let origin = Instant(nanoseconds: 1_000_000_000_000)
+}
+
+extension RestartSettings {
+    static func with(_ change: (inout RestartSettings) -> Void) -> RestartSettings {
+        RestartSettings().with(change)
+    }
+
+    func with(_ change: (inout RestartSettings) -> Void) -> RestartSettings {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+
+    static func random(_ generator: inout SeededGenerator) -> RestartSettings {
+        .with {
+            $0.policy = generator.pick(Policy.allCases)
+            $0.delay = .milliseconds(generator.below(500))
+            $0.factor = 1 + Double(generator.below(30)) / 10
+            $0.maximumDelay = .milliseconds(500 + generator.below(60_000))
+            $0.healthyTime = .milliseconds(1 + generator.below(15_000))
+            $0.limit = generator.oneIn(4) ? .infinity : .count(1 + generator.below(20))
+            for cause in Cause.allCases where generator.oneIn(3) {
+                $0.causeLimits[cause] = generator.oneIn(4) ? .infinity : .count(1 + generator.below(8))
+            }
+            $0.limitInterval = .seconds(1 + generator.below(300))
+            $0.consequence = generator.pick(Consequence.allCases)
+        }
+    }
+}
+
+extension RestartSettings {
+    /// How many restarts after such an end are allowed.
+    func most(for cause: Cause) -> Int {
+        if case .count(let number) = causeLimits[cause] ?? limit { number } else { .max }
+    }
+
+    /// How many restarts count for the same limit as one after such an end.
+    func counted(_ restarts: [(at: Instant, cause: Cause)], with cause: Cause, at now: Instant) -> Int {
+        restarts.count { restart in
+            now - restart.at < limitInterval
+                && (restart.cause == cause || (causeLimits[cause] == nil && causeLimits[restart.cause] == nil))
+        }
+    }
+}
+
+extension Duration {
+    /// Within the tenth that jitter may make of it.
+    func isNear(_ other: Duration) -> Bool { self >= other * 9 / 10 && self <= other * 11 / 10 }
+}
