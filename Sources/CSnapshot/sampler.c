@@ -278,6 +278,10 @@ int wd_sampler_look(struct wd_sampler *sampler) {
     return 0;
 }
 
+void wd_sampler_stop_running(struct wd_sampler *sampler, uint32_t stop_running) {
+    sampler->request.stop_running = stop_running;
+}
+
 /* Libraries may have been loaded since the beginning. */
 static void refresh_mappings(struct wd_snapshot_arena *arena) {
     size_t length = arena->maps_length;

@@ -39,12 +39,18 @@ final class Sampler {
         request.module_fds = modules.baseAddress
         sampler = wd_sampler_begin(&request, &result)
         guard sampler != nil else { throw error }
+        stopsRunning = options.stopsRunning
     }
 
     deinit {
         if sampler != nil, let sampling = try? finish() { withExtendedLifetime(sampling) {} }
         runs.deallocate()
         modules.deallocate()
+    }
+
+    /// Whether threads on a CPU are stopped for a moment in the looks that follow.
+    var stopsRunning = true {
+        didSet { wd_sampler_stop_running(sampler, stopsRunning ? 1 : 0) }
     }
 
     /// One look; false when the process has ended.

@@ -58,10 +58,14 @@ public struct Sampling: Sendable {
     /// The samples with frames.
     public func samples(
         named name: String, path: String, at time: WatchdogReport.WallTime, with symbolicator: Symbolicator
-    )
-        -> ProcessSamples
-    {
-        let captured = symbolicator.symbolicate(snapshot)
+    ) -> ProcessSamples {
+        samples(of: symbolicator.symbolicate(snapshot), named: name, path: path, at: time)
+    }
+
+    /// The samples with the frames of its snapshot, which was symbolicated.
+    public func samples(
+        of captured: CapturedProcess, named name: String, path: String, at time: WatchdogReport.WallTime
+    ) -> ProcessSamples {
         var numbers: [Int: Int] = [:]
         let stacks = captured.threads.enumerated().map { index, thread in
             numbers[thread.id] = index
@@ -74,9 +78,8 @@ public struct Sampling: Sendable {
             guard let stack = numbers[Int(run.stack)] else { continue }
             byThread[run.thread, default: []].append(.init(first: run.first, count: run.count, stack: stack))
         }
-        let process = Int(snapshot.process)
         var result = ProcessSamples(
-            process: process, name: name, path: path, time: time, interval: interval, duration: duration,
+            process: Int(snapshot.process), name: name, path: path, time: time, interval: interval, duration: duration,
             sampleCount: sampleCount, stacks: stacks, images: captured.images)
         result.threads = threads.compactMap { thread in
             byThread[thread.id].map {

@@ -26,7 +26,9 @@ final class ReportWriter: Sendable {
     }
 
     /// Writes the report of an incident; ends in a ``Host/Message/reported(app:incident:_:)``.
-    func write(app: Int, incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome) {
+    func write(
+        app: Int, incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome, watch: HangWatch? = nil
+    ) {
         let isAccepted = waiting.withLock { count in
             guard count < Self.limit else { return false }
             count += 1
@@ -39,19 +41,32 @@ final class ReportWriter: Sendable {
             return
         }
         queue.async { [self] in
-            let outcome = makeReport(facts, host, capture)
+            let outcome = makeReport(facts, host, capture, watch)
             waiting.withLock { $0 -= 1 }
             mailbox.post(.reported(app: app, incident: incident, outcome))
         }
     }
 
-    private func makeReport(_ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome) -> ReportOutcome {
+    private func makeReport(
+        _ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome, _ watch: HangWatch?
+    ) -> ReportOutcome {
         var facts = facts
         var captured: CapturedProcess?
+        let record = watch?.record(within: .seconds(1))
+        let looks = record.map { symbolicator.symbolicate($0.sampling.snapshot) }
+        if let record, let looks {
+            facts.evidence.strain = record.strain
+            facts.samples = record.sampling.samples(
+                of: looks, named: facts.appName, path: facts.executablePath, at: facts.captureTime)
+        }
         switch capture {
         case .taken(let snapshot):
             captured = symbolicator.symbolicate(snapshot)
+        case .sampled:
+            captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
+            facts.completeEvidence(from: captured)
         case .failed(let reason):
+            captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.notes.append("The stacks could not be taken: \(reason).")
         }
         var outcome = ReportOutcome(verdict: Verdict(judging: facts.evidence))

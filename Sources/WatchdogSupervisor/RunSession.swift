@@ -35,6 +35,7 @@ final class RunSession {
             concludeIfReported()
         }
         kernel.onReport = { [unowned self] in reported($0, $1) }
+        kernel.onHangReport = { [unowned self] in hangReported($0, $1) }
     }
 
     /// What `--verbose` tells before the launch.
@@ -70,6 +71,12 @@ final class RunSession {
         // Where nothing is killed, the app lives on and has deadlines.
         let isWritten = incident.isEnforced ? StandardError.say(lines) : StandardError.mention(lines)
         if !isWritten { unwritten += 1 }
+        concludeIfReported()
+    }
+
+    private func hangReported(_ hang: Hang, _ report: ReportOutcome) {
+        let lines = narration.lines(of: hang, pid: kernel.pid, report)
+        if configuration.verbosity != .quiet, !StandardError.mention(lines) { unwritten += 1 }
         concludeIfReported()
     }
 

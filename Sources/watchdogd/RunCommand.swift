@@ -49,6 +49,12 @@ struct RunCommand: ParsableCommand {
     )
     var enforce: AppSpec.Enforcement = .kill
 
+    @Option(
+        help: ArgumentHelp("Report hangs that end by themselves from this length on; off for none.", valueName: "span"),
+        transform: RunOptions.hangReports
+    )
+    var hangReports = HangReportChoice.from(.seconds(1))
+
     @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"))
     var reports: String?
 
@@ -136,6 +142,11 @@ struct RunCommand: ParsableCommand {
             readiness: readiness.readiness,
             enforcement: enforce
         )
+        spec.observationDelay = .seconds(1)
+        if case .from(let threshold) = hangReports {
+            spec.hangReportThreshold = threshold
+            spec.observationDelay = min(threshold, .seconds(1))
+        }
         if readiness.readiness == .command { spec.probeInterval = .milliseconds(250) }
         var configuration = RunConfiguration(spec: spec.scaled(by: timeScale), command: commandBytes)
         configuration.probe = readiness.probe

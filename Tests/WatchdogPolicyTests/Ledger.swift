@@ -108,7 +108,7 @@ struct Ledger {
                 case .probe: bookProbe(at: now)
                 case .terminate: bookTermination()
                 case .finish(let outcome): bookEnd(outcome, isLast: index == effects.count - 1)
-                case .beginWindow: nil
+                case .beginWindow, .observe, .endObservation: nil
                 }
             if let complaint { return complaint }
         }

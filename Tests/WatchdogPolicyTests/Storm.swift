@@ -11,6 +11,9 @@ struct Storm {
     private var generator: SeededGenerator
     private let spec: AppSpec
     private var machine: AppMachine
+    /// The same app, observed while its allowances run: that must not change anything else.
+    private var twin: AppMachine
+    private var isTwinObserving = false
     private var ledger: Ledger
     private var now = Instant(nanoseconds: 1_000_000_000_000)
     private var usedNonces: [UInt64] = []
@@ -25,6 +28,9 @@ struct Storm {
         generator = SeededGenerator(seed: seed)
         spec = Self.spec(using: &generator)
         machine = AppMachine(spec: spec)
+        var observed = spec
+        observed.observationDelay = generator.pick([.nanoseconds(1), .milliseconds(250), .seconds(1), .seconds(30)])
+        twin = AppMachine(spec: observed)
         ledger = Ledger(spec)
     }
 
@@ -63,7 +69,7 @@ struct Storm {
             count += 1
             if isTracing { trace.append((event, effects, now)) }
             for case .sendPing(let nonce) in effects { usedNonces.append(nonce) }
-            if let complaint = check(event, effects) { return complaint }
+            if let complaint = check(event, effects) ?? checkTwin(event, effects) { return complaint }
             if case .ended = machine.phase { afterwards += 1 }
             if generator.oneIn(64), let complaint = ends() { return complaint }
         }
@@ -82,6 +88,32 @@ struct Storm {
         return immediateDeadlines > 4 ? "due again and again at \(now)" : nil
     }
 
+    private mutating func checkTwin(_ event: AppEvent, _ effects: [AppEffect]) -> String? {
+        var others: [AppEffect] = []
+        for effect in twin.handle(event, at: now) {
+            switch effect {
+            case .observe:
+                if isTwinObserving { return "observed twice" }
+                isTwinObserving = true
+            case .endObservation:
+                if !isTwinObserving { return "let go of nothing" }
+                isTwinObserving = false
+            default: others.append(effect)
+            }
+        }
+        guard others == effects else { return "observed, the app is treated differently: \(others)" }
+        guard twin.phase == machine.phase else { return "observed, the app is in \(twin.phase)" }
+        if case .ended = twin.phase, isTwinObserving { return "observed after the end" }
+        switch (twin.nextDeadline, machine.nextDeadline) {
+        case (nil, nil): return nil
+        case (let observed?, let plain?):
+            if observed > plain { return "observation puts a deadline off" }
+            if observed <= now, plain > now, case .deadlineReached = event { return "due again after it was handled" }
+            return nil
+        default: return "observation makes or takes a deadline"
+        }
+    }
+
     // MARK: - Time and events
 
     private mutating func pass() {
@@ -94,7 +126,8 @@ struct Storm {
         case 14: now = now + .nanoseconds(Int64(generator.below(12_000_000_000)))
         case 15: now = now + .nanoseconds(Int64(generator.below(700_000_000_000)))
         default:
-            guard let due = machine.nextDeadline, due < Instant(nanoseconds: .max) - .seconds(100) else { return }
+            let deadline = generator.oneIn(2) ? twin.nextDeadline : machine.nextDeadline
+            guard let due = deadline, due < Instant(nanoseconds: .max) - .seconds(100) else { return }
             let late: Duration =
                 switch fate {
                 case 16...18: .nanoseconds(-1)
@@ -248,7 +281,7 @@ private struct Drive {
             case .inspect: if isAnswered { tell(.inspected(Evidence(state: "S"))) }
             case .capture: if isAnswered { tell(.captured) }
             case .killTree: if isAnswered { die() }
-            case .beginWindow, .sendPing, .probe, .terminate, .announce, .finish: break
+            case .beginWindow, .observe, .endObservation, .sendPing, .probe, .terminate, .announce, .finish: break
             }
         }
     }

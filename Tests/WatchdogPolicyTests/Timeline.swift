@@ -139,7 +139,7 @@ struct Timeline {
             guard let deathTime else { return }
             if !isExited { agenda.append((elapsed + deathTime, .exited(.signaled(signal: 9, coreDumped: false)))) }
             agenda.append((elapsed + deathTime, .treeEmptied))
-        case .beginWindow, .terminate, .report, .announce, .finish:
+        case .beginWindow, .observe, .endObservation, .terminate, .report, .announce, .finish:
             break
         }
     }

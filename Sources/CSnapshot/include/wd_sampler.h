@@ -61,6 +61,9 @@ struct wd_sampler *wd_sampler_begin(const struct wd_sampling_request *request, s
 /* Looks at every thread once. 0, or the errno after which there is nothing more to see. */
 int wd_sampler_look(struct wd_sampler *sampler);
 
+/* Whether the looks that follow stop threads on a CPU, as request->stop_running says for the first. */
+void wd_sampler_stop_running(struct wd_sampler *sampler, uint32_t stop_running);
+
 /* Ends the sampling and frees the sampler. The snapshot has each different stack as a thread of its own, whose id is the
  * number that the runs give, and whose state, system call and name are those of the thread that showed it. Returns
  * result->error. */

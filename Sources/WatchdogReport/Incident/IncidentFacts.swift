@@ -131,6 +131,10 @@ public struct IncidentFacts: Equatable, Sendable {
     public var cpu: CPUStatistics?
     /// What the verdict is made from.
     public var evidence: HangEvidence
+    /// What the looks before the end showed; nil where there were none.
+    public var samples: ProcessSamples?
+    /// From the start of the allowance to the first of those looks.
+    public var samplesBegan: Duration = .zero
     /// The app's own words about its state (`STATUS=`).
     public var status: String?
     /// The app's own words about what it was doing (`SUMMARY=`).

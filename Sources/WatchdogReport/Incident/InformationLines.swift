@@ -8,10 +8,14 @@ import WatchdogPolicy
 /// another part of the report.
 enum InformationLines {
     static func lines(
-        _ facts: IncidentFacts, _ verdict: Verdict, _ captured: CapturedProcess?, _ stacks: StackInfo, notes: [String]
+        _ facts: IncidentFacts, _ verdict: Verdict, _ captured: CapturedProcess?, _ stacks: StackInfo,
+        _ insight: Insight, notes: [String]
     ) -> [String] {
         var lines = [verdict.line]
         lines += WaitText(facts.evidence.waits).lines { id in stacks.details.firstIndex { $0.id == id } }
+        lines += insight.holders
+        lines += insight.findings.map { "Finding: \($0.text)" }
+        if let stages = insight.stages { lines.append(stages.line(threadIndex: stacks.faultingThread)) }
         lines += occasion(facts) + [state(facts)]
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }

@@ -17,8 +17,9 @@ extension Report {
         let appName = facts.appName.singleLine(limit: 255)
         let stacks = StackInfo(
             capture, main: facts.mainThread ?? facts.pid, name: appName, state: facts.evidence.state)
+        let insight = Insight(facts, capture)
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
-        let information = InformationLines.lines(facts, verdict, capture, stacks, notes: Array(notes))
+        let information = InformationLines.lines(facts, verdict, capture, stacks, insight, notes: Array(notes))
         let path = facts.executablePath.singleLine(limit: ReportLimits.stringLength)
         let os = OSVersion(train: host.osName.singleLine(limit: 128), build: host.kernelRelease.singleLine(limit: 128))
 
@@ -87,7 +88,7 @@ extension Report {
         body.applicationSpecificInformation = ["watchdogd": information]
         body.legacyInfo = LegacyInfo(
             threadTriggered: LegacyInfo.Thread(name: stacks.threads[stacks.faultingThread].name))
-        body.linux = LinuxDetails(facts, host, verdict, capture, stacks, notes: Array(notes))
+        body.linux = LinuxDetails(facts, host, verdict, capture, stacks, insight, notes: Array(notes))
         self.init(metadata: metadata, body: body)
     }
 }
@@ -95,7 +96,7 @@ extension Report {
 extension LinuxDetails {
     fileprivate init(
         _ facts: IncidentFacts, _ host: HostFacts, _ verdict: Verdict, _ capture: CapturedProcess?,
-        _ stacks: StackInfo, notes: [String]
+        _ stacks: StackInfo, _ insight: Insight, notes: [String]
     ) {
         self.init(
             kind: facts.kind,
@@ -111,6 +112,9 @@ extension LinuxDetails {
                     what: $0.what, value: $0.value.singleLine(limit: ReportLimits.lineLength), source: $0.source)
             },
             waits: facts.evidence.waits.isEmpty ? nil : facts.evidence.waits,
+            findings: insight.findings.isEmpty ? nil : insight.findings,
+            stages: insight.stages,
+            samples: insight.samples,
             allowance: AllowanceDetails(facts),
             enforcement: facts.enforcement.rawValue,
             kill: KillDetails(facts.kill),

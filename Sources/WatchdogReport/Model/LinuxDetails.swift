@@ -17,6 +17,12 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var evidence: [EvidenceStatement]
     /// What the main thread waits for, on what its holder waits, and so on; nil when nothing is known of it.
     public var waits: [WaitDetails]?
+    /// What the names on the stacks say beyond the verdict, the nearest cause first.
+    public var findings: [Finding]?
+    /// The main thread's stack at two moments; nil where there was no earlier look.
+    public var stages: StackStages?
+    /// The main thread's call tree over several looks; nil where there were none.
+    public var samples: SampleDetails?
     /// The allowance that was exhausted.
     public var allowance: AllowanceDetails
     /// `kill` or `report`.
