@@ -134,7 +134,10 @@ let package = Package(
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",
-            ["WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "watchdogd", "watchdogd-symbolicate"]
+            [
+                "WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "WatchdogControl", "watchdogd",
+                "watchdogd-symbolicate",
+            ]
                 + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
             exclude: ["Subjects"]
         ),

@@ -46,6 +46,7 @@ final class Host {
     private var runningWatches = 0
     private static let watchLimit = 8
     private var hasChildNews = false
+    private var isReaping = false
     private var machineReading: (at: Instant, value: MachineCPU?)?
 
     init(loop: EventLoop, store: ReportStore) throws {
@@ -163,7 +164,10 @@ final class Host {
     /// SIGCHLD: something happened to a child, and nothing says to which.
     func childrenChanged() {
         hasChildNews = runningCaptures > 0
-        guard !hasChildNews else { return }
+        // Whose child has ended looks at what is left of its tree, and asks again.
+        guard !hasChildNews, !isReaping else { return }
+        isReaping = true
+        defer { isReaping = false }
         var last: Int32 = 0
         while let child = Subreaper.changedChild() {
             // Whose it is did not take note, and the kernel shows nothing else before: those behind it are looked for.

@@ -16,6 +16,8 @@ struct LaunchConfiguration {
     let store: ReportStore
     /// Limits and the like.
     var attributes = ProcessAttributes()
+    /// Limits for all its processes together.
+    var cgroupLimits = CgroupLimits()
     /// The standard streams; nil for the supervisor's own.
     var streams: StandardStreams?
     /// Tells this launch from all others.

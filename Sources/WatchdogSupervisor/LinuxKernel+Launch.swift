@@ -40,7 +40,7 @@ extension LinuxKernel {
         request.cgroup = cgroup?.descriptor
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
         let spawned = try WatchdogLinux.spawn(request)
-        appEnd = nil
+        closeStreams()
         if let cgroup, spawned.cgroupRefusal == nil {
             containment = .cgroup(cgroup)
         } else {

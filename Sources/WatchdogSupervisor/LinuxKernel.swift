@@ -12,7 +12,7 @@ import WatchdogWire
 /// Isolation: the loop's thread.
 final class LinuxKernel: Kernel {
     let host: Host
-    let configuration: LaunchConfiguration
+    private(set) var configuration: LaunchConfiguration
     let cgroup: Cgroup?
     /// Why there is no cgroup.
     let cgroupRefusal: String?
@@ -97,6 +97,12 @@ final class LinuxKernel: Kernel {
     }
 
     var loop: EventLoop { host.loop }
+
+    /// Closes what only a process that is still to be started needs.
+    func closeStreams() {
+        appEnd = nil
+        configuration.streams = nil
+    }
 
     /// The main process's id; nil before the launch.
     var pid: Int32? { main?.process.pid }

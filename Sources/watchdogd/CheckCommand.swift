@@ -34,7 +34,9 @@ struct CheckCommand: ParsableCommand {
         for path in paths {
             do throws(ConfigurationReadError) {
                 let isDirectory = fileSystem.isDirectory(path)
-                report.add(isDirectory ? try loader.load(directory: path) : try loader.load(file: path))
+                let listing = isDirectory ? try loader.load(directory: path) : try loader.load(file: path)
+                report.add(listing)
+                report.add(listing.apps.flatMap(\.machineWarnings))
             } catch {
                 isUnreadable = true
                 report.add(error, of: path)

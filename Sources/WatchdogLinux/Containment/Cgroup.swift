@@ -82,11 +82,10 @@ public final class Cgroup: Sendable {
         if let error = Self.removeTree(path) { throw LinuxError("remove cgroup \(path)", error) }
     }
 
-    private func write(_ text: StaticString, to file: String) throws(LinuxError) {
+    func write(_ text: String, to file: String) throws(LinuxError) {
         let descriptor = try OwnedDescriptor(opening: "\(path)/\(file)", flags: O_WRONLY)
-        _ = try check("write \(path)/\(file)") {
-            Glibc.write(descriptor.number, text.utf8Start, text.utf8CodeUnitCount)
-        }
+        let bytes = Array(text.utf8)
+        _ = try check("write \(path)/\(file)") { Glibc.write(descriptor.number, bytes, bytes.count) }
     }
 
     // MARK: Directories

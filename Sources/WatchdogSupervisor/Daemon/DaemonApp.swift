@@ -98,17 +98,30 @@ final class DaemonApp {
         wish = .asConfigured
         restarts.launched(at: daemon.host.loop.now)
         do {
+            try OpenFileLimit.checkRoom()
             var launching = try LaunchConfiguration(
                 configuration, scope: daemon.places.scope, store: daemon.store,
                 warn: { [daemon, name] in daemon.say("\(name): \($0)") })
             launching.streams = try daemon.streams(for: configuration, launching)
             let launch = try AppLaunch(launching, on: daemon.host)
+            limit(launch)
             try launch.kernel.start(launch.supervisor)
             connect(launch)
             latest = launch
             prepare(launch)
         } catch {
             launchFailed("\(error)")
+        }
+    }
+
+    private func limit(_ launch: AppLaunch) {
+        let limits = launch.kernel.configuration.cgroupLimits
+        guard !limits.controllers.isEmpty else { return }
+        let refusals =
+            launch.kernel.cgroup?.apply(limits)
+            ?? limits.controllers.map { ($0, launch.kernel.cgroupRefusal ?? "there is no cgroup") }
+        for refusal in refusals {
+            daemon.say("\(name) runs without its limit on \(refusal.controller): \(refusal.reason)")
         }
     }
 
@@ -172,6 +185,7 @@ final class DaemonApp {
             daemon.appCameToRest()
             return
         }
+        let causedByMemory = launch.kernel.cgroup?.memoryKills ?? 0 > 0
         retire(launch)
         let reason = launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended"
         if outcome.cause == .spawnFailed {
@@ -180,7 +194,7 @@ final class DaemonApp {
         } else if case .exited = outcome.cause, let status = outcome.status, wish == .asConfigured {
             noteExit(status)
         }
-        settle(outcome, reason: reason)
+        settle(outcome, reason: reason, causedByMemory: causedByMemory)
     }
 
     /// An end that nobody asked for, and that the watchdog did not bring about.
@@ -194,7 +208,7 @@ final class DaemonApp {
     }
 
     /// Decides what follows an end.
-    private func settle(_ outcome: Outcome, reason: String) {
+    private func settle(_ outcome: Outcome, reason: String, causedByMemory: Bool = false) {
         for answer in endWaiters { answer.succeed(TerminateReply(isGone: true)) }
         endWaiters = []
         if wish != .relaunch {
@@ -210,7 +224,7 @@ final class DaemonApp {
             // Not at once: a launch that fails comes back here.
             wait(until: daemon.host.loop.now)
         case .asConfigured:
-            follow(restarts.ended(outcome, causedByMemory: false, at: daemon.host.loop.now))
+            follow(restarts.ended(outcome, causedByMemory: causedByMemory, at: daemon.host.loop.now))
         }
     }
 

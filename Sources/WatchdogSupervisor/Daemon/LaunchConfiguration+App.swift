@@ -46,6 +46,7 @@ extension LaunchConfiguration {
             fileModeMask: program.fileModeMask,
             noNewPrivileges: program.noNewPrivileges
         )
+        cgroupLimits = program.cgroupLimits
     }
 
     /// How a further command of the app runs: as the app itself, but for the command.
@@ -146,6 +147,17 @@ extension LaunchConfiguration {
         case .command(let command): .command(command)
         case .automatic, .channel, .notify, .probe, .none: nil
         }
+    }
+}
+
+extension ProgramSettings {
+    /// The limits for the app as a whole; shares are of what this machine has.
+    var cgroupLimits: CgroupLimits {
+        CgroupLimits(
+            cpuQuota: cpuQuota,
+            memory: memoryMaximum?.resolved(of: Machine.memoryBytes),
+            tasks: tasksMaximum?.resolved(of: Machine.maximumProcesses)
+        )
     }
 }
 
