@@ -49,7 +49,9 @@ public final class SamplingSession: Sendable {
         wake.ring()
     }
 
-    /// What was seen; nil when the thread does not end in time. To be called once, after ``stop()``.
+    /// What was seen; nil when the thread does not end in time.
+    ///
+    /// To be called once, after ``stop()``.
     public func result(within limit: Duration) -> Result<Sampling, SnapshotError>? {
         done.wait(until: .now() + limit)
         return state.withLock { $0.result }
@@ -59,9 +61,9 @@ public final class SamplingSession: Sendable {
         _ process: Int32, _ options: SamplingOptions, _ onFirstLook: @Sendable () -> Void,
         _ onLook: @Sendable () -> Void
     ) -> Result<Sampling, SnapshotError> {
+        onLook()
         do throws(SnapshotError) {
             let sampler = try begun(process, options, onFirstLook)
-            onLook()
             sampler.stopsRunning = false
             var next = Instant.now()
             let end = next + options.duration

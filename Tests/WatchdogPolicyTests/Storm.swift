@@ -14,6 +14,7 @@ struct Storm {
     /// The same app, observed while its allowances run: that must not change anything else.
     private var twin: AppMachine
     private var isTwinObserving = false
+    private var immediateObservations = 0
     private var ledger: Ledger
     private var now = Instant(nanoseconds: 1_000_000_000_000)
     private var usedNonces: [UInt64] = []
@@ -108,8 +109,12 @@ struct Storm {
         case (nil, nil): return nil
         case (let observed?, let plain?):
             if observed > plain { return "observation puts a deadline off" }
-            if observed <= now, plain > now, case .deadlineReached = event { return "due again after it was handled" }
-            return nil
+            guard observed <= now, plain > now, case .deadlineReached = event else {
+                immediateObservations = 0
+                return nil
+            }
+            immediateObservations += 1
+            return immediateObservations > 1 ? "observation is due again and again at \(now)" : nil
         default: return "observation makes or takes a deadline"
         }
     }

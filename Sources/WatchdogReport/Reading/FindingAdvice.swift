@@ -36,6 +36,9 @@ enum FindingAdvice {
         case .pythonGIL:
             "Another thread holds the interpreter's lock, mostly in an extension that computes without giving it back. Let the "
                 + "extension release it, or move the computation to another process (multiprocessing, concurrent.futures)."
+        case .pythonLock:
+            "Python does not record who holds a lock. Use the with statement so that none is forgotten, give acquire(), get() and "
+                + "wait() a timeout, and let workers hand results to the main loop instead of waiting for them there."
         case .conditionVariable:
             "Nobody holds a condition variable: somebody has to signal it, and has not. Check that the condition is changed "
                 + "under the same mutex, that the signal cannot come before the wait, and that the signalling thread lives."

@@ -24,6 +24,8 @@ public struct Finding: Codable, Hashable, Sendable {
         case cooperativePoolFull = "cooperative-pool-full"
         /// Python's global interpreter lock.
         case pythonGIL = "python-gil"
+        /// A lock of Python's own threads.
+        case pythonLock = "python-lock"
         /// A condition variable.
         case conditionVariable = "condition-variable"
         /// A read-write lock.
@@ -84,7 +86,13 @@ extension Finding {
         }
         guard let capture, let thread = capture.threads.first(where: { $0.id == main }) else { return findings }
         let stack = NamedStack(thread, in: capture)
-        findings += FindingRule.all.compactMap { $0.finding(in: stack, evidence) }
+        let isHolderKnown = evidence.waits.first?.holder != nil
+        findings += FindingRule.all.compactMap { $0.finding(in: stack, evidence) }.filter {
+            !(isHolderKnown && $0.kind == .readWriteLock)
+        }
+        // A library's own wait tells more than the primitive that it is made of; two rules may mean the same.
+        var seen: Set<Kind> = []
+        findings = findings.filter { seen.insert($0.kind).inserted }
         findings = findings.map { finding in
             switch finding.kind {
             case .dispatchSync: finding.naming(dispatchWorkers(capture, except: main), "runs a block of a queue")

@@ -51,8 +51,10 @@ struct FindingRule {
             calls: ["fsync", "fdatasync", "pwrite64", "write"], image: "libsqlite3"),
         FindingRule(
             kind: .pythonGIL, text: "The thread waits for Python's global interpreter lock",
-            functions: ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "PyGILState_Ensure"], depth: 12,
-            calls: waiting),
+            functions: ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "PyGILState_Ensure"], depth: 12),
+        FindingRule(
+            kind: .pythonLock, text: "A lock of Python's threading module is waited for (a Lock, an Event, a Queue)",
+            functions: ["PyThread_acquire_lock_timed"], depth: 8, calls: waiting),
         FindingRule(
             kind: .dispatchSync, text: "DispatchQueue.sync waits for its turn on a queue that is busy",
             functions: ["__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow", "_dispatch_thread_event_wait_slow"],
@@ -82,7 +84,8 @@ struct FindingRule {
                 "__pthread_cond_wait_common", "__pthread_cond_wait", "pthread_cond_clockwait",
                 "___pthread_cond_clockwait64",
             ],
-            depth: 8, calls: waiting, unless: ["take_gil"]),
+            depth: 8, calls: waiting,
+            unless: ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "PyGILState_Ensure"]),
         FindingRule(
             kind: .readWriteLock, text: "A read-write lock is waited for; where readers hold it, it does not name them",
             functions: [

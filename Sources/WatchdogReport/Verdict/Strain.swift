@@ -95,7 +95,11 @@ extension HangEvidence {
     var isPagingIn: Bool {
         if let faults = strain?.majorFaults, faults >= 16 { return true }
         guard state == "D" else { return false }
-        if case .outside = syscall.flatMap(SystemCall.position(in:)) { return true }
+        switch syscall.flatMap(SystemCall.position(in:)) {
+        case .outside: return true
+        case .inside: return false
+        case .running, nil: break
+        }
         return waitChannel.map { channel in
             ["folio_wait", "wait_on_page", "filemap_fault", "mem_cgroup", "shrink_", "try_to_free"].contains {
                 channel.hasPrefix($0)

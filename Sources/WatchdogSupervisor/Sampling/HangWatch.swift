@@ -51,7 +51,9 @@ final class HangWatch: Sendable {
         session.stop()
     }
 
-    /// What was seen; nil when there was nothing to see. To be called once, after ``stop()``, away from the loop.
+    /// What was seen; nil when there was nothing to see.
+    ///
+    /// To be called once, after ``stop()``, away from the loop.
     func record(within limit: Duration) -> Record? {
         guard case .success(let sampling)? = session.result(within: limit), let strain = readings.strain() else {
             return nil
@@ -81,14 +83,14 @@ final class HangWatch: Sendable {
 
         func read() {
             state.withLock { state in
-                if state.gauge == nil {
-                    state.gauge = StrainGauge(process, thread: thread)
-                    state.consumers = .read()
-                }
-                let reading = state.gauge?.read()
-                if state.first == nil { state.first = reading }
+                let gauge = state.gauge ?? StrainGauge(process, thread: thread)
+                let reading = gauge.read()
                 // What died with the process stays as it was last.
-                if reading?.majorFaults != nil || state.last == nil { state.last = reading }
+                if reading.majorFaults != nil || state.last == nil { state.last = reading }
+                guard state.gauge == nil else { return }
+                state.gauge = gauge
+                state.first = reading
+                state.consumers = .read()
             }
         }
 
