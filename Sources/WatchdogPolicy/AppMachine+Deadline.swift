@@ -15,6 +15,9 @@ extension AppMachine {
             triggerDue(at: now, &effects)
             if capture == nil, let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
             guard capture == nil else { return }
+            if !isObserving, let due = observationDue, now >= due { observe(&effects) }
+            lifecycleDue(at: now, &effects)
+            guard capture == nil else { return }
             if life == .running, let due = nextPing, now >= due { sendPing(at: now, &effects) }
             if life == .launching, let due = nextProbe, now >= due {
                 nextProbe = nil
@@ -30,8 +33,6 @@ extension AppMachine {
     private mutating func countdownDue(at now: Instant, _ effects: inout [AppEffect]) {
         guard let running = countdown else { return }
         switch running.condition {
-        case .counting where now < running.deadline:
-            observe(&effects)
         case .counting:
             let lateness = now - running.deadline
             if lateness > spec.fairness.oversleep {
@@ -83,9 +84,14 @@ extension AppMachine {
     }
 
     /// An app that is asked to end gets SIGCONT with the request: that it is stopped is then no excuse.
-    private func pause(in evidence: Evidence) -> Pause? {
-        if life == .terminating(isRequested: true), evidence.pause == .stopped { return nil }
-        return evidence.pause
+    ///
+    /// Neither is that we have frozen it ourselves, however that was done.
+    func pause(in evidence: Evidence) -> Pause? {
+        switch evidence.pause {
+        case .stopped where life == .terminating(isRequested: true): nil
+        case .stopped where lifecycle.freeze != nil, .frozen where lifecycle.freeze != nil: nil
+        case let pause: pause
+        }
     }
 
     /// Once per countdown; true when the deadline moved.
@@ -131,6 +137,8 @@ extension AppMachine {
             paused: basis.paused,
             rebases: basis.rebases,
             evidence: evidence,
+            visibility: lifecycle.visibility,
+            isSuspended: lifecycle.freeze != nil,
             isEnforced: spec.enforcement == .kill,
             isDeathVerified: nil
         )
@@ -185,6 +193,7 @@ extension AppMachine {
     }
 
     mutating func machineResumed(_ suspension: Duration, at now: Instant, _ effects: inout [AppEffect]) {
+        stayResumed(at: now)
         guard let running = countdown else { return }
         switch running.condition {
         case .counting, .examining:
@@ -220,9 +229,11 @@ extension AppMachine {
     /// Evidence counts from here, and an app that answers pings has to miss a fresh one.
     private mutating func beginAnew(at now: Instant, _ effects: inout [AppEffect]) {
         countdown?.windowStart = now
-        countdown?.observation = nil
+        countdown?.isObserved = false
         effects.append(.beginWindow)
-        guard countdown?.event == .sceneUpdate, answersPings, life == .running else { return }
+        guard let running = countdown, running.event == .sceneUpdate, !running.isForObligation, answersPings,
+            life == .running
+        else { return }
         countdown?.startedAt = now
         countdown?.paused = .zero
         applyGrace(at: now)

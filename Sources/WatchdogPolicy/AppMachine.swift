@@ -12,7 +12,7 @@
 /// - ``AppEffect/finish(_:)`` is the last effect; events that come later change nothing.
 ///
 /// Isolation: a value; whoever holds it serialises the calls.
-public struct AppMachine: Sendable {
+public struct AppMachine: Sendable, Equatable, Codable {
     /// Where the app is in its life.
     public enum Phase: Hashable, Sendable {
         /// Not launched.
@@ -37,6 +37,8 @@ public struct AppMachine: Sendable {
     public internal(set) var launchedAt: Instant?
     /// From `execve` to ready; nil before that.
     public internal(set) var launchDuration: Duration?
+    /// What made it ready; nil before that, and of an app whose history is lost.
+    public internal(set) var readinessSource: ReadinessSource?
     /// Round trips of pings, as far as they were answered.
     public internal(set) var pings = LatencyHistogram()
     /// Answers later than the hang threshold.
@@ -50,7 +52,7 @@ public struct AppMachine: Sendable {
     ///
     /// Below a capture that kills, nothing counts but death. Below one that only reports, life goes on: signs of life
     /// count at the instant at which they come.
-    enum Life: Hashable, Sendable {
+    enum Life: Hashable, Sendable, Codable {
         case idle
         case launching
         case running
@@ -59,9 +61,9 @@ public struct AppMachine: Sendable {
         case ended(Outcome)
     }
 
-    struct Capture: Hashable, Sendable {
+    struct Capture: Hashable, Sendable, Codable {
         let incident: Incident
-        let budgetEnd: Instant
+        var budgetEnd: Instant
         /// The second request to terminate came; the kill waits until the stacks for the report are taken.
         var isKillRequested = false
     }
@@ -94,6 +96,9 @@ public struct AppMachine: Sendable {
     var isTreeEmpty = false
     /// Whether the app was asked to end; nil when it was neither asked nor said that it ends.
     var wasTerminating: Bool?
+    var lifecycle = Lifecycle()
+    /// From the supervisor's restart until it has returned: when an answer came is not known then.
+    var isUnattended = false
 
     /// Creates a machine for an app that does not run yet; its intervals must be positive.
     public init(spec: AppSpec) {
@@ -103,6 +108,10 @@ public struct AppMachine: Sendable {
         )
         self.spec = spec
         self.nonceState = spec.nonceSeed
+        if spec.lifecycle.launchesInBackground {
+            lifecycle.visibility = .background
+            lifecycle.goal = .background
+        }
     }
 
     /// Where the app is in its life.
@@ -124,7 +133,8 @@ public struct AppMachine: Sendable {
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
-            [countdown?.due, trigger?.due, nextPing, nextProbe].compactMap(\.self).min()
+            [countdown?.due, observationDue, trigger?.due, nextPing, nextProbe, lifecycleDeadline].compactMap(\.self)
+                .min()
         case .dying: deathBudgetEnd
         }
     }
@@ -158,10 +168,10 @@ public struct AppMachine: Sendable {
             guard exitStatus != nil || capture?.incident.isEnforced == true else { return true }
         }
         return switch event {
-        case .deadlineReached, .captured, .exited, .treeEmptied: true
+        case .deadlineReached, .captured, .exited, .treeEmptied, .supervisorReturned: true
         case .launchRequested, .spawned, .spawnFailed, .hello, .notified, .ready, .probed, .ponged, .watchdogPinged,
             .watchdogTriggered, .watchdogIntervalChanged, .extensionRequested, .stopping, .terminateRequested, .stopped,
-            .continued, .machineResumed, .inspected:
+            .continued, .machineResumed, .inspected, .adopted, .channelLost, .lifecycle:
             false
         }
     }
@@ -190,6 +200,11 @@ public struct AppMachine: Sendable {
         case .captured: captured(at: now, &effects)
         case .exited(let status): exited(status, at: now, &effects)
         case .treeEmptied: treeEmptied(at: now, &effects)
+        case .lifecycle(let event): lifecycleHappened(event, at: now, &effects)
+        case .supervisorReturned(let isLastStepDone):
+            supervisorReturned(isLastStepDone: isLastStepDone, at: now, &effects)
+        case .adopted(let pid): adopted(pid, at: now, &effects)
+        case .channelLost: channelLost(at: now, &effects)
         }
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// One running allowance.
-struct Countdown: Hashable, Sendable {
-    enum Condition: Hashable, Sendable {
+struct Countdown: Hashable, Sendable, Codable {
+    enum Condition: Hashable, Sendable, Codable {
         case counting
         /// The deadline has passed; a look at the process is under way, and counts as fruitless at `backstop`.
         case examining(backstop: Instant)
@@ -12,7 +12,7 @@ struct Countdown: Hashable, Sendable {
         case decided
     }
 
-    struct Standstill: Hashable, Sendable {
+    struct Standstill: Hashable, Sendable, Codable {
         var pause: Pause
         let since: Instant
         /// What the app has when it runs again.
@@ -26,13 +26,6 @@ struct Countdown: Hashable, Sendable {
         case gained(Duration)
         case needless
         case capped
-    }
-
-    /// Whether and when the app is looked at from outside while the allowance still runs.
-    enum Observation: Hashable, Sendable {
-        case never
-        case at(Instant)
-        case begun
     }
 
     /// How long a look at the process may take before the decision falls without it.
@@ -51,8 +44,10 @@ struct Countdown: Hashable, Sendable {
     var extended = Duration.zero
     var paused = Duration.zero
     var rebases = 0
-    /// Nil until it is decided.
-    var observation: Observation?
+    /// Whether the app is looked at from outside while the allowance runs.
+    var isObserved = false
+    /// Whether it runs for a state or an event that the main loop was sent, and not for a ping.
+    var isForObligation = false
 
     init(_ event: WatchdogEvent, from start: Instant, allowance: Duration, budget: Duration? = nil) {
         self.event = event
@@ -66,8 +61,7 @@ struct Countdown: Hashable, Sendable {
     /// When this countdown next needs attention; nil when only the app can end it.
     var due: Instant? {
         switch condition {
-        case .counting:
-            if case .at(let moment) = observation { min(moment, deadline) } else { deadline }
+        case .counting: deadline
         case .examining(let backstop): backstop
         case .paused(let standstill): standstill.nextLook
         case .decided: nil
@@ -93,7 +87,7 @@ struct Countdown: Hashable, Sendable {
         next.credit = credit
         next.extended = extended
         next.rebases = rebases
-        next.observation = observation
+        next.isObserved = isObserved
         return next
     }
 

@@ -36,7 +36,7 @@ final class ReportWriter: Sendable {
         }
         guard isAccepted else {
             let outcome = ReportOutcome(
-                verdict: Verdict(judging: facts.evidence), failure: "too many reports are waiting")
+                verdict: Verdict(of: facts), failure: "too many reports are waiting")
             mailbox.post(.reported(app: app, incident: incident, outcome))
             return
         }
@@ -52,13 +52,10 @@ final class ReportWriter: Sendable {
     ) -> ReportOutcome {
         var facts = facts
         var captured: CapturedProcess?
-        let record = watch?.record(within: .seconds(1))
-        let looks = record.map { symbolicator.symbolicate($0.sampling.snapshot) }
-        if let record, let looks {
-            facts.evidence.strain = record.strain
-            facts.samples = record.sampling.samples(
-                of: looks, named: facts.appName, path: facts.executablePath, at: facts.captureTime)
-        }
+        let record = watch?.record(within: .seconds(3))
+        facts.evidence.strain = record?.strain
+        facts.samples = record?.sampling?.samples(
+            named: facts.appName, path: facts.executablePath, at: facts.captureTime, with: symbolicator)
         switch capture {
         case .taken(let snapshot):
             captured = symbolicator.symbolicate(snapshot)
@@ -69,7 +66,7 @@ final class ReportWriter: Sendable {
             captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.notes.append("The stacks could not be taken: \(reason).")
         }
-        var outcome = ReportOutcome(verdict: Verdict(judging: facts.evidence))
+        var outcome = ReportOutcome(verdict: Verdict(of: facts))
         do {
             outcome.path = try store.write(Report(of: facts, on: host, capture: captured))
         } catch {

@@ -24,46 +24,46 @@ struct Ledger {
         case over
     }
 
-    private let spec: AppSpec
-    private(set) var stage = Stage.idle
+    let spec: AppSpec
+    var stage = Stage.idle
 
     // The allowance that runs.
-    private(set) var clock = Clock.none
-    private var event = WatchdogEvent.processLaunch
-    private var whole = Duration.zero
-    private var until = Instant(nanoseconds: 0)
-    private var extended = Duration.zero
-    private var hasCredit = false
-    private var grace: Instant?
+    var clock = Clock.none
+    var event = WatchdogEvent.processLaunch
+    var whole = Duration.zero
+    var until = Instant(nanoseconds: 0)
+    var extended = Duration.zero
+    var hasCredit = false
+    var grace: Instant?
 
     // What the app said.
-    private var hasSpoken = false
-    private var answersPings = false
-    private var pushes = false
-    private var pushAllowance: Duration?
-    private var lastProgress: String?
-    private(set) var outstanding: [UInt64] = []
-    private var strays = 0
+    var hasSpoken = false
+    var answersPings = false
+    var pushes = false
+    var pushAllowance: Duration?
+    var lastProgress: String?
+    var outstanding: [UInt64] = []
+    var strays = 0
 
     // What was asked for, and is due.
-    private(set) var isSpawning = false
-    private var spawns = 0
-    private var requests = 0
-    private var terminations = 0
-    private var kills = 0
-    private var launchedAt = Instant(nanoseconds: 0)
-    private var lastPing: Instant?
-    private var nextPing: Instant?
-    private var nextProbe: Instant?
-    private var trigger: (due: Instant, isHeld: Bool)?
-    private(set) var capture: (incident: Incident, end: Instant)?
-    private var isKillRequested = false
-    private var condemned: Incident?
-    private var deathEnd: Instant?
-    private var isExited = false
-    private var isEmpty = false
-    private var decided = 0
-    private var reported = 0
+    var isSpawning = false
+    var spawns = 0
+    var requests = 0
+    var terminations = 0
+    var kills = 0
+    var launchedAt = Instant(nanoseconds: 0)
+    var lastPing: Instant?
+    var nextPing: Instant?
+    var nextProbe: Instant?
+    var trigger: (due: Instant, isHeld: Bool)?
+    var capture: (incident: Incident, end: Instant)?
+    var isKillRequested = false
+    var condemned: Incident?
+    var deathEnd: Instant?
+    var isExited = false
+    var isEmpty = false
+    var decided = 0
+    var reported = 0
 
     init(_ spec: AppSpec) {
         self.spec = spec
@@ -79,7 +79,7 @@ struct Ledger {
         return trigger != nil
     }
 
-    private var isHeard: Bool {
+    var isHeard: Bool {
         !isExited && capture?.incident.isEnforced != true && stage != .dying && stage != .over
     }
 
@@ -87,6 +87,11 @@ struct Ledger {
     ///
     /// - Returns: what is wrong with it, or nil.
     mutating func book(_ happened: AppEvent, _ effects: [AppEffect], at now: Instant) -> String? {
+        if case .supervisorReturned(let isDone) = happened {
+            return bookReturn(effects, isLastStepDone: isDone, at: now)
+        }
+        if case .adopted = happened { return bookAdoption(effects, at: now) }
+        if case .channelLost = happened, isHeard { return bookLoss(effects, at: now) }
         let wasHeard = isHeard
         let wasCapturing = capture != nil
         let gain = wasHeard ? bookExtension(happened, at: now) : nil
@@ -108,7 +113,7 @@ struct Ledger {
                 case .probe: bookProbe(at: now)
                 case .terminate: bookTermination()
                 case .finish(let outcome): bookEnd(outcome, isLast: index == effects.count - 1)
-                case .beginWindow, .observe, .endObservation: nil
+                case .beginWindow, .observe, .endObservation, .lifecycle: nil
                 }
             if let complaint { return complaint }
         }
@@ -142,7 +147,7 @@ struct Ledger {
         return isRight ? nil : "phase \(machine.phase) at \(stage)"
     }
 
-    private var dues: [Instant] {
+    var dues: [Instant] {
         if let capture { return [capture.end] }
         switch stage {
         case .idle, .over: return []
@@ -161,7 +166,7 @@ struct Ledger {
 
     // MARK: - The allowance
 
-    private mutating func begin(_ event: WatchdogEvent, _ allowance: Duration, at now: Instant) {
+    mutating func begin(_ event: WatchdogEvent, _ allowance: Duration, at now: Instant) {
         self.event = event
         whole = allowance
         until = now + allowance
@@ -228,6 +233,7 @@ struct Ledger {
     ) -> String? {
         switch notice {
         case .launched: return bookLaunch(at: now)
+        case .adopted, .channelLost: return "\(notice) by \(happened)"
         case .ready(let source, let duration): return bookReady(source, after: duration, at: now)
         case .hung(let duration): return duration >= spec.hangThreshold ? nil : "no hang"
         case .starvationCredit(let credit, let event): return bookCredit(credit, event, happened, at: now)
@@ -250,6 +256,7 @@ struct Ledger {
             return isExited ? "exited twice" : nil
         case .unkillable:
             return deathEnd.map { now >= $0 } ?? false ? nil : "called unkillable early"
+        case .lifecycle: return "a lifecycle that nobody has begun"
         }
     }
 
@@ -543,6 +550,11 @@ struct Ledger {
                 return
             }
             outstanding.removeSubrange(...index)
+            guard answersPings else {
+                answersPings = true
+                if stage == .running { pushes = false }
+                return
+            }
             guard stage == .running, clock != .none, event == .sceneUpdate else { return }
             clock = .none
             nextPing = max(now, (lastPing ?? now) + spec.pingInterval)
@@ -550,7 +562,8 @@ struct Ledger {
             if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
         case .launchRequested, .spawned, .spawnFailed, .probed, .stopping, .terminateRequested, .stopped, .continued,
             .machineResumed,
-            .deadlineReached, .inspected, .captured, .exited, .treeEmptied:
+            .deadlineReached, .inspected, .captured, .exited, .treeEmptied, .supervisorReturned, .adopted, .channelLost,
+            .lifecycle:
             break
         }
     }

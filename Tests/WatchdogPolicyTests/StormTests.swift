@@ -59,7 +59,8 @@ struct StormTests {
         let effects = ["spawn", "window", "ping", "probe", "terminate", "inspect", "capture", "kill", "report"]
         let notices = [
             "launched", "ready channel", "ready notify", "ready probe", "ready exec", "ready assumed", "hung", "credit",
-            "overslept", "suspended", "paused", "resumed", "extended", "noProgress", "capReached", "nothingToExtend",
+            "overslept", "suspended", "paused", "resumed", "extended", "adopted", "deaf", "noProgress", "capReached",
+            "nothingToExtend",
             "ending", "incident", "timeout", "exited", "unkillable",
         ]
         let ends = ["spawnFailed", "exited", "terminated", "killedOnRequest", "watchdog"]

@@ -12,6 +12,9 @@ enum InformationLines {
         _ insight: Insight, notes: [String]
     ) -> [String] {
         var lines = [verdict.line]
+        if facts.lifecycle?.cause != nil {
+            lines.append("Main thread: \(Verdict(judging: facts.evidence).line)")
+        }
         lines += WaitText(facts.evidence.waits).lines { id in stacks.details.firstIndex { $0.id == id } }
         lines += insight.holders
         lines += insight.findings.map { "Finding: \($0.text)" }
@@ -20,6 +23,7 @@ enum InformationLines {
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }
         if let pings = facts.pings { lines.append(self.pings(pings)) }
+        lines += facts.lifecycle?.lines ?? []
         lines.append(self.stacks(captured))
         if facts.kind == .watchdog { lines.append(kill(facts)) }
         lines += notes.map { "Note: \($0)" }
@@ -48,6 +52,9 @@ enum InformationLines {
             case .wallClock: "\(allowance) s for \(facts.event.rawValue)"
             case .cpuTime: "\(allowance) s of CPU time for \(facts.event.rawValue)"
             case .termination: "\(allowance) s to end after the request"
+            case .backgroundTask: "\(allowance) s in the background for open tasks"
+            case .taskCount: "not of time, but of background tasks"
+            case .lockedFiles: "none, files must not be locked during suspension"
             case .triggered: "not exhausted, the app asked for its own termination"
             case .requested: "none exhausted, somebody asked for the stacks"
             }

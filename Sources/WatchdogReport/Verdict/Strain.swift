@@ -90,20 +90,10 @@ public struct Strain: Hashable, Sendable {
 }
 
 extension HangEvidence {
-    /// Whether the main thread waits for pages: in a page fault, in the kernel functions that wait for one, or after a
-    /// number of them.
+    /// Whether the main thread waits for pages: in uninterruptible sleep outside any system call, or after a number of them.
     var isPagingIn: Bool {
         if let faults = strain?.majorFaults, faults >= 16 { return true }
-        guard state == "D" else { return false }
-        switch syscall.flatMap(SystemCall.position(in:)) {
-        case .outside: return true
-        case .inside: return false
-        case .running, nil: break
-        }
-        return waitChannel.map { channel in
-            ["folio_wait", "wait_on_page", "filemap_fault", "mem_cgroup", "shrink_", "try_to_free"].contains {
-                channel.hasPrefix($0)
-            }
-        } ?? false
+        guard state == "D", case .outside = syscall.flatMap(SystemCall.position(in:)) else { return false }
+        return true
     }
 }

@@ -12,7 +12,8 @@ import WatchdogReport
 final class HangWatch: Sendable {
     /// What the looks brought.
     struct Record: Sendable {
-        var sampling: Sampling
+        /// Nil when it did not end in time.
+        var sampling: Sampling?
         var strain: Strain
     }
 
@@ -55,10 +56,8 @@ final class HangWatch: Sendable {
     ///
     /// To be called once, after ``stop()``, away from the loop.
     func record(within limit: Duration) -> Record? {
-        guard case .success(let sampling)? = session.result(within: limit), let strain = readings.strain() else {
-            return nil
-        }
-        return Record(sampling: sampling, strain: strain)
+        let sampling = try? session.result(within: limit)?.get()
+        return readings.strain().map { Record(sampling: sampling, strain: $0) }
     }
 
     /// What is short, read at the first look and at each one after it.
