@@ -63,7 +63,7 @@ extension LinuxKernel {
         let capture = captures.removeValue(forKey: incident.id) ?? .failed(reason)
         pendingReports[incident.id] = incident
         host.reportWriter.write(
-            app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture,
+            app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture, log: logSource,
             watch: watches.removeValue(forKey: incident.id))
     }
 

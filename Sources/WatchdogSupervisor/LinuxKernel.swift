@@ -55,6 +55,8 @@ final class LinuxKernel: Kernel {
     var watches: [Int: HangWatch] = [:]
     /// When the latest reports of hangs were written.
     var hangReportInstants: [Instant] = []
+    /// Where the output of this launch can be read again; nil when it cannot.
+    var logSource: LogSource?
     /// Who is to be told of captures that were asked for, by the numbers of their incidents.
     var requestedCaptures: [Int: (ReportOutcome) -> Void] = [:]
     var lastRequestedCapture = 0

@@ -24,6 +24,14 @@ struct InterfaceTests {
         ("Launch", [AppRequest("a", waits: true)], [LaunchReply(pid: 1), LaunchReply()]),
         ("Terminate", [AppRequest("a")], [TerminateReply(isGone: true)]),
         ("Restart", [AppRequest("a")], [LaunchReply(pid: 1), LaunchReply()]),
+        ("Foreground", [AppRequest("a")], [LifecycleReply(state: .foreground)]),
+        ("Background", [AppRequest("a")], [LifecycleReply(state: .background)]),
+        ("Suspend", [AppRequest("a")], [LifecycleReply(state: .suspended)]),
+        ("Resume", [AppRequest("a")], [LifecycleReply(state: .background)]),
+        (
+            "SendEvent", [EventRequest("a", kind: "url", payload: "x", waits: true), EventRequest("a", kind: "url")],
+            [LifecycleReply(state: .foreground)]
+        ),
         ("Capture", [CaptureRequest("a")], [CaptureReply(report: "/r", verdict: "v"), CaptureReply(report: "/r")]),
         (
             "Monitor", [MonitorRequest(apps: ["a"], history: 3), MonitorRequest()],
@@ -119,8 +127,9 @@ struct InterfaceTests {
         #expect(definition.types["AppState"] == .enumeration(AppState.allCases.map(\.rawValue)))
         let kinds: [ControlEvent.Kind] = [
             .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
-            .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting, .limitReached,
-            .launchFailed, .reloaded,
+            .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
+            .limitReached,
+            .launchFailed, .reloaded, .lifecycle,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))

@@ -22,12 +22,15 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var lastExit: String?
     /// The app's own latest words: `STATUS=`.
     public var status: String?
+    /// Where it is between foreground, background and suspension; nil when it does not run.
+    public var lifecycle: String?
 
     /// Creates details.
     public init(
         file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
         restartsByCause: [String: Int] = [:], pings: LatencySummary = LatencySummary(),
-        hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil
+        hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil,
+        lifecycle: String? = nil
     ) {
         self.file = file
         self.isEnforced = isEnforced
@@ -39,5 +42,6 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.strayAnswers = strayAnswers
         self.lastExit = lastExit
         self.status = status
+        self.lifecycle = lifecycle
     }
 }

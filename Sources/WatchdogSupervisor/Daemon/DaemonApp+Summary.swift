@@ -57,7 +57,8 @@ extension DaemonApp {
             hangs: machine.map { LatencySummary($0.hangs) } ?? LatencySummary(),
             strayAnswers: machine?.strayAnswers ?? 0,
             lastExit: lastExit,
-            status: current?.supervisor.account.status
+            status: current?.supervisor.account.status,
+            lifecycle: current?.supervisor.machine.lifecycleState.rawValue
         )
     }
 }
