@@ -89,10 +89,7 @@ extension LaunchConfiguration {
     /// The keyboard is ours: the program reads nothing.
     private static func streamsWithoutInput() throws -> StandardStreams {
         do {
-            return StandardStreams(
-                input: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY),
-                output: try OwnedDescriptor(duplicating: STDOUT_FILENO),
-                error: try OwnedDescriptor(duplicating: STDERR_FILENO))
+            return try StandardStreams.ownWithoutInput()
         } catch {
             throw RunError.internalFailure("\(error)")
         }

@@ -9,7 +9,7 @@ struct LaunchConfiguration {
     var spec: AppSpec
     let executable: String
     let arguments: [ByteString]
-    let environment: Environment
+    var environment: Environment
     let workingDirectory: String?
     let credentials: Credentials?
     let probe: Probe?

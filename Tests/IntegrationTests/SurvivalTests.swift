@@ -304,7 +304,9 @@ extension EndToEnd {
             let app = try succession.wait(for: "hang") { $0.state == .stopped }
             let launched = (succession.scratch.read("launches") ?? "").split(separator: "\n").compactMap { Int($0) }
             try succession.end()
-            let reported = try names(in: succession.scratch["reports"]).map { name in
+            // What was being written when its writer was killed has another name.
+            let files = names(in: succession.scratch["reports"]).filter { $0.hasPrefix("hang-") }
+            let reported = try files.map { name in
                 try ReportCoding.decode(contents(of: "\(succession.scratch["reports"])/\(name)") ?? []).body.pid
             }
             print("\(launched.count) launches, \(reported.count) reports")

@@ -20,7 +20,7 @@ extension DaemonApp {
         case .lifecycle(let notice):
             moved(notice, of: launch)
         }
-        daemon.publish(notice, of: self, pid: launch.pid)
+        daemon.publish(notice, of: self, launch.kernel.subject)
     }
 
     private func answerLaunch(pid: Int32?, _ isMeant: (LaunchWaiter) -> Bool) {
@@ -40,6 +40,6 @@ extension DaemonApp {
             verdict: report.verdict.line,
             report: report.path
         )
-        daemon.publish(incident, report, of: self, pid: launch.pid)
+        daemon.publish(incident, report, of: self, launch.kernel.subject)
     }
 }

@@ -119,7 +119,7 @@ final class DaemonApp {
             var launching = try LaunchConfiguration(
                 configuration, scope: daemon.places.scope, store: daemon.store,
                 warn: { [daemon, name] in daemon.say("\(name): \($0)") })
-            launching.streams = try daemon.streams(for: configuration, launching)
+            launching.connect(try daemon.streams(for: configuration, launching))
             let launch = try AppLaunch(launching, on: daemon.host)
             for refusal in launch.kernel.limitCgroup() { daemon.say("\(name) \(refusal)") }
             try launch.kernel.start(launch.supervisor)
