@@ -29,7 +29,8 @@ extension EndToEnd {
             _ app: StoryApp, _ arguments: [String], quitWhen: String = "complete", options: [String] = []
         ) throws -> StoryRecord {
             let run = try supervise(
-                app, arguments + ["--quit-when", quitWhen], options: ["--expect", "exit:0", "--update", "100s"] + options)
+                app, arguments + ["--quit-when", quitWhen],
+                options: ["--expect", "exit:0", "--update", "100s"] + options)
             let ending = try run.end()
             #expect(ending.exitCode == 0, "\(ending.errors)")
             #expect(ending.summary?.launch?.source == "channel")
@@ -159,7 +160,7 @@ extension EndToEnd {
             let script = try Scratch()
             let file = try script.write("20ms select 1\n", to: "touches")
             let record = try record(
-                .stocks, ["--stage", stage, "--script", file, "--touch-every", "16ms"])
+                .stocks, ["--stage", stage, "--script", file, "--touch-every", "50ms"])
             #expect(record["plots"] == "24")
             #expect(record.count("interval.draw") == 24)
             #expect(record.number("touch.p50") < 500)
