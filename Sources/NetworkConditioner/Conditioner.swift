@@ -5,8 +5,8 @@ import WatchdogPolicy
 
 /// A TCP proxy behind which the network is as bad as a profile says.
 ///
-/// All connections share the link's bandwidth. Memory is bounded: 64 KiB in each direction of at most ``connectionLimit``
-/// connections; who sends faster is not read from. A connection is accepted at once, but carries nothing before the round trip that
+/// All connections share the link's bandwidth. Memory is bounded: at most ``connectionLimit`` connections with at
+/// most 1 MiB in each direction (``LinkProfile/Direction/window``); who sends faster is not read from. A connection is accepted at once, but carries nothing before the round trip that
 /// making it would take. One whose link loses everything is accepted too, and stays silent.
 ///
 /// Isolation: one thread, the one that calls ``run(until:)``.
@@ -116,7 +116,7 @@ package final class Conditioner {
             close(client)
             return
         }
-        var relay = Relay(client: client, server: server)
+        var relay = Relay(client: client, server: server, over: profile)
         var on: Int32 = 1
         for descriptor in [client, server] {
             // The link decides when what leaves, not Nagle's algorithm.

@@ -17,6 +17,14 @@ package struct LinkProfile: Hashable, Sendable {
             self.loss = min(1, max(0, loss))
         }
 
+        /// How much of one connection may be on its way: what the link holds, twice, and at least what a socket's buffer does.
+        package var window: Int {
+            let (least, most) = (1 << 16, 1 << 20)
+            guard let bytesPerSecond else { return delay > .zero ? most : least }
+            let seconds = Double(delay.components.seconds) + Double(delay.components.attoseconds) / 1e18
+            return Int(min(Double(most), max(Double(least), 2 * Double(bytesPerSecond) * seconds)))
+        }
+
         /// True when nothing ever arrives.
         package var isDead: Bool { loss >= 1 }
     }

@@ -4,11 +4,10 @@ import Glibc
 
 /// One connection that is passed on: both sockets, and what is on its way between them.
 struct Relay {
-    /// How much may be on its way in one direction: what a socket's buffer would hold.
-    static let window = 65536
-
     /// One direction.
     struct Lane {
+        /// How much may be on its way.
+        let window: Int
         var payload = ByteQueue()
         /// How much of the payload has come out of the link and may be written.
         var deliverable = 0
@@ -19,7 +18,7 @@ struct Relay {
         /// The sink knows.
         var isClosed = false
 
-        var room: Int { isSourceAtEnd ? 0 : Relay.window - payload.count }
+        var room: Int { isSourceAtEnd ? 0 : window - payload.count }
         var wantsToWrite: Bool { !isClosed && (deliverable > 0 || isEndDue) }
     }
 
@@ -33,8 +32,14 @@ struct Relay {
     let client: Int32
     let server: Int32
     var isConnected = false
-    var up = Lane()
-    var down = Lane()
+    var up: Lane
+    var down: Lane
+
+    init(client: Int32, server: Int32, over profile: LinkProfile) {
+        (self.client, self.server) = (client, server)
+        up = Lane(window: profile.uplink.window)
+        down = Lane(window: profile.downlink.window)
+    }
 
     var isDone: Bool { up.isClosed && down.isClosed }
 

@@ -24,6 +24,15 @@ struct LinkProfileTests {
         }
     }
 
+    @Test("A connection may have on its way what the link holds, within bounds", arguments: LinkProfile.presets)
+    func window(profile: LinkProfile) {
+        for direction in [profile.downlink, profile.uplink] {
+            #expect((65_536...1_048_576).contains(direction.window))
+            let delay = Double(direction.delay.components.attoseconds) / 1e18
+            #expect(Double(direction.window) >= Double(direction.bytesPerSecond ?? 0) * delay)
+        }
+    }
+
     @Test("Twice the time scale is half the bandwidth and twice the delays")
     func scale() throws {
         let profile = try LinkProfile.named("3g")
