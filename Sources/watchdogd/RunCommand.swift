@@ -22,7 +22,9 @@ struct RunCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"), completion: .appNames)
+    @Option(
+        help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"),
+        completion: .appNames)
     var app: String?
 
     @Option(help: ArgumentHelp("Where apps are configured, for --app.", valueName: "dir"), completion: .directory)

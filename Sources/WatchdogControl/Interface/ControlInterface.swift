@@ -80,6 +80,7 @@ public enum ControlInterface {
 
         # An app, beyond what a list tells. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
         # Lifecycle: launching, foreground, inactive (on its way between two states), background, suspended, terminating.
+        # Output: where its standard output goes: journal, inherit, null, or the path of a file.
         type AppDetails (
           file: ?string,
           isEnforced: bool,
@@ -91,7 +92,8 @@ public enum ControlInterface {
           strayAnswers: int,
           lastExit: ?string,
           status: ?string,
-          lifecycle: ?string
+          lifecycle: ?string,
+          output: ?string
         )
 
         # What an app has printed.
@@ -228,6 +230,9 @@ public enum ControlInterface {
 
         # The stacks could not be taken, or the report not be written.
         error CaptureFailed (name: string, reason: string)
+
+        # The app was not asked: it is not where the request makes sense, or takes no part in the lifecycle.
+        error Refused (name: string, reason: string)
 
         # watchdogd is ending.
         error ShuttingDown ()

@@ -58,7 +58,20 @@ extension DaemonApp {
             strayAnswers: machine?.strayAnswers ?? 0,
             lastExit: lastExit,
             status: current?.supervisor.account.status,
-            lifecycle: current?.supervisor.machine.lifecycleState.rawValue
+            lifecycle: current?.supervisor.machine.lifecycleState.rawValue,
+            output: configuration.program.standardOutput.place
         )
+    }
+}
+
+extension OutputTarget {
+    /// The word of the configuration, or the path of the file.
+    fileprivate var place: String {
+        switch self {
+        case .journal: "journal"
+        case .inherit: "inherit"
+        case .null: "null"
+        case .file(let path), .append(let path), .truncate(let path): path
+        }
     }
 }
