@@ -57,6 +57,7 @@ final class ReportWriter: Sendable {
         facts.evidence.strain = record?.strain
         facts.samples = record?.sampling?.samples(
             named: facts.appName, path: facts.executablePath, at: facts.captureTime, with: symbolicator)
+        facts.countPendingRunDelay()
         switch capture {
         case .taken(let snapshot):
             captured = symbolicator.symbolicate(snapshot)

@@ -38,6 +38,17 @@ extension ProcessSamples {
 }
 
 extension IncidentFacts {
+    /// Counts a wait for a CPU that is not over: the kernel adds it to the run delay only then.
+    ///
+    /// A main thread that was runnable in every look has waited for all of that time in which it did not run.
+    public mutating func countPendingRunDelay() {
+        guard let samples, samples.sampleCount > 1, let delay = evidence.runDelay,
+            let thread = samples.threads.first(where: { $0.id == mainThread ?? pid }),
+            thread.runs.allSatisfy({ samples.stacks[$0.stack].state == "R" })
+        else { return }
+        evidence.runDelay = max(delay, samples.duration - thread.runTime)
+    }
+
     /// Takes what the main thread was doing from its stack, where it has got on since.
     public mutating func completeEvidence(from captured: CapturedProcess?) {
         guard let thread = captured?.threads.first(where: { $0.id == mainThread ?? pid }) else { return }
