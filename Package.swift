@@ -30,10 +30,10 @@ func cLibrary(_ name: String) -> Target {
     .target(name: name, cSettings: cSettings)
 }
 
-func sampleApp(_ name: String) -> Target {
+func sampleApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .executableTarget(
         name: name,
-        dependencies: ["Watchdog"],
+        dependencies: ["Watchdog"] + dependencies,
         path: "Sources/SampleApps/\(name)",
         swiftSettings: swiftSettings
     )
@@ -104,12 +104,16 @@ let package = Package(
         sampleApp("HangMain"),
         sampleApp("IgnoresTerm"),
         sampleApp("ForkingApp"),
+        sampleApp("SlowExit"),
+        sampleApp("BackgroundSaver", ["CSQLite"]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
         // MARK: Tests
         tests("WatchdogWireTests", ["WatchdogWire"]),
         tests(
             "WatchdogTests",
             ["Watchdog", "WatchdogWire"] + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"]
+                + ["SlowExit", "BackgroundSaver"]
         ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
         tests("WatchdogConfigurationTests", ["WatchdogConfiguration", "WatchdogPolicy"], exclude: ["Goldens"]),

@@ -22,6 +22,8 @@ public enum AppEffect: Hashable, Sendable {
     case report(Incident)
     /// Tell the people and the programs that watch.
     case announce(Notice)
+    /// Do something for the app's lifecycle.
+    case lifecycle(LifecycleEffect)
     /// The last effect: nothing follows.
     case finish(Outcome)
 }
@@ -36,7 +38,7 @@ public struct Outcome: Hashable, Sendable, Codable {
         case exited
         /// It ended within its allowance after the request.
         case terminated
-        /// It was killed at the second request to terminate.
+        /// It was killed at the second request to terminate, or at the first while it was suspended.
         case killedOnRequest
         /// It was killed because an allowance was exhausted.
         case watchdog(Incident)
@@ -93,6 +95,8 @@ public enum Notice: Hashable, Sendable {
     case exited(ExitStatus)
     /// Processes of the app outlive SIGKILL.
     case unkillable
+    /// Something happened to the app's lifecycle.
+    case lifecycle(LifecycleNotice)
 }
 
 /// Why an extension did not count.

@@ -54,4 +54,6 @@ public enum AppEvent: Hashable, Sendable {
     case adopted(pid: Int32)
     /// The channel did not survive the supervisor's restart: the app cannot be asked any more.
     case channelLost
+    /// Something happened to the app's lifecycle.
+    case lifecycle(LifecycleEvent)
 }

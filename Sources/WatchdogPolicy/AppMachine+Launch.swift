@@ -11,7 +11,12 @@ extension AppMachine {
         guard life == .idle else { return }
         life = .launching
         launchedAt = now
-        countdown = Countdown(.processLaunch, from: now, allowance: spec.allowances.launch)
+        let isInBackground = spec.lifecycle.launchesInBackground
+        countdown = Countdown(
+            .processLaunch, from: now,
+            allowance: isInBackground ? spec.lifecycle.backgroundLaunch : spec.allowances.launch)
+        if isInBackground { watchLaunchCPUTime(at: now) }
+        lifecycle.record.enter(.launching, at: now)
         effects += [.announce(.launched(pid: pid)), .beginWindow]
         if spec.readiness == .none {
             becomeReady(.exec, at: now, &effects)
@@ -76,11 +81,15 @@ extension AppMachine {
         graceEnd = nil
         launchDuration = duration
         readinessSource = source
+        lifecycle.cpu = nil
+        lifecycle.record.enter(lifecycleState, at: now)
         effects.append(.announce(.ready(source, after: duration)))
         if answersPings {
             sendPing(at: now, &effects)
         } else if pushes {
             expectPush(at: now, &effects)
         }
+        if lifecycle.visibility == .background { beginStay(at: now, &effects) }
+        pursueGoal(at: now, &effects)
     }
 }

@@ -6,6 +6,7 @@ extension AppMachine {
 
     mutating func sendPing(at now: Instant, _ effects: inout [AppEffect]) {
         nextPing = nil
+        guard lifecycle.freeze == nil else { return }
         countdown = Countdown(.sceneUpdate, from: now, allowance: spec.allowances.update)
         applyGrace(at: now)
         effects.append(.beginWindow)
@@ -41,7 +42,9 @@ extension AppMachine {
             hello(at: now, &effects)
             return
         }
-        guard life == .running, let running = countdown, running.event == .sceneUpdate else { return }
+        guard life == .running, let running = countdown, running.event == .sceneUpdate, !running.isForObligation else {
+            return
+        }
         // How long the answer took is not known where nobody knows since when the clock stands still.
         if running.standstill?.isFound != true, !isUnattended {
             let latency = running.elapsed(at: now)
@@ -50,6 +53,11 @@ extension AppMachine {
         }
         announceResumed(at: now, &effects)
         countdown = nil
+        resumeAnswered(at: now, &effects)
+        guard lifecycle.obligations.isEmpty else {
+            watchObligations(at: now, &effects)
+            return
+        }
         nextPing = max(now, (lastPingSent ?? now) + spec.pingInterval)
     }
 
@@ -62,6 +70,7 @@ extension AppMachine {
 
     mutating func expectPush(at now: Instant, _ effects: inout [AppEffect]) {
         endPushes(at: now, &effects)
+        guard lifecycle.freeze == nil else { return }
         countdown = Countdown(.sceneUpdate, from: now, allowance: pushAllowance ?? spec.allowances.update)
         applyGrace(at: now)
         effects.append(.beginWindow)
@@ -75,7 +84,7 @@ extension AppMachine {
         countdown = nil
     }
 
-    private mutating func recordHang(_ duration: Duration, _ effects: inout [AppEffect]) {
+    mutating func recordHang(_ duration: Duration, _ effects: inout [AppEffect]) {
         guard duration >= spec.hangThreshold else { return }
         hangs.record(duration)
         effects.append(.announce(.hung(for: duration)))

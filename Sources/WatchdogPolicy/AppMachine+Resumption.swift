@@ -126,6 +126,7 @@ extension AppMachine {
                 effects.append(.inspect)
             }
             returnToCountdown(at: now, &effects)
+            returnToSuspension(at: now, &effects)
         }
     }
 
@@ -135,7 +136,7 @@ extension AppMachine {
         case .counting where running.deadline > now, .decided:
             break
         case .counting:
-            guard running.event == .sceneUpdate, answersPings, life == .running else {
+            guard running.event == .sceneUpdate, !running.isForObligation, answersPings, life == .running else {
                 examine(at: now, &effects)
                 return
             }
@@ -182,5 +183,19 @@ extension AppMachine {
             break
         }
         answersPings = false
+        lifecycle.loseChannel()
+    }
+
+    /// The answer to a request to freeze is lost with who asked; to ask twice does no harm.
+    private mutating func returnToSuspension(at now: Instant, _ effects: inout [AppEffect]) {
+        switch lifecycle.freeze {
+        case .asked(let since, _):
+            lifecycle.freeze = .asked(since: since, backstop: now + Lifecycle.freezeBudget)
+            effects.append(.lifecycle(.freeze))
+        case .frozen(_, hasReport: false):
+            effects.append(.lifecycle(.freeze))
+        case .frozen, nil:
+            break
+        }
     }
 }

@@ -96,6 +96,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var wasTerminating: Bool?
     /// From the supervisor's restart until it has returned: when an answer came is not known then.
     var isUnattended = false
+    var lifecycle = Lifecycle()
 
     /// Creates a machine for an app that does not run yet; its intervals must be positive.
     public init(spec: AppSpec) {
@@ -105,6 +106,10 @@ public struct AppMachine: Sendable, Equatable, Codable {
         )
         self.spec = spec
         self.nonceState = spec.nonceSeed
+        if spec.lifecycle.launchesInBackground {
+            lifecycle.visibility = .background
+            lifecycle.goal = .background
+        }
     }
 
     /// Where the app is in its life.
@@ -126,7 +131,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
-            [countdown?.due, trigger?.due, nextPing, nextProbe].compactMap(\.self).min()
+            [countdown?.due, trigger?.due, nextPing, nextProbe, lifecycleDeadline].compactMap(\.self).min()
         case .dying: deathBudgetEnd
         }
     }
@@ -161,7 +166,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
         case .deadlineReached, .captured, .exited, .treeEmptied, .supervisorReturned: true
         case .launchRequested, .spawned, .spawnFailed, .hello, .notified, .ready, .probed, .ponged, .watchdogPinged,
             .watchdogTriggered, .watchdogIntervalChanged, .extensionRequested, .stopping, .terminateRequested, .stopped,
-            .continued, .machineResumed, .inspected, .adopted, .channelLost:
+            .continued, .machineResumed, .inspected, .adopted, .channelLost, .lifecycle:
             false
         }
     }
@@ -194,6 +199,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
             supervisorReturned(isLastStepDone: isLastStepDone, at: now, &effects)
         case .adopted(let pid): adopted(pid, at: now, &effects)
         case .channelLost: channelLost(at: now, &effects)
+        case .lifecycle(let event): lifecycleHappened(event, at: now, &effects)
         }
     }
 }

@@ -30,6 +30,8 @@ public struct AppSpec: Hashable, Sendable, Codable {
     public var captureBudget: Duration = .seconds(2)
     /// Time for a killed process tree to be gone before the survivors are reported as unkillable.
     public var deathBudget: Duration = .seconds(2)
+    /// How long it may take for what on its way through the lifecycle.
+    public var lifecycle = LifecycleAllowances()
     /// Where the sequence of ping nonces starts.
     public var nonceSeed: UInt64
 
@@ -71,6 +73,7 @@ public struct AppSpec: Hashable, Sendable, Codable {
             terminate: scale(allowances.terminate)
         )
         copy.pingInterval = scale(pingInterval)
+        copy.lifecycle = lifecycle.map(scale)
         return copy
     }
 }

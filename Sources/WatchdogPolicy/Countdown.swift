@@ -44,6 +44,8 @@ struct Countdown: Hashable, Sendable, Codable {
     var extended = Duration.zero
     var paused = Duration.zero
     var rebases = 0
+    /// Whether it runs for a state or an event that the main loop was sent, and not for a ping.
+    var isForObligation = false
 
     init(_ event: WatchdogEvent, from start: Instant, allowance: Duration, budget: Duration? = nil) {
         self.event = event

@@ -48,6 +48,15 @@ protocol Kernel: AnyObject {
     /// Kills every process of the app; ends in ``Supervisor/treeEmptied()``.
     func killTree()
 
+    /// Begins to stop every process of the app; ends in ``Supervisor/frozen(locks:)``.
+    func freeze()
+
+    /// Lets every process of the app run on, also while ``freeze()`` is under way.
+    func thaw()
+
+    /// What the app has used; nil when it cannot be read.
+    func resourceUse() -> ResourceUse?
+
     /// Begins to write the report of an incident.
     func report(_ incident: Incident)
 

@@ -24,7 +24,7 @@ extension LaunchConfiguration {
     init(_ run: RunConfiguration) throws {
         let user = try Self.user(named: run.user)
         environment = Environment.inherited.forApp(variables: run.environment, user: user)
-        spec = run.spec
+        spec = run.spec.onThisMachine
         arguments = run.command
         workingDirectory = run.workingDirectory
         credentials = user?.credentials
@@ -32,6 +32,7 @@ extension LaunchConfiguration {
         probe = try Self.probe(run.probe)
         store = try Self.store(at: run.reportsDirectory)
         try Self.checkSummary(run.summary)
+        if run.readsKeys { streams = try Self.streamsWithoutInput() }
         do {
             executable = try resolveExecutable(
                 run.command[0].description,
@@ -78,6 +79,18 @@ extension LaunchConfiguration {
             }
         case .command(let command): return .command(command)
         case nil: return nil
+        }
+    }
+
+    /// The keyboard is ours: the program reads nothing.
+    private static func streamsWithoutInput() throws -> StandardStreams {
+        do {
+            return StandardStreams(
+                input: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY),
+                output: try OwnedDescriptor(duplicating: STDOUT_FILENO),
+                error: try OwnedDescriptor(duplicating: STDERR_FILENO))
+        } catch {
+            throw RunError.internalFailure("\(error)")
         }
     }
 

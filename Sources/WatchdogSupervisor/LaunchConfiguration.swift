@@ -68,7 +68,10 @@ extension Environment {
     func forApp(variables: [(name: String, value: String)], user: UserAccount?) -> Environment {
         var result = self
         // These belong to the supervisor's own service manager, or to a supervisor above this one.
-        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_CHANNEL", "LISTEN_PID", "LISTEN_FDS"] {
+        for name in [
+            "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_CHANNEL", "WATCHDOG_STATE", "WATCHDOG_EVENT",
+            "LISTEN_PID", "LISTEN_FDS",
+        ] {
             result[name] = nil
         }
         if let user {

@@ -97,8 +97,10 @@ extension LinuxKernel {
         facts.credit = incident.credit
         facts.extended = incident.extended
         facts.paused = incident.paused
-        facts.visibility = .foreground
-        facts.watchdogVisibility = .foreground
+        facts.code = incident.code
+        facts.visibility = incident.visibility == .foreground ? .foreground : .background
+        facts.watchdogVisibility = facts.visibility
+        facts.processState = incident.isSuspended ? .suspended : .running
         facts.enforcement = incident.isEnforced ? .kill : .report
         if incident.rebases > 0 {
             facts.notes.append(
@@ -123,6 +125,8 @@ extension LinuxKernel {
             facts.status = account.status
             facts.summary = account.summary
             facts.exitStatus = account.exitStatus
+            facts.lifecycle = LifecycleDetails(
+                supervisor.machine.lifecycleRecord, at: incident, launchedAt: facts.launchInstant)
             facts.pings = account.pingSummary(
                 until: facts.captureInstant,
                 slowest: supervisor.machine.pings.count > 0 ? supervisor.machine.pings.maximum : nil)
@@ -141,6 +145,10 @@ extension Incident {
         switch (cause, event) {
         case (.triggered, _): .triggered
         case (.requested, _): .requested
+        case (.launchCPUTime, _), (.backgroundCPUTime, _): .cpuTime
+        case (.backgroundTasks, _): .backgroundTask
+        case (.tooManyTasks, _): .taskCount
+        case (.lockedFiles, _): .lockedFiles
         case (.exhausted, .processExit): .termination
         case (.exhausted, _): .wallClock
         }

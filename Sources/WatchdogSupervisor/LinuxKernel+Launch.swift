@@ -62,6 +62,9 @@ extension LinuxKernel {
         environment[Wire.Environment.notifySocket] = notifySocket.address
         environment[Wire.Environment.watchdogMicroseconds] =
             "\(configuration.spec.allowances.update.nanoseconds / 1_000)"
+        if configuration.spec.lifecycle.launchesInBackground {
+            environment[Wire.Environment.state] = Visibility.background.rawValue
+        }
         environment[Wire.Environment.channel] = "\(Self.channelDescriptor)"
         return environment
     }

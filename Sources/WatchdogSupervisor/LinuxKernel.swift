@@ -39,6 +39,7 @@ final class LinuxKernel: Kernel {
     var treeStep: Duration?
     var treeTimer: Timer?
     var probeProcess: ProbeProcess?
+    var freezer = Freezer()
     /// Whether the main process has ended, and a debugger has not let its parent know yet.
     var isHeldByDebugger = false
     /// Whether the end of the main process was taken note of.
@@ -119,7 +120,9 @@ final class LinuxKernel: Kernel {
     /// Leaves the loop, ends a readiness command that still runs, and takes away what the launch put into the file system.
     func stop() {
         probeProcess?.cancel()
-        for source in [deadline, notifySource, channelSource, main?.source, treeTimer] { source?.cancel() }
+        for source in [deadline, notifySource, channelSource, main?.source, treeTimer, freezer.timer] {
+            source?.cancel()
+        }
         if let pid { host.setOwner(of: pid, to: nil) }
         host.remove(key)
         notifySocket.keepsAddress = false

@@ -65,6 +65,8 @@ struct Narration {
             (false, "the channel of \(name) is lost; its main loop is not watched until it is launched again")
         case .exited(let status):
             (true, "\(name) \(status.words)")
+        case .lifecycle(let notice):
+            text(for: notice)
         case .unkillable:
             (false, "\(name) has processes that SIGKILL did not end; they are left behind")
         }
@@ -79,7 +81,8 @@ extension Narration {
         let deed = incident.isEnforced ? "killed" : "reported"
         let what = exhausted(by: incident)
         let place = report.path ?? "no report could be written: \(report.failure ?? "unknown reason")"
-        return "\(name)[\(pid ?? 0)] \(deed): \(what) (0x8badf00d)\n  \(report.verdict.line)\n  \(place)"
+        return
+            "\(name)[\(pid ?? 0)] \(deed): \(what) (\(incident.code.hexadecimal))\n  \(report.verdict.line)\n  \(place)"
     }
 
     /// As in "killed: *scene-update exhausted 10 s*".
@@ -88,6 +91,14 @@ extension Narration {
         case .exhausted: "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
         case .triggered: "it asked for it with WATCHDOG=trigger"
         case .requested: "somebody asked for its stacks"
+        case .launchCPUTime: "\(incident.event.rawValue) exhausted \(incident.allowance.brief) of CPU time"
+        case .backgroundTasks(let tasks, _):
+            "\(tasks.count == 1 ? "a background task" : "\(tasks.count) background tasks") open after"
+                + " \(incident.allowance.brief) in the background"
+        case .tooManyTasks(let count, _): "\(count) background tasks open at once"
+        case .backgroundCPUTime: "\(incident.allowance.brief) of CPU time exhausted in the background"
+        case .lockedFiles(let files):
+            "suspended with \(files.count == 1 ? "a locked file" : "\(files.count) locked files")"
         }
     }
 
@@ -103,7 +114,7 @@ extension Narration {
         case .spawnFailed: "could not be started"
         case .exited: end
         case .terminated: "\(end) after the request to terminate"
-        case .killedOnRequest: "was killed at the second request to terminate"
+        case .killedOnRequest: "was killed on request"
         case .watchdog(let incident): "was killed for \(incident.event.rawValue)"
         }
     }

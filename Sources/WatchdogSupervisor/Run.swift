@@ -50,10 +50,12 @@ public struct Run {
         let host = try Host(loop: loop, store: launch.store)
         defer { host.stop() }
         defer { Strays.end() }
-        let kernel = try LinuxKernel(host, launch, terminal: ForegroundTerminal())
+        let kernel = try LinuxKernel(host, launch, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { kernel.stop() }
         let supervisor = Supervisor(spec: launch.spec, kernel: kernel)
-        let session = RunSession(configuration, kernel, supervisor, loop)
+        let session = try RunSession(configuration, kernel, supervisor, loop)
+        let keyboard = configuration.readsKeys ? try Keyboard(supervisor, on: loop) : nil
+        defer { keyboard?.stop() }
         let signals = try loop.onSignal(Self.signals) { supervisor.signalReceived($0.signal) }
         try host.start()
         if !launch.cgroupLimits.controllers.isEmpty { _ = host.cgroupParent?.enable(launch.cgroupLimits.controllers) }
@@ -61,11 +63,14 @@ public struct Run {
         try kernel.start(supervisor)
         session.describe()
         let preparation = Preparation(configuration.app?.program.preparations ?? [], of: kernel) { failure in
-            guard let failure else { return supervisor.launch() }
+            guard let failure else {
+                supervisor.launch()
+                return session.begin()
+            }
             StandardError.say("\(launch.name) was not launched: \(failure)")
             loop.exit(code: RunError.internalFailure("").exitCode)
         }
         preparation.begin()
-        return try withExtendedLifetime((session, signals, preparation)) { try loop.run() }
+        return try withExtendedLifetime((session, signals, keyboard, preparation)) { try loop.run() }
     }
 }

@@ -54,6 +54,14 @@ public struct RunConfiguration: Sendable {
     public var environment: [(name: String, value: String)]
     /// How much is told on stderr.
     public var verbosity: Verbosity
+    /// What is done with the program and expected of it; its end is then the end of the run.
+    public var script: LifecycleScript?
+    /// By which the spec's times were multiplied; the script's sleep too.
+    public var timeScale: Double = 1
+    /// Whether keys move the app; the program's standard input is then empty.
+    public var readsKeys = false
+    /// Whether the launch is drawn when it is over.
+    public var showsLaunch = false
 
     /// Creates a configuration with everything optional left out.
     public init(spec: AppSpec, command: [ByteString]) {

@@ -19,6 +19,8 @@ final class Supervisor {
     private(set) var machine: AppMachine
     /// What the app said of itself.
     private(set) var account = AppAccount()
+    /// What the app marked in its launch.
+    private(set) var trace = LaunchTrace()
     /// Why the process could not be started.
     private(set) var spawnFailure: (any Error)?
 
@@ -58,6 +60,10 @@ final class Supervisor {
         noticeSuspension()
         receive(.supervisorReturned(isLastStepDone: isLastStepDone))
     }
+    func frozen(locks: [LockedFile]) { receive(.lifecycle(.froze(locks: locks))) }
+
+    /// Asks something of the app, which is carried out, or refused in a notice.
+    func request(_ lifecycle: LifecycleRequest) { receive(.lifecycle(.requested(lifecycle))) }
 
     func exited(_ status: ExitStatus) {
         if account.exitStatus == nil { account.exitStatus = status }
@@ -141,10 +147,23 @@ final class Supervisor {
             kernel.killTree()
         case .report(let incident):
             kernel.report(incident)
+        case .lifecycle(let effect):
+            perform(effect)
         case .announce(let notice):
             onNotice(notice)
         case .finish(let outcome):
             onFinish(outcome)
+        }
+    }
+
+    private func perform(_ effect: LifecycleEffect) {
+        switch effect {
+        case .freeze: kernel.freeze()
+        case .thaw: kernel.thaw()
+        case .measure:
+            if let use = kernel.resourceUse() { queue.append(.lifecycle(.measured(use))) }
+        case .enter, .grant, .expire, .deliver:
+            kernel.send(SupervisorMessage(effect).datagram)
         }
     }
 
@@ -167,7 +186,7 @@ final class Supervisor {
     /// A flood keeps its signs of life and loses everything else.
     private func events(of message: ClientMessage, isLimited: Bool) -> [AppEvent] {
         var events: [AppEvent] = []
-        if message.hello != nil { events.append(.hello) }
+        if let hello = message.hello { events += hello.hasLifecycle ? [.hello, .lifecycle(.joined)] : [.hello] }
         if message.isReady { events.append(.ready(.channel)) }
         if let nonce = message.pong {
             showSignOfLife()
@@ -175,11 +194,14 @@ final class Supervisor {
             events.append(.ponged(nonce: nonce))
         }
         if message.isStopping { events.append(.stopping) }
+        // Not limited: an end that is lost would be a task that stays open. The machine keeps few of them.
+        events += lifecycleEvents(of: message)
         account.malformed += message.malformed
         guard !isLimited else {
             account.dropped += 1
             return events
         }
+        trace.note(message, at: kernel.now)
         if let hello = message.hello { account.library = hello.library ?? account.library }
         if let status = message.status { account.status = status }
         if let summary = message.summary { account.summary = summary }

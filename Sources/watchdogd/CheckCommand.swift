@@ -19,7 +19,8 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: ArgumentHelp("Files of apps, or directories of such files.", valueName: "path"))
+    @Argument(
+        help: ArgumentHelp("Files of apps, or directories of such files.", valueName: "path"), completion: .file())
     var paths: [String]
 
     func validate() throws {

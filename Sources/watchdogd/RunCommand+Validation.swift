@@ -8,9 +8,12 @@ extension RunCommand {
         guard !(quiet && verbose) else {
             throw ValidationError("--quiet and --verbose contradict each other; use one of them")
         }
+        guard lifecycle.script == nil || expect == nil else {
+            throw ValidationError("--script and --expect contradict each other; write the expectation into the script")
+        }
         for (option, value) in [
             ("app", app), ("config", config), ("name", name), ("reports", reports), ("json", json), ("user", user),
-            ("chdir", chdir),
+            ("chdir", chdir), ("script", lifecycle.script),
         ] {
             guard value != "" else { throw ValidationError("--\(option) is empty; give it a value or leave it out") }
         }

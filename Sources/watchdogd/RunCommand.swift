@@ -55,30 +55,36 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How the program tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD or none (default: auto).",
+            "How the program tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD or none"
+                + " (default: auto).",
             valueName: "how"
         ),
+        completion: .list(["auto", "channel", "notify", "listen:", "exec:", "none"]),
         transform: RunOptions.readiness
     )
     var readiness: ReadinessChoice?
 
     @Option(
         help: ArgumentHelp("What follows an exhausted allowance: kill or report (default: kill).", valueName: "what"),
+        completion: .list(["kill", "report"]),
         transform: RunOptions.enforcement
     )
     var enforce: AppSpec.Enforcement?
 
-    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
     var reports: String?
 
-    @Option(help: ArgumentHelp("Write a JSON summary at the end; - is standard output.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write a JSON summary at the end; - is standard output.", valueName: "file"),
+        completion: .file())
     var json: String?
 
     @Option(
         help: ArgumentHelp(
-            "Exit with 0 only if this happens: 0x8badf00d[:EVENT], ready or exit:N.",
+            "Exit with 0 only if this happens: CODE[:EVENT] such as 0x8badf00d, ready or exit:N.",
             valueName: "kind"
         ),
+        completion: .list(["0x8badf00d", "ready", "exit:"]),
         transform: RunOptions.expectation
     )
     var expect: Expectation?
@@ -86,10 +92,10 @@ struct RunCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Multiply all allowances and the ping interval (default: 1).", valueName: "factor"))
     var timeScale: Double?
 
-    @Option(help: ArgumentHelp("Run the program as this user.", valueName: "user"))
+    @Option(help: ArgumentHelp("Run the program as this user.", valueName: "user"), completion: .users)
     var user: String?
 
-    @Option(help: ArgumentHelp("Run the program in this directory.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Run the program in this directory.", valueName: "dir"), completion: .directory)
     var chdir: String?
 
     @Option(
@@ -99,6 +105,9 @@ struct RunCommand: ParsableCommand {
     )
     var environment: [(name: String, value: String)] = []
 
+    @OptionGroup(title: "Lifecycle")
+    var lifecycle: RunLifecycleOptions
+
     @Flag(help: "Say only what fails.")
     var quiet = false
 
@@ -107,7 +116,8 @@ struct RunCommand: ParsableCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The program and its arguments, after --.", valueName: "command")
+        help: ArgumentHelp("The program and its arguments, after --.", valueName: "command"),
+        completion: .file()
     )
     var command: [String] = []
 
@@ -116,7 +126,7 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         do {
             let run = try app.map(configuration(ofApp:)) ?? configurationOfCommand
-            throw ExitCode(try Run(completed(run)).execute())
+            throw ExitCode(try Run(try completed(run)).execute())
         } catch let error as RunError {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)
@@ -147,7 +157,9 @@ struct RunCommand: ParsableCommand {
             enforcement: enforce ?? .kill
         )
         if readiness.readiness == .command { spec.probeInterval = .milliseconds(250) }
+        lifecycle.apply(to: &spec.lifecycle)
         var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)
+        configuration.timeScale = factor
         configuration.probe = readiness.probe
         configuration.user = user
         configuration.workingDirectory = chdir
@@ -156,12 +168,13 @@ struct RunCommand: ParsableCommand {
     }
 
     /// Adds what belongs to this run, whatever is run.
-    private func completed(_ run: RunConfiguration) -> RunConfiguration {
+    private func completed(_ run: RunConfiguration) throws -> RunConfiguration {
         var configuration = run
         configuration.reportsDirectory = reports
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
         configuration.expectation = expect
         configuration.verbosity = quiet ? .quiet : verbose ? .verbose : .normal
+        try lifecycle.apply(to: &configuration)
         return configuration
     }
 }

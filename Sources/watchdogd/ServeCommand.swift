@@ -12,7 +12,8 @@ struct ServeCommand: ParsableCommand {
         discussion: """
             Launches every enabled NAME.app of the directory, watches over it, and restarts it as its file says. SIGHUP \
             reads the directory again: all of it must be valid, or nothing changes. SIGTERM asks every app to end, each \
-            within its own allowance; a second one kills what is left.
+            within its own allowance; a second one kills what is left. SIGUSR2 executes the program anew in place, for \
+            example after an upgrade; SIGUSR1 ends the daemon and leaves the apps running for the next one.
             """
     )
 
@@ -22,13 +23,13 @@ struct ServeCommand: ParsableCommand {
     @Flag(help: "Serve this user; what everybody but root does unless told otherwise.")
     var user = false
 
-    @Option(help: ArgumentHelp("Where apps are configured.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Where apps are configured.", valueName: "dir"), completion: .directory)
     var config: String?
 
-    @Option(help: ArgumentHelp("The socket of the control interface.", valueName: "path"))
+    @Option(help: ArgumentHelp("The socket of the control interface.", valueName: "path"), completion: .file())
     var control: String?
 
-    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
     var reports: String?
 
     @Flag(help: "Say only what fails.")

@@ -28,6 +28,8 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
         LinkageRule(product: "HangMain", libraries: app),
         LinkageRule(product: "IgnoresTerm", libraries: app),
         LinkageRule(product: "ForkingApp", libraries: app),
+        LinkageRule(product: "SlowExit", libraries: app),
+        LinkageRule(product: "BackgroundSaver", libraries: app.union(["libsqlite3.so.0"])),
     ]
 
     static let productsAreThere = all.allSatisfy { BuiltProduct($0.product).exists }

@@ -50,11 +50,11 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogSupervisor", "ArgumentParser", "FoundationEssentials", "Glibc"
         ),
         Module("watchdogd-symbolicate", "WatchdogReport", "WatchdogSymbolication", "FoundationEssentials", "Glibc"),
-        Module("SampleApps", "Watchdog", "Dispatch", "Glibc", "Synchronization"),
+        Module("SampleApps", "Watchdog", "CSQLite", "Dispatch", "Glibc", "Synchronization"),
     ]
 
     /// Folders without Swift: C targets, and module maps of system libraries.
-    static let withoutSwift: Set<String> = ["CElfutils", "CLinux", "CSnapshot", "CSystemd", "CWorker"]
+    static let withoutSwift: Set<String> = ["CElfutils", "CLinux", "CSQLite", "CSnapshot", "CSystemd", "CWorker"]
 
     private init(_ name: String, _ mayImport: String...) {
         self.name = name

@@ -119,7 +119,8 @@ struct InterfaceTests {
         #expect(definition.types["AppState"] == .enumeration(AppState.allCases.map(\.rawValue)))
         let kinds: [ControlEvent.Kind] = [
             .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
-            .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting, .limitReached,
+            .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
+            .limitReached,
             .launchFailed, .reloaded,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")

@@ -113,7 +113,7 @@ struct Ledger {
                 case .probe: bookProbe(at: now)
                 case .terminate: bookTermination()
                 case .finish(let outcome): bookEnd(outcome, isLast: index == effects.count - 1)
-                case .beginWindow: nil
+                case .beginWindow, .lifecycle: nil
                 }
             if let complaint { return complaint }
         }
@@ -256,6 +256,7 @@ struct Ledger {
             return isExited ? "exited twice" : nil
         case .unkillable:
             return deathEnd.map { now >= $0 } ?? false ? nil : "called unkillable early"
+        case .lifecycle: return "a lifecycle that nobody has begun"
         }
     }
 
@@ -561,7 +562,8 @@ struct Ledger {
             if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
         case .launchRequested, .spawned, .spawnFailed, .probed, .stopping, .terminateRequested, .stopped, .continued,
             .machineResumed,
-            .deadlineReached, .inspected, .captured, .exited, .treeEmptied, .supervisorReturned, .adopted, .channelLost:
+            .deadlineReached, .inspected, .captured, .exited, .treeEmptied, .supervisorReturned, .adopted, .channelLost,
+            .lifecycle:
             break
         }
     }

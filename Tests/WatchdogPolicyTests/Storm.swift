@@ -256,7 +256,7 @@ private struct Drive {
             case .inspect: if isAnswered { tell(.inspected(Evidence(state: "S"))) }
             case .capture: if isAnswered { tell(.captured) }
             case .killTree: if isAnswered { die() }
-            case .beginWindow, .sendPing, .probe, .terminate, .announce, .finish: break
+            case .beginWindow, .sendPing, .probe, .terminate, .announce, .finish, .lifecycle: break
             }
         }
     }

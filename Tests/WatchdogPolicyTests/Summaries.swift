@@ -29,6 +29,7 @@ extension AppEffect {
         case .killTree: "kill"
         case .report: "report"
         case .announce(let notice): "(\(notice.summary))"
+        case .lifecycle(let effect): effect.summary
         case .finish(let outcome): "finish-\(outcome.cause.summary)"
         }
     }
@@ -66,6 +67,39 @@ extension Notice {
         case .channelLost: "deaf"
         case .exited: "exited"
         case .unkillable: "unkillable"
+        case .lifecycle(let notice): notice.summary
+        }
+    }
+}
+
+extension LifecycleEffect {
+    var summary: String {
+        switch self {
+        case .enter(let visibility, _, _): "enter-\(visibility.rawValue)"
+        case .grant: "grant"
+        case .expire: "expire"
+        case .deliver: "deliver"
+        case .freeze: "freeze"
+        case .thaw: "thaw"
+        case .measure: "measure"
+        }
+    }
+}
+
+extension LifecycleNotice {
+    var summary: String {
+        switch self {
+        case .moving(let visibility): "moving \(visibility.rawValue)"
+        case .entered(let visibility, _): "entered \(visibility.rawValue)"
+        case .expiring: "expiring"
+        case .longTask: "longTask"
+        case .suspended: "frozen"
+        case .suspensionIncomplete: "incomplete"
+        case .locksHeld: "locksHeld"
+        case .resumed: "thawed"
+        case .responsive: "responsive"
+        case .handled: "handled"
+        case .refused(_, let refusal): "refused \(refusal)"
         }
     }
 }

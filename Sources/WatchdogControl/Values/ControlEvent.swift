@@ -54,6 +54,8 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let limitReached = Kind(rawValue: "limitReached")
         /// A process could not be started.
         public static let launchFailed = Kind(rawValue: "launchFailed")
+        /// The app moved between foreground, background and suspension, or one of its background tasks is told of.
+        public static let lifecycle = Kind(rawValue: "lifecycle")
         /// The configuration was read again.
         public static let reloaded = Kind(rawValue: "reloaded")
     }
@@ -119,6 +121,7 @@ extension ControlEvent.Kind {
             case .channelLost: .channelLost
             case .exited: .exited
             case .unkillable: .unkillable
+            case .lifecycle: .lifecycle
             }
     }
 }

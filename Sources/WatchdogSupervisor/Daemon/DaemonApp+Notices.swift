@@ -16,7 +16,7 @@ extension DaemonApp {
             answerLaunch(pid: launch.pid) { _ in true }
         case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
             .extended, .extensionRefused,
-            .terminating, .transgressed, .captureTimedOut, .exited, .unkillable:
+            .terminating, .transgressed, .captureTimedOut, .exited, .unkillable, .lifecycle:
             break
         }
         daemon.publish(notice, of: self, pid: launch.pid)
