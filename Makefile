@@ -3,6 +3,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+SCALE ?= 1
 
 release = .build/release
 # Swift's libraries inside; all of the dynamic linker's work is done at the start, and its tables are read-only then.
@@ -11,7 +12,7 @@ place = --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check build release install uninstall man completions deb deb-test bench fuzz format clean
+.PHONY: help demo samples test check build release install uninstall man completions deb deb-test bench fuzz format clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET'
@@ -21,6 +22,12 @@ demo: ## watch four programs being supervised (less than 40 s)
 	@scripts/setup demo
 	@swift build
 	@scripts/demo
+
+samples: ## four apps in all states of repair, as a table (3 min): SCALE=1
+	@scripts/setup build
+	@for product in watchdogd watchdogd-symbolicate PhotoServer QuickPick StarSearcher StarSearcherWithLogger Stocks \
+	    Glassboard; do swift build --product $$product || exit; done
+	@scripts/samples --time-scale $(SCALE)
 
 test: ## install what is missing, build, run all tests
 	@scripts/setup

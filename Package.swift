@@ -39,6 +39,16 @@ func sampleApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Targ
     )
 }
 
+/// An app that tells a story, with a screen, a server and real work.
+func storyApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["Watchdog", "SampleSupport"] + dependencies,
+        path: "Sources/SampleApps/\(name)",
+        swiftSettings: swiftSettings
+    )
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings)
 }
@@ -83,12 +93,15 @@ let package = Package(
                 + ["WatchdogConfiguration", "WatchdogControl"]
         ),
 
+        // MARK: A bad network
+        library("NetworkConditioner", ["WatchdogPolicy"]),
+
         // MARK: Executables
         .executableTarget(
             name: "watchdogd",
             dependencies: [
                 "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
-                "WatchdogPolicy", argumentParser,
+                "WatchdogPolicy", "NetworkConditioner", argumentParser,
             ],
             swiftSettings: swiftSettings
         ),
@@ -107,6 +120,21 @@ let package = Package(
         sampleApp("SlowExit"),
         sampleApp("BackgroundSaver", ["CSQLite"]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        cLibrary("CSampleThread"),
+        library(
+            "SampleSupport",
+            ["Watchdog", "WatchdogPolicy", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib"]
+        ),
+        storyApp("PhotoServer", ["NetworkConditioner", "WatchdogPolicy"]),
+        cLibrary("CPhotoStamp"),
+        cLibrary("CSuperfastLog"),
+        library("StarSearcherStory", ["SampleSupport", "Watchdog"]),
+        storyApp("StarSearcher", ["StarSearcherStory"]),
+        storyApp("StarSearcherWithLogger", ["StarSearcherStory", "CSuperfastLog"]),
+        storyApp("Stocks"),
+        storyApp("Glassboard"),
+        storyApp("QuickPick", ["CPhotoStamp", "NetworkConditioner"]),
 
         // MARK: Tests
         tests("WatchdogWireTests", ["WatchdogWire"]),
@@ -135,14 +163,16 @@ let package = Package(
             "WatchdogSupervisorTests",
             ["WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy", "WatchdogReport"]
         ),
+        tests("NetworkConditionerTests", ["NetworkConditioner", "WatchdogPolicy"]),
+        tests("SampleSupportTests", ["SampleSupport"]),
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",
             [
                 "WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "WatchdogControl", "watchdogd",
-                "watchdogd-symbolicate",
+                "watchdogd-symbolicate", "SampleSupport",
             ]
-                + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
+                + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp", "SlowExit", "BackgroundSaver"],
             exclude: ["Subjects"]
         ),
     ],
@@ -155,7 +185,7 @@ if Context.environment["WATCHDOGD_BENCHMARKS"] != nil {
     package.targets.append(
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogCapture"],
+            dependencies: ["WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogCapture", "WatchdogControl"],
             path: "Benchmarks/Sources",
             swiftSettings: swiftSettings
         )

@@ -16,6 +16,7 @@ let sections: [(name: String, run: (Bench, inout Page) throws -> Void)] = [
     ("startup", { try Startup(bench: $0).run(on: &$1) }),
     ("pings", { try Pings(bench: $0).run(on: &$1) }),
     ("succession", { try Succession(bench: $0).run(on: &$1) }),
+    ("services", { try Services(bench: $0).run(on: &$1) }),
 ]
 
 func fail(_ message: String, code: Int32) -> Never {

@@ -47,6 +47,8 @@ public enum AppEvent: Hashable, Sendable {
     case exited(ExitStatus)
     /// No process of the app is left.
     case treeEmptied
+    /// Something happened to the app's lifecycle.
+    case lifecycle(LifecycleEvent)
     /// The supervisor runs again after its own restart, and what was waiting for it has been handled; false when what the
     /// machine asked for last may not have been done.
     case supervisorReturned(isLastStepDone: Bool)
@@ -54,6 +56,4 @@ public enum AppEvent: Hashable, Sendable {
     case adopted(pid: Int32)
     /// The channel did not survive the supervisor's restart: the app cannot be asked any more.
     case channelLost
-    /// Something happened to the app's lifecycle.
-    case lifecycle(LifecycleEvent)
 }

@@ -80,9 +80,9 @@ extension AppMachine {
         nextProbe = nil
         graceEnd = nil
         launchDuration = duration
-        readinessSource = source
         lifecycle.cpu = nil
         lifecycle.record.enter(lifecycleState, at: now)
+        readinessSource = source
         effects.append(.announce(.ready(source, after: duration)))
         if answersPings {
             sendPing(at: now, &effects)

@@ -94,9 +94,9 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var isTreeEmpty = false
     /// Whether the app was asked to end; nil when it was neither asked nor said that it ends.
     var wasTerminating: Bool?
+    var lifecycle = Lifecycle()
     /// From the supervisor's restart until it has returned: when an answer came is not known then.
     var isUnattended = false
-    var lifecycle = Lifecycle()
 
     /// Creates a machine for an app that does not run yet; its intervals must be positive.
     public init(spec: AppSpec) {
@@ -195,11 +195,11 @@ public struct AppMachine: Sendable, Equatable, Codable {
         case .captured: captured(at: now, &effects)
         case .exited(let status): exited(status, at: now, &effects)
         case .treeEmptied: treeEmptied(at: now, &effects)
+        case .lifecycle(let event): lifecycleHappened(event, at: now, &effects)
         case .supervisorReturned(let isLastStepDone):
             supervisorReturned(isLastStepDone: isLastStepDone, at: now, &effects)
         case .adopted(let pid): adopted(pid, at: now, &effects)
         case .channelLost: channelLost(at: now, &effects)
-        case .lifecycle(let event): lifecycleHappened(event, at: now, &effects)
         }
     }
 }

@@ -72,8 +72,7 @@ final class RunSession {
         case .transgressed(let incident):
             incidents.append(incident)
         case .launched, .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused,
-            .resumed, .extended,
-            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle:
+            .resumed, .extended, .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle:
             break
         }
     }

@@ -52,6 +52,10 @@ final class Supervisor {
     func captureEnded() { receive(.captured) }
     func treeEmptied() { receive(.treeEmptied) }
     func requestTermination() { receive(.terminateRequested) }
+    func frozen(locks: [LockedFile]) { receive(.lifecycle(.froze(locks: locks))) }
+
+    /// Asks something of the app, which is carried out, or refused in a notice.
+    func request(_ lifecycle: LifecycleRequest) { receive(.lifecycle(.requested(lifecycle))) }
     func spawned(_ pid: Int32) { receive(.spawned(pid: pid)) }
     func adopted(_ pid: Int32) { receive(.adopted(pid: pid)) }
     func channelLost() { receive(.channelLost) }
@@ -60,10 +64,6 @@ final class Supervisor {
         noticeSuspension()
         receive(.supervisorReturned(isLastStepDone: isLastStepDone))
     }
-    func frozen(locks: [LockedFile]) { receive(.lifecycle(.froze(locks: locks))) }
-
-    /// Asks something of the app, which is carried out, or refused in a notice.
-    func request(_ lifecycle: LifecycleRequest) { receive(.lifecycle(.requested(lifecycle))) }
 
     func exited(_ status: ExitStatus) {
         if account.exitStatus == nil { account.exitStatus = status }

@@ -22,10 +22,10 @@ struct RunCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"))
+    @Option(help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"), completion: .appNames)
     var app: String?
 
-    @Option(help: ArgumentHelp("Where apps are configured, for --app.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Where apps are configured, for --app.", valueName: "dir"), completion: .directory)
     var config: String?
 
     @Option(help: ArgumentHelp("The name in reports; the command's own by default.", valueName: "name"))

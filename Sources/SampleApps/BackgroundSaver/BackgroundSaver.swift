@@ -15,7 +15,7 @@ final class BackgroundSaver: LaunchableApplication {
     private var isLocked = false
 
     func application(_ application: Application, didFinishLaunchingWith launch: Application.LaunchOptions) {
-        library = Library(path: options.database)
+        library = signposter.withIntervalSignpost("open") { Library(path: options.database) }
         say(launch.isInBackground ? "launched in the background" : "launched")
         application.firstFrame()
     }
@@ -36,6 +36,9 @@ final class BackgroundSaver: LaunchableApplication {
             isLocked = true
             say("locked")
             return
+        }
+        if options.behaviour == .hoard {
+            for page in 1..<1100 { _ = application.beginBackgroundTask(named: "Saving page \(page)") }
         }
         begin(in: application, library)
     }
@@ -67,7 +70,7 @@ final class BackgroundSaver: LaunchableApplication {
             say("saved \(pages) pages")
             switch options.behaviour {
             case .finish, .expire: application.endBackgroundTask(task)
-            case .overrun, .leak, .lock: break
+            case .overrun, .leak, .hoard, .lock: break
             }
         }
     }

@@ -14,12 +14,14 @@ struct Options: Sendable {
         case overrun
         /// Is done at once and forgets to end its task.
         case leak
+        /// Begins a task for every page there is, and more pages than there may be tasks.
+        case hoard
         /// Has no task, but a lock on its database.
         case lock
     }
 
     static let help = """
-        usage: BackgroundSaver [--finish|--expire|--overrun|--leak|--lock] [options]
+        usage: BackgroundSaver [--finish|--expire|--overrun|--leak|--hoard|--lock] [options]
 
         An app with a library to save. Going to the background, it begins a background task for it.
 
@@ -27,6 +29,7 @@ struct Options: Sendable {
         --expire          go on saving until the time is over, then end the task
         --overrun         go on saving although the time is over
         --leak            be done at once, but never end the task
+        --hoard           begin 1100 tasks
         --lock            begin no task, and go to the background with a lock on the database
         --seconds N       how long saving takes with --finish (2)
         --database FILE   the database (a new file in $TMPDIR or /tmp, removed at the end)

@@ -13,7 +13,7 @@ final class Saving: Sendable {
         deadline =
             switch options.behaviour {
             case .finish: .now() + options.seconds
-            case .leak, .lock: .now()
+            case .leak, .hoard, .lock: .now()
             case .expire, .overrun: .distantFuture
             }
     }

@@ -97,14 +97,20 @@ extension Application {
 
     /// Ends the app: saves its state, tells the delegate, and exits with code 0.
     ///
-    /// The supervisor's request to end and SIGTERM do the same. A second call does nothing.
+    /// The supervisor's request to end and SIGTERM do the same. A second call does nothing. Before the launch is over, the app just
+    /// ends, and the state it was given is there again for the next launch.
     public func terminate() {
         guard !isEnding else { return }
         isEnding = true
         backgroundTasks.close()
         surroundings.say { $0.isStopping = true }
-        saveState()
-        delegate.applicationWillTerminate(self)
+        if isLaunched {
+            saveState()
+            delegate.applicationWillTerminate(self)
+        } else {
+            // There is nothing to save yet, and what is there from before is not to blame.
+            surroundings.store?.keepAfterLaunch()
+        }
         surroundings.end()
     }
 

@@ -15,8 +15,8 @@ extension DaemonApp {
             restarts.ready(at: daemon.host.loop.now)
             answerLaunch(pid: launch.pid) { _ in true }
         case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
-            .extended, .extensionRefused,
-            .terminating, .transgressed, .captureTimedOut, .exited, .unkillable, .lifecycle:
+            .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable,
+            .lifecycle:
             break
         }
         daemon.publish(notice, of: self, pid: launch.pid)

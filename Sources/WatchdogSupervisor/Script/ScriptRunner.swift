@@ -55,7 +55,8 @@ final class ScriptRunner {
         case .transgressed(let incident): incidents.append(incident)
         case .lifecycle(.refused(let request, let reason)): refusal = refusal ?? (request, reason)
         case .launched, .ready, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .adopted, .channelLost, .lifecycle:
+            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle,
+            .adopted, .channelLost:
             break
         }
         awaken()

@@ -148,7 +148,7 @@ extension EndToEnd {
             try container.write(healthy, to: "/etc/watchdogd/apps.d/good.app")
             try container.shell("systemctl reload watchdogd")
             try container.app("hang", becomes: "stopped")
-            #expect(try container.log().contains("No space left on device"))
+            #expect(try eventually { try container.log().contains("No space left on device") })
             #expect(try container.app("good")?.state == "running")
             #expect(try container.property("NRestarts", of: "watchdogd") == "0")
         }
@@ -184,6 +184,113 @@ extension EndToEnd {
                 })
             #expect(
                 try eventually { try container.property("ActiveState", of: "watchdogd") == "active" })
+        }
+
+        @Test("an app in a unit of its own is restarted by systemd after a kill")
+        func instance() throws {
+            try container.serve([:])
+            try container.shell("systemctl stop watchdogd")
+            try container.write(hanging, to: "/etc/watchdogd/apps.d/hang.app")
+            try container.shell("systemctl start watchdogd@hang")
+            try expectHang(try container.reports(count: 1)[0])
+            #expect(try eventually { try container.property("NRestarts", of: "watchdogd@hang") != "0" })
+            try container.shell("systemctl stop watchdogd@hang")
+            #expect(try container.property("Result", of: "watchdogd@hang") == "success")
+            #expect(try container.shell("pgrep --count HangMain || true").trimmed == "0")
+        }
+
+        // MARK: What apps live through
+
+        /// The numbers of the processes of some apps, all of which run.
+        private func processes(of names: [String]) throws -> [Int32?] {
+            try names.map { try container.app($0, becomes: "running").pid }
+        }
+
+        @Test("systemctl restart replaces watchdogd and leaves the apps running")
+        func restart() throws {
+            let names = ["one", "two", "three"]
+            try container.serve(Dictionary(uniqueKeysWithValues: names.map { ($0, healthy) }))
+            let before = try processes(of: names)
+            let supervisor = try container.supervisor()
+            try container.shell("systemctl restart watchdogd")
+            #expect(try container.supervisor() != supervisor)
+            #expect(try processes(of: names) == before)
+            #expect(try container.apps().map(\.restarts) == [0, 0, 0])
+            #expect(try container.processes().count == 4)
+        }
+
+        @Test("twenty times killed by SIGKILL on a busy machine: every app is there, none twice, none restarted")
+        func killedAgainAndAgain() throws {
+            let names = (1...8).map { "app\($0)" }
+            try container.serve(Dictionary(uniqueKeysWithValues: names.map { ($0, healthy) }))
+            let before = try processes(of: names)
+            try container.shell(
+                "for i in 1 2 3 4; do systemd-run --quiet --unit=load$i sh -c 'while :; do :; done'; done")
+            defer { _ = try? container.run(["systemctl", "stop", "load1", "load2", "load3", "load4"]) }
+            for _ in 1...20 {
+                let supervisor = try container.supervisor()
+                try container.shell("systemctl kill --kill-whom=main --signal=KILL watchdogd")
+                let isBack = try eventually {
+                    let now = try container.supervisor()
+                    return try now != supervisor && now != "0"
+                        && container.property("ActiveState", of: "watchdogd") == "active"
+                }
+                #expect(isBack)
+            }
+            #expect(try processes(of: names) == before)
+            #expect(try container.apps().map(\.restarts) == names.map { _ in 0 })
+            let commands = try container.processes()
+            #expect(commands.filter { $0.hasSuffix("/HealthyApp") }.count == names.count, "\(commands)")
+            #expect(try container.property("NRestarts", of: "watchdogd") == "20")
+            #expect(try container.reports() == [])
+            try container.shell("systemctl stop watchdogd", within: .seconds(120))
+            #expect(try container.processes() == [])
+        }
+
+        @Test("SIGUSR2 executes what is installed now, in the same process, around the same apps")
+        func reexecution() throws {
+            try container.serve(["one": healthy])
+            let before = try processes(of: ["one"])
+            let supervisor = try container.supervisor()
+            try container.shell(
+                """
+                cp /usr/bin/watchdogd /usr/bin/watchdogd.new
+                mv /usr/bin/watchdogd.new /usr/bin/watchdogd
+                systemctl kill --kill-whom=main --signal=USR2 watchdogd
+                """)
+            let isReplaced = try eventually {
+                try container.run(
+                    ["test", "/proc/\(supervisor)/exe", "-ef", "/usr/bin/watchdogd"]
+                ).code == 0
+            }
+            #expect(isReplaced)
+            #expect(try processes(of: ["one"]) == before)
+            #expect(try container.supervisor() == supervisor)
+        }
+
+        @Test("a user has a watchdogd and apps of their own")
+        func user() throws {
+            try container.serve([:])
+            try container.shell(
+                """
+                id tester >/dev/null 2>&1 || useradd --create-home --shell /bin/sh tester
+                install -d -o tester -g tester ~tester/.config ~tester/.config/watchdogd ~tester/.config/watchdogd/apps.d
+                printf '[App]\\nExecStart=/bin/sleep 3600\\n[Watchdog]\\nReadiness=none\\n' \
+                    >~tester/.config/watchdogd/apps.d/sleeper.app
+                loginctl enable-linger tester
+                """)
+            defer { _ = try? container.run(["loginctl", "disable-linger", "tester"]) }
+            let user =
+                "setpriv --reuid=tester --regid=tester --init-groups env HOME=/home/tester XDG_RUNTIME_DIR=/run/user/$(id -u tester)"
+            #expect(
+                try eventually {
+                    try container.run(["sh", "-c", "\(user) systemctl --user is-system-running"]).code == 0
+                })
+            try container.shell("\(user) systemctl --user start watchdogd")
+            #expect(
+                try eventually { try container.shell("\(user) watchdogd list").contains("running") })
+            #expect(try container.apps() == [])
+            try container.shell("\(user) systemctl --user stop watchdogd")
         }
 
         @Test("after a reboot everything that was enabled runs again")

@@ -36,6 +36,9 @@ struct LifecycleAppTests {
         let said = receive(app) { $0.isReady }
         #expect(said?.first?.hello?.hasLifecycle == true)
         #expect(said?.contains { $0.isFirstFrame } == true)
+        let marks = said?.flatMap(\.signposts) ?? []
+        #expect(marks.map(\.name) == ["open", "open"])
+        #expect(marks.allSatisfy { $0.isOnMainThread })
         #expect(app.nextLine() == "BackgroundSaver: launched")
         #expect(app.nextLine() == "BackgroundSaver: active")
     }
@@ -94,6 +97,15 @@ struct LifecycleAppTests {
         #expect(said?.flatMap(\.tasksEnded) == [])
         send(app) { $0.event = .init(kind: "probe", id: 1) }
         #expect(receive(app) { $0.eventDone == 1 }?.flatMap(\.tasksEnded) == [])
+        terminate(app)
+    }
+
+    @Test("an app that hoards begins more tasks than it may have, all of them before it is in the background")
+    func hoard() {
+        let app = saver("--hoard")
+        launch(app)
+        let tasks = goToBackground(app).flatMap(\.tasksBegun)
+        #expect(tasks.map(\.id) == Array(1...1100))
         terminate(app)
     }
 

@@ -90,6 +90,22 @@ struct RestorationTests {
         #expect(ScratchFolder.names(in: folder) == [])
     }
 
+    @Test("an app that is ended during its launch leaves the state as it was, and its delegate is not told")
+    func endedDuringLaunch() throws {
+        store.save([1, 2])
+        let stage = try Stage(store: store)
+        stage.delegate.reactions["did finish launching"] = { $0.terminate() }
+        stage.launch()
+        #expect(stage.endCount == 1)
+        #expect(!stage.delegate.calls.contains("will terminate"))
+        let next = try Stage(store: store)
+        next.application.terminate()
+        #expect(next.delegate.calls == [])
+        let last = try Stage(store: store)
+        last.launch()
+        #expect(last.delegate.restored == [1, 2])
+    }
+
     @Test("what is saved during a launch is newer than what the launch was given")
     func savedMeanwhile() {
         store.save([1])
