@@ -126,7 +126,7 @@ extension AppMachine {
                 effects.append(.inspect)
             }
             returnToCountdown(at: now, &effects)
-            returnToSuspension(at: now, &effects)
+            returnToLifecycle(at: now, &effects)
         }
     }
 
@@ -165,6 +165,7 @@ extension AppMachine {
     }
 
     mutating func channelLost(at now: Instant, _ effects: inout [AppEffect]) {
+        leaveLifecycle(at: now, &effects)
         let isAwaited = spec.readiness == .channel || (spec.readiness == .automatic && answersPings)
         unanswered = []
         guard answersPings || isAwaited else { return }
@@ -183,19 +184,5 @@ extension AppMachine {
             break
         }
         answersPings = false
-        lifecycle.loseChannel()
-    }
-
-    /// The answer to a request to freeze is lost with who asked; to ask twice does no harm.
-    private mutating func returnToSuspension(at now: Instant, _ effects: inout [AppEffect]) {
-        switch lifecycle.freeze {
-        case .asked(let since, _):
-            lifecycle.freeze = .asked(since: since, backstop: now + Lifecycle.freezeBudget)
-            effects.append(.lifecycle(.freeze))
-        case .frozen(_, hasReport: false):
-            effects.append(.lifecycle(.freeze))
-        case .frozen, nil:
-            break
-        }
     }
 }

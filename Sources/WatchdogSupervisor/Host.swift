@@ -23,6 +23,7 @@ final class Host {
     let mailbox: Mailbox<Message>
     let captureThread: CaptureThread
     let reportWriter: ReportWriter
+    let log: EventLog
     let runtimeDirectory: RuntimeDirectory
     let cgroupParent: CgroupParent?
     /// Why there are no cgroups.
@@ -42,15 +43,17 @@ final class Host {
     private var sources: [EventSource] = []
     private var runningCaptures = 0
     private var hasChildNews = false
+    private var hasToldOfJournal = false
     private var isReaping = false
     private var machineReading: (at: Instant, value: MachineCPU?)?
 
     /// Where the state is kept for the next watchdogd; nil where there will be none.
     let survival: Survival?
 
-    init(loop: EventLoop, store: ReportStore, survival: Survival? = nil) throws {
+    init(loop: EventLoop, store: ReportStore, survival: Survival? = nil, log: EventLog = .standardError) throws {
         self.loop = loop
         self.survival = survival
+        self.log = log
         facts = .current()
         mailbox = try Mailbox(capacity: 1_024)
         // Enough for the stacks of a hundred threads without a page fault; beyond, copying costs 0.2 ms more per megabyte.
@@ -125,6 +128,14 @@ final class Host {
         } catch {
             return (nil, "\(error)")
         }
+    }
+
+    /// Tells once that output which was to go to the journal does not.
+    func journalRefused(_ error: LinuxError, _ subject: EventSubject) {
+        guard !hasToldOfJournal else { return }
+        hasToldOfJournal = true
+        let text = "output goes to standard error instead of the journal: \(error)"
+        log.tell(JournalEntry(.outputRefused, text, about: subject), line: text)
     }
 
     private func received(_ message: Message) {

@@ -59,7 +59,7 @@ extension LinuxKernel {
         let capture = captures.removeValue(forKey: incident.id) ?? .failed(reason)
         pendingReports[incident.id] = incident
         host.reportWriter.write(
-            app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture)
+            app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture, log: logSource)
     }
 
     func reported(_ incident: Int, _ outcome: ReportOutcome) {

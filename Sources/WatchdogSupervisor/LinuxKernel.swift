@@ -46,6 +46,8 @@ final class LinuxKernel: Kernel {
     var isReaped = false
     var exitUsage: ResourceUsage?
     var pendingReports: [Int: Incident] = [:]
+    /// Where the output of this launch can be read again; nil when it cannot.
+    var logSource: LogSource?
     /// Who is to be told of captures that were asked for, by the numbers of their incidents.
     var requestedCaptures: [Int: (ReportOutcome) -> Void] = [:]
     var lastRequestedCapture = 0

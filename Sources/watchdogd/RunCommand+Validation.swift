@@ -24,7 +24,9 @@ extension RunCommand {
         let given: [(String, Bool)] = [
             ("--name", name != nil), ("--launch", launch != nil), ("--update", update != nil),
             ("--terminate", terminate != nil), ("--ping", ping != nil), ("--readiness", readiness != nil),
-            ("--enforce", enforce != nil), ("--time-scale", timeScale != nil), ("--user", user != nil),
+            ("--enforce", enforce != nil), ("--background-time", lifecycle.backgroundTime != nil),
+            ("--background-cpu", lifecycle.backgroundCPU != nil), ("--time-scale", timeScale != nil),
+            ("--user", user != nil),
             ("--chdir", chdir != nil), ("--env", !environment.isEmpty), ("a command", !command.isEmpty),
         ]
         if let (what, _) = given.first(where: \.1) {

@@ -22,7 +22,9 @@ struct RunCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"), completion: .appNames)
+    @Option(
+        help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"),
+        completion: .appNames)
     var app: String?
 
     @Option(help: ArgumentHelp("Where apps are configured, for --app.", valueName: "dir"), completion: .directory)
@@ -159,7 +161,6 @@ struct RunCommand: ParsableCommand {
         if readiness.readiness == .command { spec.probeInterval = .milliseconds(250) }
         lifecycle.apply(to: &spec.lifecycle)
         var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)
-        configuration.timeScale = factor
         configuration.probe = readiness.probe
         configuration.user = user
         configuration.workingDirectory = chdir
@@ -173,8 +174,9 @@ struct RunCommand: ParsableCommand {
         configuration.reportsDirectory = reports
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
         configuration.expectation = expect
-        configuration.verbosity = quiet ? .quiet : verbose ? .verbose : .normal
+        configuration.timeScale = factor
         try lifecycle.apply(to: &configuration)
+        configuration.verbosity = quiet ? .quiet : verbose ? .verbose : .normal
         return configuration
     }
 }

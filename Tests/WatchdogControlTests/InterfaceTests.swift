@@ -24,6 +24,14 @@ struct InterfaceTests {
         ("Launch", [AppRequest("a", waits: true)], [LaunchReply(pid: 1), LaunchReply()]),
         ("Terminate", [AppRequest("a")], [TerminateReply(isGone: true)]),
         ("Restart", [AppRequest("a")], [LaunchReply(pid: 1), LaunchReply()]),
+        ("Foreground", [AppRequest("a")], [LifecycleReply(state: .foreground)]),
+        ("Background", [AppRequest("a")], [LifecycleReply(state: .background)]),
+        ("Suspend", [AppRequest("a")], [LifecycleReply(state: .suspended)]),
+        ("Resume", [AppRequest("a")], [LifecycleReply(state: .background)]),
+        (
+            "SendEvent", [EventRequest("a", kind: "url", payload: "x", waits: true), EventRequest("a", kind: "url")],
+            [LifecycleReply(state: .foreground)]
+        ),
         ("Capture", [CaptureRequest("a")], [CaptureReply(report: "/r", verdict: "v"), CaptureReply(report: "/r")]),
         (
             "Monitor", [MonitorRequest(apps: ["a"], history: 3), MonitorRequest()],
@@ -121,7 +129,7 @@ struct InterfaceTests {
             .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
             .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
             .limitReached,
-            .launchFailed, .reloaded,
+            .launchFailed, .reloaded, .lifecycle,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))

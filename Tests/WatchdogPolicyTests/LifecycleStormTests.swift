@@ -114,8 +114,8 @@ private struct LifecycleStorm {
         case .lifecycle(let effect):
             switch effect {
             case .enter(_, let id, _):
-                guard id == statesSent + 1, !isFrozen else { return "state \(id)" }
-                statesSent = id
+                guard isReturning ? id <= statesSent : id == statesSent + 1, !isFrozen else { return "state \(id)" }
+                statesSent = max(statesSent, id)
             case .deliver(_, _, let id):
                 guard id == eventsSent + 1, !isFrozen else { return "event \(id)" }
                 eventsSent = id

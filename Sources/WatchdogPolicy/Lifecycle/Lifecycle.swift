@@ -95,17 +95,6 @@ struct Lifecycle: Hashable, Sendable, Codable {
         return false
     }
 
-    /// Nothing can be asked of the app or heard from it any more; it stays frozen if it is.
-    mutating func loseChannel() {
-        obligations = []
-        waitingEvents = []
-        stay = nil
-        cpu = nil
-        floodedAt = nil
-        taskWarning = nil
-        record.takesPart = false
-    }
-
     /// Nothing but the past counts any more.
     mutating func end() {
         obligations = []

@@ -29,7 +29,7 @@ public enum LifecycleRequest: Hashable, Sendable, Codable, CustomStringConvertib
 }
 
 /// Why a request was not carried out.
-public enum LifecycleRefusal: Hashable, Sendable, Codable {
+public enum LifecycleRefusal: Hashable, Sendable {
     /// There is no process, or it is ending.
     case notRunning
     /// The program does not take part in the lifecycle, so that nobody would handle the event.

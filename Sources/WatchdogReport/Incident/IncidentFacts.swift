@@ -141,6 +141,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var summary: String?
     /// The pings of this launch.
     public var pings: PingSummary?
+    /// The last lines that the app has printed, unredacted: the report redacts them.
+    public var log: LogDetails?
     /// What it went through between foreground, background and suspension.
     public var lifecycle: LifecycleDetails?
     /// What else is worth telling, one sentence each.

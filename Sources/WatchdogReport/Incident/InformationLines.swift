@@ -12,7 +12,9 @@ enum InformationLines {
     ) -> [String] {
         var lines = [verdict.line]
         if facts.lifecycle?.cause != nil {
-            lines.append("Main thread: \(Verdict(judging: facts.evidence).line)")
+            let line = Verdict(judging: facts.evidence).line
+            let words = line.hasPrefix("Main thread ") ? line.dropFirst("Main thread ".count) : line[...]
+            lines.append("Main thread: \(words)")
         }
         lines += WaitText(facts.evidence.waits).lines { id in stacks.details.firstIndex { $0.id == id } }
         lines += [allowance(facts), state(facts)]

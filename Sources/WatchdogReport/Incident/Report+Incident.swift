@@ -124,6 +124,7 @@ extension LinuxDetails {
             status: facts.status?.singleLine(limit: ReportLimits.lineLength),
             summary: facts.summary?.singleLine(limit: ReportLimits.lineLength),
             pings: facts.pings,
+            log: facts.log?.sanitized(),
             lifecycle: facts.lifecycle,
             notes: notes.map { $0.singleLine(limit: ReportLimits.lineLength) }
         )
