@@ -74,6 +74,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var requestsWhileSpawning = 0
     var capture: Capture?
     var countdown: Countdown?
+    /// Whether the process is looked at from outside while its allowance runs.
+    var isObserving = false
     var trigger: Trigger?
     var nextPing: Instant?
     var nextProbe: Instant?
@@ -131,7 +133,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
-            [countdown?.due, trigger?.due, nextPing, nextProbe, lifecycleDeadline].compactMap(\.self).min()
+            [countdown?.due, observationDue, trigger?.due, nextPing, nextProbe, lifecycleDeadline].compactMap(\.self)
+                .min()
         case .dying: deathBudgetEnd
         }
     }
@@ -150,7 +153,9 @@ public struct AppMachine: Sendable, Equatable, Codable {
     public mutating func handle(_ event: AppEvent, at now: Instant) -> [AppEffect] {
         guard counts(event) else { return [] }
         var effects: [AppEffect] = []
+        let before = countdown
         perform(event, at: now, &effects)
+        followObservation(since: before, at: now, &effects)
         return effects
     }
 

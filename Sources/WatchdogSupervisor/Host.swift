@@ -15,6 +15,8 @@ final class Host {
         case captured(app: Int, incident: Int, CaptureOutcome)
         case reported(app: Int, incident: Int, ReportOutcome)
         /// The end of something that was read beside the loop.
+        /// A first look at a hanging app is over: nothing is stopped by it any more.
+        case looked
         case daemon(DaemonMessage)
     }
 
@@ -42,6 +44,8 @@ final class Host {
     private var nextKey = 1
     private var sources: [EventSource] = []
     private var runningCaptures = 0
+    private var runningWatches = 0
+    private static let watchLimit = 8
     private var hasChildNews = false
     private var hasToldOfJournal = false
     private var isReaping = false
@@ -143,11 +147,27 @@ final class Host {
         case .captured(let app, let incident, let outcome):
             captureEnded()
             kernels[app]?.captured(incident, outcome)
+        case .looked: captureEnded()
         case .reported(let app, let incident, let outcome):
             kernels[app]?.reported(incident, outcome)
         case .daemon(let message):
             onDaemonMessage(message)
         }
+    }
+
+    // MARK: - Looks at hanging apps
+
+    /// Counts those that are looked at; each look costs what a thread costs.
+    ///
+    /// - Returns: false when there are enough.
+    func watchBegan() -> Bool {
+        guard runningWatches < Self.watchLimit else { return false }
+        runningWatches += 1
+        return true
+    }
+
+    func watchEnded() {
+        runningWatches -= 1
     }
 
     // MARK: - Children

@@ -27,7 +27,8 @@ final class ReportWriter: Sendable {
 
     /// Writes the report of an incident; ends in a ``Host/Message/reported(app:incident:_:)``.
     func write(
-        app: Int, incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome, log: LogSource? = nil
+        app: Int, incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome, log: LogSource? = nil,
+        watch: HangWatch? = nil
     ) {
         let isAccepted = waiting.withLock { count in
             guard count < Self.limit else { return false }
@@ -41,21 +42,29 @@ final class ReportWriter: Sendable {
             return
         }
         queue.async { [self] in
-            let outcome = makeReport(facts, host, capture, log)
+            let outcome = makeReport(facts, host, capture, log, watch)
             waiting.withLock { $0 -= 1 }
             mailbox.post(.reported(app: app, incident: incident, outcome))
         }
     }
 
     private func makeReport(
-        _ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome, _ log: LogSource?
+        _ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome, _ log: LogSource?, _ watch: HangWatch?
     ) -> ReportOutcome {
         var facts = facts
         var captured: CapturedProcess?
+        let record = watch?.record(within: .seconds(3))
+        facts.evidence.strain = record?.strain
+        facts.samples = record?.sampling?.samples(
+            named: facts.appName, path: facts.executablePath, at: facts.captureTime, with: symbolicator)
         switch capture {
         case .taken(let snapshot):
             captured = symbolicator.symbolicate(snapshot)
+        case .sampled:
+            captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
+            facts.completeEvidence(from: captured)
         case .failed(let reason):
+            captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.notes.append("The stacks could not be taken: \(reason).")
         }
         // After the symbols: what the program printed last has reached the journal by now.

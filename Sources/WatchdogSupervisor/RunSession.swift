@@ -40,6 +40,7 @@ final class RunSession {
             concludeIfReported()
         }
         kernel.onReport = { [unowned self] in reported($0, $1) }
+        kernel.onHangReport = { [unowned self] in hangReported($0, $1) }
         script = try configuration.script.map {
             try ScriptRunner($0, scale: configuration.timeScale, name: narration.name, supervisor, loop) {
                 [unowned self] in concludeIfReported()
@@ -93,6 +94,12 @@ final class RunSession {
             within: incident.isEnforced ? .seconds(1) : .zero
         )
         if !isTold { unwritten += 1 }
+        concludeIfReported()
+    }
+
+    private func hangReported(_ hang: Hang, _ report: ReportOutcome) {
+        let lines = narration.lines(of: hang, pid: kernel.pid, report)
+        if configuration.verbosity != .quiet, !StandardError.mention(lines) { unwritten += 1 }
         concludeIfReported()
     }
 

@@ -73,6 +73,12 @@ struct RunCommand: ParsableCommand {
     )
     var enforce: AppSpec.Enforcement?
 
+    @Option(
+        help: ArgumentHelp("Report hangs that end by themselves from this length on; off for none.", valueName: "span"),
+        transform: RunOptions.hangReports
+    )
+    var hangReports = HangReportChoice.from(.seconds(1))
+
     @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
     var reports: String?
 
@@ -158,6 +164,11 @@ struct RunCommand: ParsableCommand {
             readiness: readiness.readiness,
             enforcement: enforce ?? .kill
         )
+        spec.observationDelay = .seconds(1)
+        if case .from(let threshold) = hangReports {
+            spec.hangReportThreshold = threshold
+            spec.observationDelay = min(threshold, .seconds(1))
+        }
         if readiness.readiness == .command { spec.probeInterval = .milliseconds(250) }
         lifecycle.apply(to: &spec.lifecycle)
         var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)

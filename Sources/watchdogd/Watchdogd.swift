@@ -16,7 +16,7 @@ struct Watchdogd: ParsableCommand {
             TerminateCommand.self, RestartCommand.self, CaptureCommand.self, ReloadCommand.self, EventsCommand.self,
             LogsCommand.self,
             ForegroundCommand.self, BackgroundCommand.self, SuspendCommand.self, ResumeCommand.self, EventCommand.self,
-            CheckCommand.self, ReportCommand.self,
+            CheckCommand.self, SampleCommand.self, ReportCommand.self,
             ConditionerCommand.self,
         ]
     )

@@ -160,7 +160,7 @@ extension EndToEnd {
             let script = try Scratch()
             let file = try script.write("20ms select 1\n", to: "touches")
             let record = try record(
-                .stocks, ["--stage", stage, "--script", file, "--touch-every", "16ms"])
+                .stocks, ["--stage", stage, "--script", file, "--touch-every", "50ms"])
             #expect(record["plots"] == "24")
             #expect(record.count("interval.draw") == 24)
             #expect(record.number("touch.p50") < 500)

@@ -61,6 +61,7 @@ struct InterfaceTests {
         .noSuchApp("a", suggestion: "b"), .notPermitted(.act, user: 1, owner: 2),
         .invalidConfiguration(Samples.diagnostics), .alreadyRunning("a", pid: 3), .alreadyRunning("a", pid: nil),
         .notRunning("a"), .unkillable("a", pid: 3), .launchFailed("a", reason: "r"), .captureFailed("a", reason: "r"),
+        .refused("a", reason: "r"),
         .shuttingDown, .tooManyConnections(limit: 64), .malformedMessage(reason: "r"), .failed(reason: "r"),
         .methodNotFound("m"), .interfaceNotFound("i"), .invalidParameter("p"), .expectedMore,
     ]

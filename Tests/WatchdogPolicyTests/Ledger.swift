@@ -113,7 +113,7 @@ struct Ledger {
                 case .probe: bookProbe(at: now)
                 case .terminate: bookTermination()
                 case .finish(let outcome): bookEnd(outcome, isLast: index == effects.count - 1)
-                case .beginWindow, .lifecycle: nil
+                case .beginWindow, .observe, .endObservation, .lifecycle: nil
                 }
             if let complaint { return complaint }
         }

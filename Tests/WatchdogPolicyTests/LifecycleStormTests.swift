@@ -133,7 +133,7 @@ private struct LifecycleStorm {
             }
         case .announce(.lifecycle(.refused(.event, _))): eventsSettled += 1
         case .killTree, .finish: isFrozen = false
-        case .spawn, .beginWindow, .probe, .announce: break
+        case .spawn, .beginWindow, .observe, .endObservation, .probe, .announce: break
         }
         return nil
     }

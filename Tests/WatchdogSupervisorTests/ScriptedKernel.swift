@@ -117,6 +117,10 @@ final class ScriptedKernel: Kernel {
 
     func inspect() -> Evidence { evidence }
 
+    func observe() {}
+
+    func endObservation(_ hang: Hang?) {}
+
     func probe() { onProbe() }
 
     func capture(_ incident: Incident) {

@@ -231,6 +231,9 @@ public enum ControlInterface {
         # The stacks could not be taken, or the report not be written.
         error CaptureFailed (name: string, reason: string)
 
+        # The app was not asked: it is not where the request makes sense, or takes no part in the lifecycle.
+        error Refused (name: string, reason: string)
+
         # watchdogd is ending.
         error ShuttingDown ()
 

@@ -66,6 +66,8 @@ public struct IncidentFacts: Equatable, Sendable {
 
     /// The incident.
     public var id: IncidentID
+    /// What occasioned the report.
+    public var kind = ReportKind.watchdog
     /// What the app was watched for.
     public var event: WatchdogEvent
     /// Why it is ended.
@@ -135,6 +137,10 @@ public struct IncidentFacts: Equatable, Sendable {
     public var cpu: CPUStatistics?
     /// What the verdict is made from.
     public var evidence: HangEvidence
+    /// What the looks before the end showed; nil where there were none.
+    public var samples: ProcessSamples?
+    /// From the start of the allowance to the first of those looks.
+    public var samplesBegan: Duration = .zero
     /// The app's own words about its state (`STATUS=`).
     public var status: String?
     /// The app's own words about what it was doing (`SUMMARY=`).

@@ -44,7 +44,7 @@ extension DaemonApp {
         case .refused(let request, let refusal):
             guard let index = moveWaiters.lastIndex(where: { $0.request == request }) else { return }
             moveWaiters.remove(at: index).answer.fail(
-                .failed(reason: "\(name) was not asked to \(request.verb): \(refusal.words)"))
+                .refused(name, reason: "\(request.verb): \(refusal.words)"))
         case .handled(let event, _):
             let index = moveWaiters.firstIndex { waiter in
                 if case .event(event, _) = waiter.request { true } else { false }

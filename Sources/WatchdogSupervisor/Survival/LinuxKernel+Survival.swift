@@ -115,7 +115,7 @@ extension AppEffect {
     var isIrrevocable: Bool {
         switch self {
         case .spawn, .terminate, .capture, .killTree, .report, .finish: true
-        case .beginWindow, .sendPing, .probe, .inspect, .announce, .lifecycle: false
+        case .beginWindow, .observe, .endObservation, .sendPing, .probe, .inspect, .announce, .lifecycle: false
         }
     }
 }
