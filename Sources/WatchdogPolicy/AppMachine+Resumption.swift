@@ -136,7 +136,7 @@ extension AppMachine {
         case .counting where running.deadline > now, .decided:
             break
         case .counting:
-            guard running.event == .sceneUpdate, answersPings, life == .running else {
+            guard running.event == .sceneUpdate, !running.isForObligation, answersPings, life == .running else {
                 examine(at: now, &effects)
                 return
             }

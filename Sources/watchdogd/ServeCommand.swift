@@ -12,7 +12,8 @@ struct ServeCommand: ParsableCommand {
         discussion: """
             Launches every enabled NAME.app of the directory, watches over it, and restarts it as its file says. SIGHUP \
             reads the directory again: all of it must be valid, or nothing changes. SIGTERM asks every app to end, each \
-            within its own allowance; a second one kills what is left.
+            within its own allowance; a second one kills what is left. SIGUSR2 executes the program anew in place, for \
+            example after an upgrade; SIGUSR1 ends the daemon and leaves the apps running for the next one.
             """
     )
 

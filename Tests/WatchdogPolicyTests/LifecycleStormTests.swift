@@ -8,6 +8,8 @@ private struct LifecycleStorm {
     private var generator: SeededGenerator
     private let spec: AppSpec
     private var machine: AppMachine
+    private var memory: Storm.Memory
+    private var isReturning = false
     private var now = Instant(nanoseconds: 1_000_000_000_000)
     private var statesSent: UInt64 = 0
     private var eventsSent: UInt64 = 0
@@ -39,6 +41,7 @@ private struct LifecycleStorm {
         spec.lifecycle.processorCount = generator.pick([0, 1, 64])
         self.spec = spec
         machine = AppMachine(spec: spec)
+        memory = Storm.Memory(machine)
     }
 
     mutating func play() -> String? {
@@ -48,16 +51,38 @@ private struct LifecycleStorm {
             let event = event()
             count += 1
             if let complaint = tell(event) { return complaint }
+            if generator.oneIn(60), let complaint = restart() { return "restarted: \(complaint)" }
             if case .ended = machine.phase { afterwards += 1 }
             if generator.oneIn(40), let complaint = leadsOut() { return complaint }
         }
         return nil
     }
 
+    // MARK: - The supervisor's own restart
+
+    private mutating func restart() -> String? {
+        let restored: AppMachine?
+        do {
+            restored = try memory.restored()
+        } catch {
+            return "\(error)"
+        }
+        guard let restored, restored.nextDeadline == machine.nextDeadline,
+            restored.lifecycleState == machine.lifecycleState,
+            restored.withoutPulse == AppMachine(resuming: machine)?.withoutPulse
+        else { return "not what was saved" }
+        machine = restored
+        pass()
+        isReturning = true
+        defer { isReturning = false }
+        return tell(.supervisorReturned(isLastStepDone: true))
+    }
+
     // MARK: - Books
 
     private mutating func tell(_ event: AppEvent) -> String? {
         let effects = machine.handle(event, at: now)
+        memory.save(machine)
         trace.append("\(now.nanoseconds) \(event) → \(effects)")
         lastEffects = effects
         if case .lifecycle(.requested(.event)) = event { eventsAsked += 1 }
@@ -82,20 +107,21 @@ private struct LifecycleStorm {
             return isFrozen ? "\(effect.summary) to a frozen app" : nil
         case .inspect: isLooking = true
         case .capture(let incident):
-            decided += 1
+            // One that was under way is begun again.
+            if !isReturning { decided += 1 }
             if incident.decidedAt < incident.deadline { return "decided before the deadline" }
         case .report: reported += 1
         case .lifecycle(let effect):
             switch effect {
             case .enter(_, let id, _):
-                guard id == statesSent + 1, !isFrozen else { return "state \(id)" }
-                statesSent = id
+                guard isReturning ? id <= statesSent : id == statesSent + 1, !isFrozen else { return "state \(id)" }
+                statesSent = max(statesSent, id)
             case .deliver(_, _, let id):
                 guard id == eventsSent + 1, !isFrozen else { return "event \(id)" }
                 eventsSent = id
                 eventsSettled += 1
             case .freeze:
-                guard !isFrozen else { return "frozen twice" }
+                guard !isFrozen || isReturning else { return "frozen twice" }
                 isFrozen = true
                 isFreezing = true
             case .thaw:

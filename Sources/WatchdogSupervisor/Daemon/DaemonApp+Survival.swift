@@ -25,14 +25,16 @@ extension DaemonApp {
 
     /// Takes over what the watchdogd before this one knew.
     func restore(_ kept: KeptApp) {
-        restarts = kept.restarts
-        restarts.update(configuration.restart)
-        requestedRestarts = kept.requestedRestarts
-        settled = kept.settled
-        counted = kept.counted
-        lastIncident = kept.lastIncident
-        lastExit = kept.lastExit
-        wish = kept.wish
+        restoring {
+            restarts = kept.restarts
+            restarts.update(configuration.restart)
+            requestedRestarts = kept.requestedRestarts
+            settled = kept.settled
+            counted = kept.counted
+            lastIncident = kept.lastIncident
+            lastExit = kept.lastExit
+            wish = kept.wish
+        }
     }
 
     /// Goes on with a launch of the watchdogd before this one.
@@ -40,7 +42,7 @@ extension DaemonApp {
         let launchID = inherited.state.launchID
         guard launchID != settled else { return resumeReports(of: launch, inherited) }
         let isCounted = counted == launchID
-        takeOver(launch)
+        restoring { takeOver(launch) }
         let wasOver = launch.supervisor.machine.phase
         guard launch.kernel.resume(inherited) else {
             // The process was about to be started, and was not.

@@ -70,6 +70,8 @@ final class DaemonApp {
     /// The launch that was counted last.
     var counted: IncidentID?
     private var isRemembering = false
+    /// What is taken over is there already.
+    private var isRestoring = false
 
     private var timer: Timer?
     /// What ``timer`` is for.
@@ -303,7 +305,7 @@ final class DaemonApp {
 
     /// Keeps the state for the next watchdogd when what is being done now is over.
     func remember() {
-        guard let survival = daemon.host.survival, !isRemembering else { return }
+        guard let survival = daemon.host.survival, !isRemembering, !isRestoring else { return }
         isRemembering = true
         daemon.later { [self] in
             isRemembering = false
@@ -326,6 +328,13 @@ final class DaemonApp {
         counted = launch.kernel.configuration.launchID
         connect(launch)
         stage = .live(launch)
+    }
+
+    /// Does something that changes nothing about what is kept.
+    func restoring(_ body: () -> Void) {
+        isRestoring = true
+        body()
+        isRestoring = false
     }
 
     /// Takes over a stage in which nothing runs.

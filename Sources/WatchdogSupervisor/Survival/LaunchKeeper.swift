@@ -33,10 +33,16 @@ final class LaunchKeeper {
     }
 
     /// Goes on with a file.
-    init(_ file: StateFile, storeName: String) {
+    ///
+    /// - Parameters:
+    ///   - file: read, and not written to yet.
+    ///   - saved: the machine that is in it.
+    init(_ file: StateFile, storeName: String, holding saved: AppMachine, at now: Instant) {
         path = file.path
         self.file = file
         self.storeName = storeName
+        bare = saved.withoutPulse
+        savedAt = now
     }
 
     /// The launch is over.

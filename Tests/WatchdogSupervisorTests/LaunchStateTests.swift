@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+@testable import WatchdogSupervisor
+
+@Suite("The state of a launch")
+struct LaunchStateTests {
+    private static let start = Instant(nanoseconds: 1_000_000_000_000)
+
+    private func state(_ machine: AppMachine, arguments: [String] = ["/bin/app", "x y", "ü"]) -> LaunchState {
+        LaunchState(
+            launchID: .random(),
+            process: .init(
+                pid: 42, startTime: 7, launchedAt: Self.start, launchTime: .init(seconds: 1_700_000_000), thread: 43),
+            cgroup: "/sys/fs/cgroup/x", notifyAddress: "/run/watchdogd/serve/notify-1",
+            descriptors: .init(channel: 9, notify: 10, process: 11),
+            suspendedTime: .seconds(3),
+            program: .init(
+                executable: "/bin/app", arguments: arguments, environment: ["A=b", "C=d=e"], workingDirectory: "/",
+                user: 1, group: 2, groups: [3], probe: .listening("*:80")),
+            machine: machine, account: AppAccount(status: "fine"), owed: [])
+    }
+
+    private func running() -> AppMachine {
+        var machine = AppMachine(spec: AppSpec(name: "app", nonceSeed: .max))
+        for event: AppEvent in [.launchRequested, .spawned(pid: 42), .hello, .ready(.channel)] {
+            _ = machine.handle(event, at: Self.start)
+        }
+        return machine
+    }
+
+    @Test("is the same after it was written and read")
+    func roundTrip() throws {
+        let original = state(running())
+        let copy = try LaunchState.decode(try original.encoded())
+        #expect(copy.machine == original.machine)
+        #expect(copy.account == original.account)
+        #expect(copy.launchID == original.launchID)
+        #expect(copy.descriptors.all == [9, 10, 11])
+        let configuration = LaunchConfiguration(resuming: copy, store: ReportStore(directory: "/nowhere"))
+        #expect(configuration.launchID == original.launchID)
+        #expect(configuration.arguments.map(\.description) == ["/bin/app", "x y", "ü"])
+        #expect(configuration.environment["C"] == "d=e")
+        #expect(configuration.credentials == Credentials(user: 1, group: 2, supplementaryGroups: [3]))
+        #expect({ if case .listening(.tcp(.any, port: 80))? = configuration.probe { true } else { false } }())
+    }
+
+    @Test("of an ordinary app is small")
+    func size() throws {
+        #expect(try state(running()).encoded().count < 8_192)
+    }
+
+    @Test("a pulse is the same after it was written and read")
+    func pulse() throws {
+        var pulse = LaunchPulse()
+        #expect(LaunchPulse(pulse.bytes) == pulse)
+        pulse.machine = running().pulse
+        #expect(pulse.machine != nil)
+        pulse.window = .init(
+            at: Self.start, processCPUTime: .milliseconds(3),
+            schedule: ThreadSchedule(runTime: .seconds(1), runDelay: .microseconds(5), timeslices: .max))
+        pulse.pingsSent = 3
+        pulse.signsOfLife = 2
+        pulse.lastSignOfLife = Self.start
+        pulse.thread = 43
+        #expect(LaunchPulse(pulse.bytes) == pulse)
+        #expect(pulse.bytes.count <= StateFile.longestPulse)
+        pulse.machine?.unanswered = [UInt64](repeating: .max, count: AppMachine.pulseNonces)
+        pulse.machine?.startedAt = nil
+        #expect(LaunchPulse(pulse.bytes) == pulse)
+    }
+
+    @Test("bytes that are no pulse are none")
+    func hostilePulse() {
+        #expect(LaunchPulse([]) == nil)
+        #expect(LaunchPulse([UInt8](repeating: 0xff, count: LaunchPulse.byteCount)) == nil)
+        #expect(LaunchPulse([UInt8](repeating: 0, count: LaunchPulse.byteCount + 1)) == nil)
+    }
+
+    @Test("is written as a whole when it changes, and as a pulse when only a ping was answered")
+    func keeping() throws {
+        var template = Array("/tmp/watchdogd-state-XXXXXX".utf8CString)
+        #expect(mkdtemp(&template) != nil)
+        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer { rmdir(directory) }
+        let path = "\(directory)/a.launch"
+        defer { unlink(path) }
+        let keeper = LaunchKeeper(creating: path, storeName: "a")
+        var machine = running()
+        var now = Self.start
+        var checkpoints = 0
+        func keep() {
+            keeper.keep(machine, pulse: { Self.pulse(of: machine) }, at: now) {
+                checkpoints += 1
+                return state(machine)
+            }
+        }
+        keep()
+        #expect(checkpoints == 1)
+        for _ in 0..<50 {
+            for nonce in machine.pulse?.unanswered ?? [] { _ = machine.handle(.ponged(nonce: nonce), at: now) }
+            keep()
+            now = try #require(machine.nextDeadline)
+            _ = machine.handle(.deadlineReached, at: now)
+            keep()
+        }
+        #expect(checkpoints == 1, "fifty pings are fifty pulses")
+        let contents = try StateFile(opening: path, upTo: LaunchState.format).contents()
+        let saved = try LaunchState.decode(contents.checkpoint).machine
+        let pulse = try #require(contents.pulse.flatMap { LaunchPulse($0) })
+        let resumed = try #require(AppMachine(resuming: saved, pulse: pulse.machine))
+        #expect(resumed.nextDeadline == machine.nextDeadline)
+        #expect(resumed.pulse == machine.pulse)
+        _ = machine.handle(.terminateRequested, at: now)
+        keep()
+        #expect(checkpoints == 2)
+        #expect(keeper.failure == nil)
+    }
+
+    private static func pulse(of machine: AppMachine) -> LaunchPulse {
+        var pulse = LaunchPulse()
+        pulse.machine = machine.pulse
+        return pulse
+    }
+
+    @Test("an environment that has no room is left out")
+    func tooLong() throws {
+        let path = "/tmp/watchdogd-state-\(UInt64.random(in: 0 ... .max)).launch"
+        defer { unlink(path) }
+        let keeper = LaunchKeeper(creating: path, storeName: "a")
+        var long = state(running())
+        long.program.environment = ["A=" + String(repeating: "x", count: LaunchState.capacity)]
+        keeper.prepare(long, at: Self.start)
+        let contents = try StateFile(opening: path, upTo: LaunchState.format).contents()
+        #expect(contents.pulse == nil)
+        let read = try LaunchState.decode(contents.checkpoint)
+        #expect(read.program.environment == [])
+        #expect(read.machine == long.machine)
+    }
+}
