@@ -37,6 +37,7 @@ extension AppMachine {
     private mutating func beginTermination(isRequested: Bool, at now: Instant, _ effects: inout [AppEffect]) {
         announceResumed(at: now, &effects)
         dropTrigger(at: now, &effects)
+        dropLiveness(&effects)
         life = .terminating(isRequested: isRequested)
         countdown = Countdown(.processExit, from: now, allowance: spec.allowances.terminate)
         nextPing = nil
@@ -61,6 +62,7 @@ extension AppMachine {
             guard exitStatus != nil || ended.isKillRequested else {
                 // An answer that came meanwhile was not heard.
                 if case .examining = countdown?.condition { examine(at: now, &effects) }
+                livenessAfterCapture(at: now, &effects)
                 return
             }
             isKilledOnRequest = exitStatus == nil
@@ -75,6 +77,7 @@ extension AppMachine {
         trigger = nil
         nextPing = nil
         nextProbe = nil
+        dropLiveness(&effects)
         deathBudgetEnd = now + spec.deathBudget
         effects.append(.killTree)
         concludeIfDead(&effects)

@@ -8,6 +8,8 @@ public struct Incident: Hashable, Sendable {
         case exhausted
         /// The app asked for it with `WATCHDOG=trigger`.
         case triggered
+        /// It did not stand up to its liveness probes.
+        case probesFailed(MissedProbes)
     }
 
     /// Counts the incidents of one launch from 1.

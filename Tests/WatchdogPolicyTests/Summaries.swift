@@ -23,6 +23,8 @@ extension AppEffect {
         case .beginWindow: "window"
         case .sendPing: "ping"
         case .probe: "probe"
+        case .probeLiveness: "ask"
+        case .cancelLivenessProbe: "unask"
         case .terminate: "terminate"
         case .inspect: "inspect"
         case .capture: "capture"
@@ -64,6 +66,13 @@ extension Notice {
         case .captureTimedOut: "timeout"
         case .exited: "exited"
         case .unkillable: "unkillable"
+        case .probe(.failed): "unanswered"
+        case .probe(.recovered): "recovered"
+        case .probe(.impossible): "impossible"
+        case .probe(.overslept): "probe overslept"
+        case .probe(.credited): "probe credit"
+        case .probe(.paused): "probe paused"
+        case .probe(.resumed): "probe resumed"
         }
     }
 }

@@ -38,6 +38,10 @@ struct Timeline {
     var deathTime: Duration? = .milliseconds(1)
     /// What a readiness probe finds.
     var probeResult: Bool?
+    /// From the start of a liveness probe to its end; nil when it does not end by itself.
+    var livenessTime: Duration? = .zero
+    /// How a liveness probe ends.
+    var livenessResult = ProbeResult.answered
     /// What is added to the time at which a deadline is delivered: the supervisor's own sleep.
     var lateness: Duration = .zero
 
@@ -126,6 +130,10 @@ struct Timeline {
             if let pongTime { agenda.append((elapsed + pongTime, .ponged(nonce: nonce))) }
         case .probe:
             if let probeResult { deliver(.probed(isReady: probeResult)) }
+        case .probeLiveness(let id):
+            if let livenessTime { agenda.append((elapsed + livenessTime, .livenessProbed(id: id, livenessResult))) }
+        case .cancelLivenessProbe:
+            agenda.removeAll { if case .livenessProbed = $0.event { true } else { false } }
         case .inspect:
             guard let evidence else { return }
             if inspectionTime == .zero {
@@ -179,6 +187,11 @@ struct Timeline {
     /// When a notice was given for the first time.
     func time(of notice: Notice) -> Duration? {
         log.first { $0.effect == .announce(notice) }?.at
+    }
+
+    /// When liveness probes began.
+    var probeTimes: [Duration] {
+        log.filter { if case .probeLiveness = $0.effect { true } else { false } }.map(\.at)
     }
 
     /// When pings were sent.
