@@ -80,14 +80,15 @@ let package = Package(
         library(
             "WatchdogSupervisor",
             ["WatchdogPolicy", "WatchdogWire", "WatchdogLinux", "WatchdogCapture", "WatchdogReport"]
+                + ["WatchdogConfiguration", "WatchdogControl"]
         ),
 
         // MARK: Executables
         .executableTarget(
             name: "watchdogd",
             dependencies: [
-                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogReport", "WatchdogLinux", "WatchdogPolicy",
-                argumentParser,
+                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
+                "WatchdogPolicy", argumentParser,
             ],
             swiftSettings: swiftSettings
         ),
@@ -126,11 +127,17 @@ let package = Package(
             ["WatchdogControl", "WatchdogLinux", "WatchdogPolicy"],
             exclude: ["Goldens"]
         ),
-        tests("WatchdogSupervisorTests", ["WatchdogSupervisor", "WatchdogPolicy", "WatchdogReport"]),
+        tests(
+            "WatchdogSupervisorTests",
+            ["WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy", "WatchdogReport"]
+        ),
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",
-            ["WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "watchdogd", "watchdogd-symbolicate"]
+            [
+                "WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "WatchdogControl", "watchdogd",
+                "watchdogd-symbolicate",
+            ]
                 + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
             exclude: ["Subjects"]
         ),

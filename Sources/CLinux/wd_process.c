@@ -74,6 +74,15 @@ int wd_peek_ended_child(struct wd_wait_result *result) {
     return wait_once(P_ALL, 0, WEXITED | WNOWAIT | own, result);
 }
 
+int wd_peek_changed_child(struct wd_wait_result *result) {
+    int own = getpid() == gettid() ? __WNOTHREAD : 0;
+    return wait_once(P_ALL, 0, WEXITED | WSTOPPED | WCONTINUED | WNOWAIT | own, result);
+}
+
+int wd_wait_pid_change(pid_t pid, struct wd_wait_result *result) {
+    return wait_once(P_PID, pid, WEXITED | WSTOPPED | WCONTINUED, result);
+}
+
 /* include/uapi/linux/pidfd.h of Linux 6.15; the headers of older systems do not have it. */
 struct pidfd_information {
     uint64_t mask;

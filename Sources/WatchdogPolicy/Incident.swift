@@ -10,6 +10,8 @@ public struct Incident: Hashable, Sendable {
         case triggered
         /// It did not stand up to its liveness probes.
         case probesFailed(MissedProbes)
+        /// Somebody wanted to see what the app does; nothing was exhausted.
+        case requested
     }
 
     /// Counts the incidents of one launch from 1.
@@ -43,4 +45,21 @@ public struct Incident: Hashable, Sendable {
     public let isEnforced: Bool
     /// Whether the whole process tree is known to be gone; nil until that is decided, and when nothing was killed.
     public internal(set) var isDeathVerified: Bool?
+}
+
+extension Incident {
+    /// What stands for a capture that somebody asked for, of an app that is in no trouble.
+    ///
+    /// - Parameters:
+    ///   - id: negative, so that it is none of the machine's.
+    ///   - now: when it was asked for.
+    ///   - evidence: what a look at the process showed.
+    public init(requestedAs id: Int, at now: Instant, evidence: Evidence?) {
+        precondition(id < 0, "positive numbers are the machine's")
+        self.init(
+            id: id, event: .sceneUpdate, cause: .requested, allowance: .zero, startedAt: now, windowStart: now,
+            deadline: now, decidedAt: now, credit: .zero, extended: .zero, paused: .zero, rebases: 0,
+            evidence: evidence,
+            isEnforced: false)
+    }
 }

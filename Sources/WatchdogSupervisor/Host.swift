@@ -14,6 +14,8 @@ final class Host {
     enum Message: Sendable {
         case captured(app: Int, incident: Int, CaptureOutcome)
         case reported(app: Int, incident: Int, ReportOutcome)
+        /// The end of something that was read beside the loop.
+        case daemon(DaemonMessage)
     }
 
     let loop: EventLoop
@@ -30,11 +32,17 @@ final class Host {
     /// How the loop is scheduled; asked for after the other threads exist, so that they do not inherit it.
     private(set) var scheduling: SchedulingGrant?
 
+    /// Called with what is meant for the daemon as a whole.
+    var onDaemonMessage: (DaemonMessage) -> Void = { _ in }
+
     private var kernels: [Int: LinuxKernel] = [:]
+    /// By the process ids of their main processes.
+    private var owners: [Int32: LinuxKernel] = [:]
     private var nextKey = 1
     private var sources: [EventSource] = []
     private var runningCaptures = 0
     private var hasChildNews = false
+    private var isReaping = false
     private var machineReading: (at: Instant, value: MachineCPU?)?
 
     init(loop: EventLoop, store: ReportStore) throws {
@@ -111,6 +119,8 @@ final class Host {
             kernels[app]?.captured(incident, outcome)
         case .reported(let app, let incident, let outcome):
             kernels[app]?.reported(incident, outcome)
+        case .daemon(let message):
+            onDaemonMessage(message)
         }
     }
 
@@ -126,15 +136,31 @@ final class Host {
         if runningCaptures == 0, hasChildNews { childrenChanged() }
     }
 
+    /// Says whose process a child is; nil when it is nobody's any more.
+    func setOwner(of child: Int32, to kernel: LinuxKernel?) {
+        owners[child] = kernel
+    }
+
     /// SIGCHLD: something happened to a child, and nothing says to which.
     func childrenChanged() {
         hasChildNews = runningCaptures > 0
-        guard !hasChildNews else { return }
-        var supervised: Set<Int32> = []
-        for kernel in kernels.values {
-            kernel.childrenChanged()
-            supervised.formUnion(kernel.children)
+        // Whose child has ended looks at what is left of its tree, and asks again.
+        guard !hasChildNews, !isReaping else { return }
+        isReaping = true
+        defer { isReaping = false }
+        var last: Int32 = 0
+        while let child = Subreaper.changedChild() {
+            // Whose it is did not take note, and the kernel shows nothing else before: those behind it are looked for.
+            guard child != last else {
+                _ = Subreaper.reapOrphans(except: Set(kernels.values.flatMap(\.children)))
+                return
+            }
+            last = child
+            if let owner = owners[child] ?? kernels.values.first(where: { $0.children.contains(child) }) {
+                owner.childrenChanged()
+            } else {
+                Subreaper.takeChange(of: child)
+            }
         }
-        _ = Subreaper.reapOrphans(except: supervised)
     }
 }

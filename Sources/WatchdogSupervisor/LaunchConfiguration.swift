@@ -14,6 +14,10 @@ struct LaunchConfiguration {
     let credentials: Credentials?
     let probe: Probe?
     let store: ReportStore
+    /// Limits and the like.
+    var attributes = ProcessAttributes()
+    /// The standard streams; nil for the supervisor's own.
+    var streams: StandardStreams?
     /// Tells this launch from all others.
     let launchID = IncidentID.random()
 
@@ -24,6 +28,23 @@ struct LaunchConfiguration {
     }
 
     var name: String { spec.name }
+}
+
+/// What a process is given besides its program, its environment and its rights.
+struct ProcessAttributes {
+    var limits: [ResourceLimit] = []
+    var niceness: Int32?
+    var oomScoreAdjustment: Int?
+    var fileModeMask: UInt32?
+    var noNewPrivileges = false
+
+    func apply(to request: inout SpawnRequest) {
+        request.limits += limits
+        request.niceness = niceness
+        request.oomScoreAdjustment = oomScoreAdjustment
+        request.fileModeMask = fileModeMask
+        request.noNewPrivileges = noNewPrivileges
+    }
 }
 
 extension Environment {

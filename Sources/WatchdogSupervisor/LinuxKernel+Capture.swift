@@ -40,6 +40,7 @@ extension LinuxKernel {
     }
 
     func captured(_ incident: Int, _ outcome: CaptureOutcome) {
+        if finishRequestedCapture(incident, outcome) { return }
         captures[incident] = outcome
         // One that has outlived its budget ends late, and must not pass for the one after it.
         guard case .capturing(let current) = supervisor?.machine.phase, current.id == incident else {
@@ -60,6 +61,7 @@ extension LinuxKernel {
 
     func reported(_ incident: Int, _ outcome: ReportOutcome) {
         guard let incident = pendingReports.removeValue(forKey: incident) else { return }
+        if tellRequestedCapture(incident.id, outcome) { return }
         onReport(incident, outcome)
     }
 
@@ -134,6 +136,7 @@ extension Incident {
     fileprivate var exhaustion: IncidentFacts.Exhaustion {
         switch (cause, event) {
         case (.triggered, _): .triggered
+        case (.requested, _): .requested
         case (.exhausted, .processExit): .termination
         case (.exhausted, _): .wallClock
         }

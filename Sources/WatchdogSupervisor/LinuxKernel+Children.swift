@@ -12,11 +12,11 @@ extension LinuxKernel {
     func childrenChanged() {
         followJobControl()
         probeProcess?.reap()
-        if isHeldByDebugger { mainProcessEnded() }
+        mainProcessEnded()
     }
 
     func mainProcessEnded() {
-        guard let ended = main?.process.pid, main?.process.hasExited == true else { return }
+        guard !isReaped, let ended = main?.process.pid, main?.process.hasExited == true else { return }
         hearLastWords()
         // The last word may have been MAINPID: another process took its place.
         guard let main, main.process.pid == ended else { return host.childrenChanged() }
@@ -37,6 +37,7 @@ extension LinuxKernel {
     }
 
     private func finished(_ status: ExitStatus) {
+        isReaped = true
         terminal?.reclaim()
         supervisor?.exited(status)
     }

@@ -27,6 +27,11 @@ extension LinuxKernel {
             arguments: configuration.arguments,
             environment: environment
         )
+        if let streams = configuration.streams { request.descriptors = streams.passed }
+        configuration.attributes.apply(to: &request)
+        if let limit = OpenFileLimit.previous, !request.limits.contains(where: { $0.resource == .openFiles }) {
+            request.limits.append(limit)
+        }
         request.processIdVariables = [Wire.Environment.watchdogProcess]
         if let appEnd { request.descriptors.append(.init(appEnd.number, as: Self.channelDescriptor)) }
         request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }
@@ -66,6 +71,8 @@ extension LinuxKernel {
             mainProcessEnded()
         }
         main?.source.cancel()
+        if let previous = main?.process.pid { host.setOwner(of: previous, to: nil) }
+        host.setOwner(of: process.pid, to: self)
         main = MainProcess(
             process: process,
             startTime: startTime,
@@ -75,6 +82,7 @@ extension LinuxKernel {
             launchTime: main?.launchTime ?? .current()
         )
         window = nil
+        isReaped = false
     }
 
     func adoptMainProcess(_ pid: Int32) -> Bool {

@@ -16,12 +16,14 @@ final class ProbeProcess {
 
     var pid: Int32 { process.pid }
 
-    init(_ request: SpawnRequest, on loop: EventLoop, onEnd: @escaping (Bool) -> Void) throws {
+    init(
+        _ request: SpawnRequest, on loop: EventLoop, limit: Duration = limit, onEnd: @escaping (Bool) -> Void
+    ) throws {
         process = try spawn(request).process
         self.onEnd = onEnd
         source = try loop.onReadable(process.descriptor, priority: .important) { [unowned self] in reap() }
         timer = try loop.timer { [unowned self] _ in kill(-pid, SIGKILL) }
-        timer?.arm(at: loop.now + Self.limit)
+        timer?.arm(at: loop.now + limit)
     }
 
     func reap() {
@@ -54,6 +56,16 @@ extension LinuxKernel {
             runProbe(command)
         case nil:
             supervisor?.probeEnded(isReady: false)
+        }
+    }
+
+    /// Runs a command of the app that is not its program, for so long at most.
+    func run(_ request: SpawnRequest, for limit: Duration, onEnd: @escaping (Bool) -> Void) throws {
+        var request = request
+        if let scheduling = host.scheduling { request.withdraw(scheduling) }
+        probeProcess = try ProbeProcess(request, on: loop, limit: limit) { [unowned self] isSuccess in
+            probeProcess = nil
+            onEnd(isSuccess)
         }
     }
 

@@ -41,8 +41,13 @@ final class LinuxKernel: Kernel {
     var probeProcess: ProbeProcess?
     /// Whether the main process has ended, and a debugger has not let its parent know yet.
     var isHeldByDebugger = false
+    /// Whether the end of the main process was taken note of.
+    var isReaped = false
     var exitUsage: ResourceUsage?
     var pendingReports: [Int: Incident] = [:]
+    /// Who is to be told of captures that were asked for, by the numbers of their incidents.
+    var requestedCaptures: [Int: (ReportOutcome) -> Void] = [:]
+    var lastRequestedCapture = 0
 
     /// - Parameters:
     ///   - host: what it shares with other apps.
@@ -75,6 +80,7 @@ final class LinuxKernel: Kernel {
     func stop() {
         probeProcess?.cancel()
         for source in [deadline, notifySource, channelSource, main?.source, treeTimer] { source?.cancel() }
+        if let pid { host.setOwner(of: pid, to: nil) }
         host.remove(key)
         // Busy while a process in it cannot be killed: the next watchdogd removes what this one has to leave.
         try? cgroup?.remove()

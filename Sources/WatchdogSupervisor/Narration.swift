@@ -73,13 +73,23 @@ extension Narration {
     /// Told at every verbosity, in one piece, so that nothing the app prints comes between them.
     func lines(of incident: Incident, pid: Int32?, _ report: ReportOutcome) -> String {
         let deed = incident.isEnforced ? "killed" : "reported"
-        let what =
-            switch incident.cause {
-            case .exhausted: "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
-            case .triggered: "it asked for it with WATCHDOG=trigger"
-            }
+        let what = exhausted(by: incident)
         let place = report.path ?? "no report could be written: \(report.failure ?? "unknown reason")"
         return "\(name)[\(pid ?? 0)] \(deed): \(what) (0x8badf00d)\n  \(report.verdict.line)\n  \(place)"
+    }
+
+    /// As in "killed: *scene-update exhausted 10 s*".
+    func exhausted(by incident: Incident) -> String {
+        switch incident.cause {
+        case .exhausted: "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
+        case .triggered: "it asked for it with WATCHDOG=trigger"
+        case .requested: "somebody asked for its stacks"
+        }
+    }
+
+    /// A line without the app's name at its beginning, for where that stands already.
+    func withoutName(_ line: String) -> String {
+        line.hasPrefix("\(name) ") ? String(line.dropFirst(name.count + 1)) : line
     }
 
     /// As in "expected ready, but HangMain *exited with code 1*".

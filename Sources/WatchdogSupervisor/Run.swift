@@ -26,7 +26,7 @@ public struct Run {
     /// - Returns: the exit code that watchdogd is to end with.
     /// - Throws: ``RunError`` when the program was not launched because something about the run is wrong.
     public func execute() throws -> Int32 {
-        openStandardStreams()
+        StandardStreams.openMissing()
         // Before the first thread: the kernel hands a signal to any thread that does not block it.
         // While the program has the terminal, a line of ours would stop us where `stty tostop` is set: termios(3).
         SignalSource.block(Self.signals + [SIGCHLD, SIGTTOU])
@@ -59,16 +59,5 @@ public struct Run {
         session.describe()
         supervisor.launch()
         return try withExtendedLifetime((session, signals)) { try loop.run() }
-    }
-
-    /// A closed standard stream would be given to the next file that is opened, and the program's output would go there.
-    private func openStandardStreams() {
-        while true {
-            let descriptor = open("/dev/null", O_RDWR)
-            guard descriptor >= 0, descriptor <= STDERR_FILENO else {
-                if descriptor > STDERR_FILENO { close(descriptor) }
-                return
-            }
-        }
     }
 }

@@ -16,8 +16,12 @@ public struct RunError: Error, Equatable, Sendable, CustomStringConvertible {
     static func internalFailure(_ description: String) -> RunError { RunError(description, exitCode: 125) }
     /// EX_USAGE.
     static func usage(_ description: String) -> RunError { RunError(description, exitCode: 64) }
+    /// EX_NOINPUT.
+    static func noInput(_ description: String) -> RunError { RunError(description, exitCode: 66) }
     /// EX_NOUSER.
     static func noUser(_ description: String) -> RunError { RunError(description, exitCode: 67) }
+    /// EX_UNAVAILABLE.
+    static func unavailable(_ description: String) -> RunError { RunError(description, exitCode: 69) }
     /// EX_CANTCREAT.
     static func cannotCreate(_ description: String) -> RunError { RunError(description, exitCode: 73) }
     /// EX_NOPERM.

@@ -3,6 +3,7 @@
 import ArgumentParser
 import FoundationEssentials
 import WatchdogConfiguration
+import WatchdogSupervisor
 
 /// `watchdogd check`: the configuration of apps, without touching any.
 struct CheckCommand: ParsableCommand {

@@ -10,8 +10,12 @@ struct Watchdogd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watchdogd",
         abstract: "The 0x8badf00d watchdog for Linux: notices that a program hangs, takes every stack, kills it.",
-        version: "0.1.0",
-        subcommands: [RunCommand.self, CheckCommand.self, ReportCommand.self]
+        version: watchdogdVersion,
+        subcommands: [
+            RunCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self, LaunchCommand.self,
+            TerminateCommand.self, RestartCommand.self, CaptureCommand.self, ReloadCommand.self, EventsCommand.self,
+            CheckCommand.self, ReportCommand.self,
+        ]
     )
 
     /// Errors are one line that names the option and what to do; the exit code is one of sysexits.h.

@@ -41,13 +41,13 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module(
             "WatchdogSupervisor",
             "WatchdogPolicy", "WatchdogWire", "WatchdogReport", "WatchdogLinux", "WatchdogCapture",
-            "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
+            "WatchdogConfiguration", "WatchdogControl", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         // Executables.
         Module(
             "watchdogd",
-            "WatchdogPolicy", "WatchdogConfiguration", "WatchdogReport", "WatchdogLinux", "WatchdogSupervisor",
-            "ArgumentParser", "FoundationEssentials", "Glibc"
+            "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
+            "WatchdogSupervisor", "ArgumentParser", "FoundationEssentials", "Glibc"
         ),
         Module("watchdogd-symbolicate", "WatchdogReport", "WatchdogSymbolication", "FoundationEssentials", "Glibc"),
         Module("SampleApps", "Watchdog", "Dispatch", "Glibc", "Synchronization"),

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import Testing
+import WatchdogPolicy
 
 @testable import WatchdogControl
 
@@ -123,8 +124,8 @@ struct InterfaceTests {
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))
-        let causes: [RestartCause] = [.exit, .failure, .signal, .watchdog, .spawn, .request]
-        #expect(text.contains("by cause: \(causes.map(\.rawValue).joined(separator: ", "))."))
+        let causes = RestartSettings.Cause.allCases.map(\.rawValue) + ["request"]
+        #expect(text.contains("by cause: \(causes.joined(separator: ", "))."))
         let incidents: [IncidentSummary.Kind] = [.watchdog, .hang, .crash, .exit, .spawn]
         #expect(text.contains("Kinds: \(incidents.map(\.rawValue).joined(separator: ", "))."))
     }

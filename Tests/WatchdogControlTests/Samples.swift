@@ -27,7 +27,7 @@ enum Samples {
     static let details = AppDetails(
         file: "/etc/watchdogd/apps.d/web.app", isEnforced: true, allowances: AllowanceSummary(Allowances()),
         launch: LaunchSummary(duration: .milliseconds(312), source: .notify),
-        restartsByCause: [.watchdog: 2, .signal: 1],
+        restartsByCause: ["hang": 2, "crash": 1],
         pings: LatencySummary(
             count: 7_200, median: .microseconds(210), percentile99: .microseconds(1_900), maximum: .milliseconds(11)),
         hangs: LatencySummary(

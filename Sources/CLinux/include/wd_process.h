@@ -41,6 +41,12 @@ int wd_wait_pid(pid_t pid, struct wd_wait_result *result);
 /* Looks at any child that has ended, without reaping it and without waiting. */
 int wd_peek_ended_child(struct wd_wait_result *result);
 
+/* The same for a child that has ended, was stopped or was continued. */
+int wd_peek_changed_child(struct wd_wait_result *result);
+
+/* Takes such a change of one child, without waiting; an end is reaped. */
+int wd_wait_pid_change(pid_t pid, struct wd_wait_result *result);
+
 /* The wait status of a process that is not our child and has ended; pidfd opened before it was reaped. ioctl
  * PIDFD_GET_INFO, Linux 6.15; ENOTTY or EINVAL on older kernels, ENODATA if the kernel does not tell. */
 int wd_pidfd_exit_status(int pidfd, struct wd_wait_result *result);

@@ -78,7 +78,7 @@ public enum ControlInterface {
           maxUSec: ?int
         )
 
-        # An app, beyond what a list tells. Restarts are counted by cause: exit, failure, signal, watchdog, spawn, request.
+        # An app, beyond what a list tells. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
         type AppDetails (
           file: ?string,
           isEnforced: bool,

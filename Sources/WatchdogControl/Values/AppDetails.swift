@@ -10,7 +10,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var allowances: AllowanceSummary
     /// How the latest launch went; nil before it is over.
     public var launch: LaunchSummary?
-    /// How often it was started again, by ``RestartCause``.
+    /// How often it was started again, by cause: `RestartSettings.Cause`, or `request`.
     public var restartsByCause: [String: Int]
     /// Round trips of pings.
     public var pings: LatencySummary
@@ -26,14 +26,14 @@ public struct AppDetails: Hashable, Sendable, Codable {
     /// Creates details.
     public init(
         file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
-        restartsByCause: [RestartCause: Int] = [:], pings: LatencySummary = LatencySummary(),
+        restartsByCause: [String: Int] = [:], pings: LatencySummary = LatencySummary(),
         hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil
     ) {
         self.file = file
         self.isEnforced = isEnforced
         self.allowances = allowances
         self.launch = launch
-        self.restartsByCause = Dictionary(uniqueKeysWithValues: restartsByCause.map { ($0.key.rawValue, $0.value) })
+        self.restartsByCause = restartsByCause
         self.pings = pings
         self.hangs = hangs
         self.strayAnswers = strayAnswers

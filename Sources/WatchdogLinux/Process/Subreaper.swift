@@ -53,6 +53,21 @@ public enum Subreaper {
         return orphans
     }
 
+    /// A child to which something happened that nobody has taken note of: it ended, was stopped or was continued.
+    ///
+    /// The kernel shows the same one until its change is taken.
+    public static func changedChild() -> Int32? {
+        var result = wd_wait_result()
+        guard wd_peek_changed_child(&result) == 0, result.pid > 0 else { return nil }
+        return result.pid
+    }
+
+    /// Takes note of what happened to a child that nobody else cares for; one that has ended is reaped.
+    public static func takeChange(of pid: Int32) {
+        var result = wd_wait_result()
+        _ = wd_wait_pid_change(pid, &result)
+    }
+
     private static func reap(_ pid: Int32) -> Orphan? {
         var result = wd_wait_result()
         guard wd_wait_pid(pid, &result) == 0, let status = ExitStatus(result) else { return nil }

@@ -13,11 +13,30 @@ public struct UserAccount: Hashable, Sendable {
     /// The login name.
     public let name: String
     /// The user's rights, supplementary groups included.
-    public let credentials: Credentials
+    public private(set) var credentials: Credentials
     /// The home directory.
     public let home: String
     /// The login shell.
     public let shell: String
+
+    /// Looks a user up by name or number, which may ask servers on the network and take as long as they do.
+    ///
+    /// - Parameters:
+    ///   - user: A name, or a number; a number needs no account, but then a group has to be given.
+    ///   - group: A name or number in place of the account's own group; nil for that.
+    ///   - supplementaryGroups: Names or numbers, in addition to those of the account.
+    public static func find(
+        user: String, group: String? = nil, supplementaryGroups: [String]
+    ) throws(LookupError) -> UserAccount {
+        var account = try find(user: user, group: group)
+        for group in supplementaryGroups {
+            let number = try Self.number(ofGroup: group)
+            if !account.credentials.supplementaryGroups.contains(number) {
+                account.credentials.supplementaryGroups.append(number)
+            }
+        }
+        return account
+    }
 
     /// Looks a user up by name or number, which may ask servers on the network and take as long as they do.
     ///

@@ -14,6 +14,8 @@ public struct IncidentFacts: Equatable, Sendable {
         case termination
         /// Nothing: the app itself asked to be ended (`WATCHDOG=trigger`).
         case triggered
+        /// Nothing: somebody asked for the stacks.
+        case requested
     }
 
     /// Whether the app was in use.

@@ -30,6 +30,7 @@ enum InformationLines {
             case .cpuTime: "\(allowance) s of CPU time for \(facts.event.rawValue)"
             case .termination: "\(allowance) s to end after the request"
             case .triggered: "not exhausted, the app asked for its own termination"
+            case .requested: "none exhausted, somebody asked for the stacks"
             }
         var parts = [what]
         if facts.credit > .zero {

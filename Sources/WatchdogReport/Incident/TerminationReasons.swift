@@ -32,6 +32,7 @@ enum TerminationReasons {
         case .termination:
             return "[\(subject)] Failed to terminate gracefully after \(facts.allowance.seconds(fractionDigits: 1))s"
         case .triggered: return "\(transgression) asked for its own termination"
+        case .requested: return "[\(subject)] Captured on request; nothing was exhausted"
         }
     }
 

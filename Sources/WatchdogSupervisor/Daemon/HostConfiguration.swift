@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogConfiguration
+public import WatchdogConfiguration
 import WatchdogLinux
 
 /// The file system of this machine.
-struct HostFileSystem: ConfigurationFileSystem {
-    func isDirectory(_ path: String) -> Bool {
+public struct HostFileSystem: ConfigurationFileSystem, Sendable {
+    /// Creates access with the rights of this process.
+    public init() {}
+
+    /// Whether a directory is at `path`.
+    public func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
+    /// The bytes of a regular file, at most `limit` of them; nothing else is opened for longer than it takes to see that.
+    public func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
         let bytes: [UInt8]?
         do throws(LinuxError) {
             bytes = try self.bytes(of: path, limit: limit)
@@ -41,7 +46,8 @@ struct HostFileSystem: ConfigurationFileSystem {
         return bytes
     }
 
-    func names(in directory: String) throws(ConfigurationReadError) -> [String] {
+    /// The names in a directory.
+    public func names(in directory: String) throws(ConfigurationReadError) -> [String] {
         guard let stream = opendir(directory) else {
             throw Self.failure(LinuxError("list \(directory)", Errno(rawValue: errno)))
         }
@@ -66,7 +72,7 @@ struct HostFileSystem: ConfigurationFileSystem {
 
 extension Specifiers {
     /// What specifiers stand for on this machine: for root as in a system daemon, else as in the user's own.
-    static var host: Specifiers {
+    public static var host: Specifiers {
         let user = try? UserAccount.find(user: String(geteuid()))
         let environment = Environment.inherited
         var specifiers =

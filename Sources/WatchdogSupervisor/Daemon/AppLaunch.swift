@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// One launch of an app by the daemon, from its process to its last report.
+///
+/// Isolation: the loop's thread.
+final class AppLaunch {
+    let kernel: LinuxKernel
+    let supervisor: Supervisor
+    /// What made it ready.
+    private(set) var readiness: ReadinessSource?
+    /// When it came into the state in which it is.
+    private(set) var stateBegan = Timestamp.now()
+
+    /// Creates the sockets and the cgroup of a launch.
+    init(_ configuration: LaunchConfiguration, on host: Host) throws {
+        kernel = try LinuxKernel(host, configuration, terminal: nil)
+        supervisor = Supervisor(spec: configuration.spec, kernel: kernel)
+    }
+
+    var pid: Int32? { kernel.pid }
+
+    /// When the main process began to run.
+    var launchedAt: Instant? { supervisor.machine.launchedAt }
+
+    /// Remembers what a summary tells.
+    func note(_ notice: Notice) {
+        switch notice {
+        case .ready(let source, _): readiness = source
+        case .launched, .terminating, .transgressed, .exited, .unkillable: break
+        case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
+            .captureTimedOut:
+            return
+        }
+        stateBegan = .now()
+    }
+
+    /// Whether nothing of the app is left, as far as can be seen.
+    var isGone: Bool {
+        (kernel.main.map { $0.process.hasExited } ?? true) && (kernel.containment?.isEmpty ?? true)
+    }
+
+    /// Whether reports of it are still being written.
+    var hasPendingReports: Bool { !kernel.pendingReports.isEmpty }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogWire
+
+/// All apps of one host or user: what `watchdogd serve` runs.
+///
+/// Isolation: the loop's thread.
+final class Daemon {
+    let host: Host
+    let places: DaemonPlaces
+    let store: ReportStore
+    let verbosity: RunConfiguration.Verbosity
+    /// Reads disks, so that the loop does not wait for them.
+    let reading = DispatchQueue(label: "org.watchdogd.reading")
+
+    private(set) var apps: [String: DaemonApp] = [:]
+    /// In the order in which lists have them.
+    private(set) var appNames: [String] = []
+    /// The files that cannot be used.
+    var invalidFiles: [InvalidFile] = []
+    var control: ControlServer?
+    var reloads: [Int: ControlAnswer<ReloadReply>?] = [:]
+    var reportRequests: [Int: ControlAnswer<ReportsReply>] = [:]
+    private var nextToken = 1
+    /// Whether it ends as soon as nothing runs any more.
+    private(set) var isStopping = false
+
+    private var postponed: [() -> Void] = []
+    private var postponement: Timer?
+    private var limiter = RateLimiter(capacity: 200, refillPerSecond: 50)
+    private var unsaid = 0
+
+    init(host: Host, places: DaemonPlaces, store: ReportStore, verbosity: RunConfiguration.Verbosity) throws {
+        self.host = host
+        self.places = places
+        self.store = store
+        self.verbosity = verbosity
+        postponement = try host.loop.timer(priority: .important) { [unowned self] _ in doPostponed() }
+        host.onDaemonMessage = { [unowned self] in received($0) }
+    }
+
+    /// Does something when what is being done now is over.
+    func later(_ action: @escaping () -> Void) {
+        if postponed.isEmpty { postponement?.arm(at: host.loop.now) }
+        postponed.append(action)
+    }
+
+    private func doPostponed() {
+        let actions = postponed
+        postponed = []
+        for action in actions { action() }
+    }
+
+    /// A number by which what is read beside the loop finds back to who asked for it.
+    func token() -> Int {
+        defer { nextToken += 1 }
+        return nextToken
+    }
+
+    private func received(_ message: DaemonMessage) {
+        switch message {
+        case .configurationRead(let token, let result): configurationRead(token, result)
+        case .reportsListed(let token, let result): reportsListed(token, result)
+        }
+    }
+
+    // MARK: - Apps
+
+    func add(_ app: DaemonApp) {
+        apps[app.name] = app
+        appNames = apps.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    func add(_ new: [DaemonApp]) {
+        for app in new { apps[app.name] = app }
+        appNames = apps.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// An app is configured no longer, and nothing of it runs.
+    func forget(_ app: DaemonApp) {
+        guard apps[app.name] === app else { return }
+        apps[app.name] = nil
+        appNames.removeAll { $0 == app.name }
+        appCameToRest()
+    }
+
+    /// Standard streams for a launch, as the configuration has them.
+    func streams(for configuration: AppConfiguration, _ launching: LaunchConfiguration) throws -> StandardStreams {
+        StandardStreams(
+            input: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY),
+            output: try OwnedDescriptor(duplicating: STDOUT_FILENO),
+            error: try OwnedDescriptor(duplicating: STDERR_FILENO)
+        )
+    }
+
+    // MARK: - The service manager
+
+    /// Tells a service manager that all enabled apps have been started, and answers its watchdog from the loop.
+    func announceReadiness() {
+        _ = try? ServiceManager.notify(["READY=1", "STATUS=\(statusLine)"])
+        _ = try? host.loop.answerServiceWatchdog()
+    }
+
+    private var statusLine: String {
+        let running = apps.values.count { $0.current != nil }
+        let invalid = invalidFiles.isEmpty ? "" : ", \(invalidFiles.count) files invalid"
+        return "\(running) of \(apps.count) apps running\(invalid)"
+    }
+
+    // MARK: - The end
+
+    /// Asks every app to end, and ends when all have; said again, what still runs is killed.
+    func stop() {
+        if !isStopping {
+            isStopping = true
+            _ = try? ServiceManager.notify(["STOPPING=1"])
+        }
+        for app in apps.values { app.stop() }
+        appCameToRest()
+    }
+
+    func appCameToRest() {
+        guard isStopping, apps.values.allSatisfy(\.isAtRest) else { return }
+        host.loop.exit(code: 0)
+    }
+
+    // MARK: - Telling
+
+    /// A line for the operator.
+    func say(_ line: String) {
+        guard limiter.admit(at: host.loop.now.nanoseconds), StandardError.mention(line) else {
+            unsaid += 1
+            return
+        }
+        if unsaid > 0,
+            StandardError.mention("messages left out, because they were too many or nobody read them: \(unsaid)")
+        {
+            unsaid = 0
+        }
+    }
+
+    /// Tells what a machine says.
+    func publish(_ notice: Notice, of app: DaemonApp, pid: Int32?) {
+        let narration = Narration(name: app.name, verbosity: .verbose)
+        // An incident is told when its report is written, the beginning of it only to those who watch.
+        if case .transgressed(let incident) = notice {
+            tell(.exhausted, of: app, narration.exhausted(by: incident), pid: pid)
+            return
+        }
+        guard let line = narration.line(for: notice) else { return }
+        tell(ControlEvent.Kind(notice), of: app, narration.withoutName(line), pid: pid)
+        if let line = Narration(name: app.name, verbosity: verbosity).line(for: notice) { say(line) }
+    }
+
+    func publish(_ incident: Incident, _ report: ReportOutcome, of app: DaemonApp, pid: Int32?) {
+        let narration = Narration(name: app.name, verbosity: verbosity)
+        tell(.reported, of: app, report.verdict.line, pid: pid, report: report.path)
+        say(narration.lines(of: incident, pid: pid, report))
+    }
+
+    func publish(_ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String) {
+        tell(kind, of: app, message, pid: nil)
+        if verbosity != .quiet { say("\(app.name) \(message)") }
+    }
+
+    private func tell(
+        _ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String, pid: Int32?, report: String? = nil
+    ) {
+        control?.publish(
+            ControlEvent(kind, app: app.name, message: message, time: .now(), pid: pid, report: report))
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension DaemonApp {
+    func noticed(_ notice: Notice, of launch: AppLaunch) {
+        launch.note(notice)
+        switch notice {
+        case .launched(let pid):
+            answerLaunch(pid: pid) { !$0.waits }
+        case .ready:
+            restarts.ready(at: daemon.host.loop.now)
+            answerLaunch(pid: launch.pid) { _ in true }
+        case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
+            .terminating, .transgressed, .captureTimedOut, .exited, .unkillable:
+            break
+        }
+        daemon.publish(notice, of: self, pid: launch.pid)
+    }
+
+    private func answerLaunch(pid: Int32?, _ isMeant: (LaunchWaiter) -> Bool) {
+        let meant = launchWaiters.filter(isMeant)
+        launchWaiters.removeAll(where: isMeant)
+        for waiter in meant { waiter.answer.succeed(LaunchReply(pid: pid)) }
+    }
+
+    func reported(_ incident: Incident, _ report: ReportOutcome, of launch: AppLaunch) {
+        let narration = Narration(name: name, verbosity: .quiet)
+        let what = narration.exhausted(by: incident)
+        lastIncident = IncidentSummary(
+            kind: .watchdog,
+            time: .now(),
+            summary: (incident.isEnforced ? "killed: " : "reported: ") + what,
+            event: incident.event.rawValue,
+            verdict: report.verdict.line,
+            report: report.path
+        )
+        daemon.publish(incident, report, of: self, pid: launch.pid)
+    }
+}

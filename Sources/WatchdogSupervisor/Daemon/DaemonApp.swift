@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+
+/// One app of the daemon, from launch to launch.
+///
+/// Isolation: the loop's thread.
+final class DaemonApp {
+    /// Where it is.
+    enum Stage {
+        /// It does not run, and nobody is going to start it.
+        case stopped
+        /// The commands that come before it run.
+        case preparing(AppLaunch, Preparation)
+        /// It runs, or is being ended.
+        case live(AppLaunch)
+        /// It is going to be started again.
+        case waiting(until: Instant)
+        /// It has failed too often, and stays down until somebody launches it.
+        case failed
+        /// Processes of it outlive SIGKILL; nothing is started beside them.
+        case unkillable(AppLaunch)
+    }
+
+    /// What is to follow when the present launch has ended.
+    enum Wish {
+        /// What its configuration says.
+        case asConfigured
+        /// Nothing.
+        case stop
+        /// Another launch.
+        case relaunch
+        /// The app is configured no longer.
+        case forget
+    }
+
+    let name: String
+    unowned let daemon: Daemon
+    private(set) var file: String
+    private(set) var configuration: AppConfiguration
+    private(set) var stage = Stage.stopped {
+        didSet { since = .now() }
+    }
+    private(set) var since = Timestamp.now()
+    var wish = Wish.asConfigured
+    var restarts: RestartMachine
+    /// How often somebody asked for a restart.
+    var requestedRestarts = 0
+    var lastIncident: IncidentSummary?
+    var lastExit: String?
+    /// Of the latest launch, which may be over.
+    var latest: AppLaunch?
+    var launchWaiters: [LaunchWaiter] = []
+    var endWaiters: [ControlAnswer<TerminateReply>] = []
+
+    private var timer: Timer?
+    /// What ``timer`` is for.
+    private var due: () -> Void = {}
+    /// Launches that are over but for their reports.
+    private var retired: [AppLaunch] = []
+
+    /// Who asked for a launch.
+    struct LaunchWaiter {
+        let answer: ControlAnswer<LaunchReply>
+        /// Whether the answer is to come when the app is ready, not already when it runs.
+        let waits: Bool
+    }
+
+    init(_ configuration: AppConfiguration, file: String, of daemon: Daemon) {
+        name = configuration.name.description
+        self.configuration = configuration
+        self.file = file
+        self.daemon = daemon
+        restarts = RestartMachine(settings: configuration.restart, seed: .random(in: 0 ... .max))
+    }
+
+    /// The launch that is under way, unless nothing of it can be changed any more.
+    var current: AppLaunch? {
+        switch stage {
+        case .preparing(let launch, _), .live(let launch): launch
+        case .stopped, .waiting, .failed, .unkillable: nil
+        }
+    }
+
+    /// Whether the daemon can end without leaving anything of the app behind that it could still end.
+    var isAtRest: Bool { current == nil && retired.isEmpty }
+
+    // MARK: - Launching
+
+    /// Starts the app, unless it runs.
+    func begin() {
+        guard current == nil else { return }
+        if case .unkillable = stage { return }
+        timer?.arm(at: nil)
+        wish = .asConfigured
+        restarts.launched(at: daemon.host.loop.now)
+        do {
+            try OpenFileLimit.checkRoom()
+            var launching = try LaunchConfiguration(
+                configuration, scope: daemon.places.scope, store: daemon.store,
+                warn: { [daemon, name] in daemon.say("\(name): \($0)") })
+            launching.streams = try daemon.streams(for: configuration, launching)
+            let launch = try AppLaunch(launching, on: daemon.host)
+            try launch.kernel.start(launch.supervisor)
+            connect(launch)
+            latest = launch
+            prepare(launch)
+        } catch {
+            launchFailed("\(error)")
+        }
+    }
+
+    private func prepare(_ launch: AppLaunch) {
+        guard !configuration.program.preparations.isEmpty else {
+            stage = .live(launch)
+            return launch.supervisor.launch()
+        }
+        let preparation = Preparation(configuration.program.preparations, of: launch) { [weak self] failure in
+            self?.prepared(launch, failure: failure)
+        }
+        stage = .preparing(launch, preparation)
+        preparation.begin()
+    }
+
+    private func prepared(_ launch: AppLaunch, failure: String?) {
+        guard case .preparing(let present, _) = stage, present === launch else { return }
+        guard let failure else {
+            stage = .live(launch)
+            return launch.supervisor.launch()
+        }
+        daemon.later { [self] in
+            retire(launch)
+            launchFailed(failure)
+        }
+    }
+
+    private func connect(_ launch: AppLaunch) {
+        launch.supervisor.onNotice = { [unowned self, unowned launch] in noticed($0, of: launch) }
+        launch.supervisor.onFinish = { [unowned self, unowned launch] outcome in
+            // The launch is in the middle of handling what has ended it.
+            daemon.later { [self] in ended(launch, outcome) }
+        }
+        launch.kernel.onReport = { [unowned self, unowned launch] incident, report in
+            reported(incident, report, of: launch)
+            if retired.contains(where: { $0 === launch }), !launch.hasPendingReports {
+                daemon.later { [self] in retire(launch) }
+            }
+        }
+    }
+
+    /// Nothing runs: it is known before there is a process that there will be none.
+    private func launchFailed(_ reason: String) {
+        lastExit = "could not be started"
+        daemon.publish(.launchFailed, of: self, "could not be started: \(reason)")
+        lastIncident = IncidentSummary(kind: .spawn, time: .now(), summary: "could not be started: \(reason)")
+        settle(Outcome(cause: .spawnFailed, status: nil, isDeathVerified: true), reason: reason)
+    }
+
+    // MARK: - Ending
+
+    private func ended(_ launch: AppLaunch, _ outcome: Outcome) {
+        guard current === launch else { return }
+        lastExit = outcome.status?.words
+        guard outcome.isDeathVerified else {
+            stage = .unkillable(launch)
+            for waiter in launchWaiters { waiter.answer.fail(.unkillable(name, pid: launch.pid)) }
+            for answer in endWaiters { answer.fail(.unkillable(name, pid: launch.pid)) }
+            (launchWaiters, endWaiters) = ([], [])
+            lookAgain(at: launch, outcome)
+            daemon.appCameToRest()
+            return
+        }
+        retire(launch)
+        let reason = launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended"
+        if outcome.cause == .spawnFailed {
+            daemon.publish(.launchFailed, of: self, "could not be started: \(reason)")
+            lastIncident = IncidentSummary(kind: .spawn, time: .now(), summary: "could not be started: \(reason)")
+        } else if case .exited = outcome.cause, let status = outcome.status, wish == .asConfigured {
+            noteExit(status)
+        }
+        settle(outcome, reason: reason)
+    }
+
+    /// An end that nobody asked for, and that the watchdog did not bring about.
+    private func noteExit(_ status: ExitStatus) {
+        switch status {
+        case .exited(code: 0): break
+        case .exited: lastIncident = IncidentSummary(kind: .exit, time: .now(), summary: status.words)
+        case .signaled: lastIncident = IncidentSummary(kind: .crash, time: .now(), summary: status.words)
+        case .unknown: break
+        }
+    }
+
+    /// Decides what follows an end.
+    private func settle(_ outcome: Outcome, reason: String) {
+        for answer in endWaiters { answer.succeed(TerminateReply(isGone: true)) }
+        endWaiters = []
+        if wish != .relaunch {
+            for waiter in launchWaiters { waiter.answer.fail(.launchFailed(name, reason: reason)) }
+            launchWaiters = []
+        }
+        stage = .stopped
+        switch wish {
+        case .stop: daemon.appCameToRest()
+        case .forget: daemon.forget(self)
+        case .relaunch:
+            restarts.reset()
+            // Not at once: a launch that fails comes back here.
+            wait(until: daemon.host.loop.now)
+        case .asConfigured:
+            follow(restarts.ended(outcome, causedByMemory: false, at: daemon.host.loop.now))
+        }
+    }
+
+    private func follow(_ decision: RestartDecision) {
+        switch decision {
+        case .restart(let instant, let cause):
+            let delay = instant - daemon.host.loop.now
+            daemon.publish(
+                .restarting, of: self,
+                "restarting " + (delay > .milliseconds(1) ? "in \(delay.brief)" : "at once") + " (\(cause.rawValue))")
+            wait(until: instant)
+        case .limitReached(let cause, let next):
+            let consequence = next.map { "next attempt in \(($0 - daemon.host.loop.now).brief)" }
+            daemon.publish(
+                .limitReached, of: self,
+                "failed too often (\(cause.rawValue)); " + (consequence ?? "it stays down until it is launched"))
+            if let next { wait(until: next) } else { stage = .failed }
+        case .stay:
+            break
+        }
+        daemon.appCameToRest()
+    }
+
+    private func wait(until instant: Instant) {
+        stage = .waiting(until: instant)
+        arm(at: instant) { [unowned self] in begin() }
+    }
+
+    /// A process that cannot be killed may still end one day.
+    private func lookAgain(at launch: AppLaunch, _ outcome: Outcome) {
+        guard case .unkillable(let present) = stage, present === launch else { return }
+        guard !launch.isGone else {
+            retire(launch)
+            daemon.say("\(name): the processes that SIGKILL did not end are gone")
+            return settle(
+                Outcome(cause: outcome.cause, status: outcome.status, isDeathVerified: true), reason: "it was killed")
+        }
+        arm(at: daemon.host.loop.now + .seconds(1)) { [unowned self] in lookAgain(at: launch, outcome) }
+    }
+
+    private func arm(at instant: Instant, _ action: @escaping () -> Void) {
+        do {
+            due = action
+            if timer == nil { timer = try daemon.host.loop.timer { [unowned self] _ in due() } }
+            timer?.arm(at: instant)
+        } catch {
+            stage = .failed
+            daemon.say("\(name) cannot be restarted: \(error)")
+        }
+    }
+
+    /// Gives a launch up when its last report is written.
+    private func retire(_ launch: AppLaunch) {
+        if launch.hasPendingReports {
+            if !retired.contains(where: { $0 === launch }) { retired.append(launch) }
+        } else {
+            retired.removeAll { $0 === launch }
+            launch.kernel.stop()
+            daemon.appCameToRest()
+        }
+    }
+
+    // MARK: - Requests
+
+    /// Ends the app, now and for good; said again, it is killed.
+    func stop(_ wish: Wish = .stop) {
+        self.wish = wish
+        switch stage {
+        case .live(let launch):
+            launch.supervisor.requestTermination()
+        case .preparing(let launch, let preparation):
+            preparation.cancel()
+            daemon.later { [self] in
+                retire(launch)
+                settle(Outcome(cause: .terminated, status: nil, isDeathVerified: true), reason: "it was terminated")
+            }
+        case .waiting:
+            timer?.arm(at: nil)
+            settle(Outcome(cause: .terminated, status: nil, isDeathVerified: true), reason: "it was terminated")
+        case .stopped, .failed:
+            if wish == .forget { daemon.forget(self) }
+        case .unkillable:
+            break
+        }
+    }
+
+    /// Takes over a new configuration; an app whose process would be another one is launched anew.
+    func update(_ configuration: AppConfiguration, file: String) {
+        let previous = self.configuration
+        self.configuration = configuration
+        self.file = file
+        if previous.restart != configuration.restart { restarts.update(configuration.restart) }
+        guard previous.program != configuration.program || previous.watchdog != configuration.watchdog else {
+            if configuration.isEnabled, !previous.isEnabled { begin() }
+            return
+        }
+        switch stage {
+        case .live, .preparing: stop(configuration.isEnabled ? .relaunch : .stop)
+        case .waiting, .failed: configuration.isEnabled ? begin() : stop()
+        // What was stopped by hand, or has done its work, stays down.
+        case .stopped: if configuration.isEnabled, !previous.isEnabled { begin() }
+        case .unkillable: break
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+public import WatchdogControl
+public import WatchdogLinux
+
+/// Where a daemon finds and leaves its files.
+public struct DaemonPlaces: Hashable, Sendable {
+    /// Whether it serves the machine or one user.
+    public enum Scope: String, Hashable, Sendable {
+        /// The machine: `/etc`, `/run`, `/var/log`.
+        case system
+        /// One user: the directories of the XDG Base Directory Specification.
+        case user
+    }
+
+    /// Whom it serves.
+    public var scope: Scope
+    /// Where apps are configured.
+    public var configurationDirectory: String
+    /// The socket of the control interface.
+    public var controlPath: ControlPath
+    /// Where reports go.
+    public var reportsDirectory: String
+
+    /// The usual places: the machine's for root, else the user's.
+    ///
+    /// - Parameters:
+    ///   - scope: Whom the daemon serves; nil for what fits the user.
+    ///   - controlPath: The socket of the control interface; nil for the usual one.
+    ///   - environment: The daemon's.
+    /// - Throws: ``RunError`` (EX_UNAVAILABLE) when a user's daemon has no runtime directory for its socket.
+    public init(
+        scope: Scope? = nil, controlPath: ControlPath? = nil, environment: Environment = .inherited
+    ) throws(RunError) {
+        self.scope = scope ?? (geteuid() == 0 ? .system : .user)
+        switch self.scope {
+        case .system:
+            configurationDirectory = "/etc/watchdogd/apps.d"
+            self.controlPath = controlPath ?? .system
+            reportsDirectory = "/var/log/watchdogd/reports"
+        case .user:
+            func directory(_ variable: String, _ standard: String) -> String {
+                if let path = environment[variable], path.hasPrefix("/") { return path }
+                return "\(environment["HOME"] ?? "/tmp")/\(standard)"
+            }
+            guard let path = controlPath ?? ControlPath.user(environment: environment) else {
+                throw RunError.unavailable(
+                    "XDG_RUNTIME_DIR is not set, so that there is no place for the control socket;"
+                        + " log in through a session, or name a path with --control")
+            }
+            configurationDirectory = directory("XDG_CONFIG_HOME", ".config") + "/watchdogd/apps.d"
+            self.controlPath = path
+            reportsDirectory = directory("XDG_STATE_HOME", ".local/state") + "/watchdogd/reports"
+        }
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// Why an app cannot be launched as it is configured.
+struct LaunchRefusal: Error, Hashable, CustomStringConvertible {
+    /// One sentence without a final stop.
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+extension LaunchConfiguration {
+    /// Looks up what an app's configuration names, as it is now: accounts, directories, files of variables, programs.
+    ///
+    /// - Parameters:
+    ///   - app: what is configured.
+    ///   - scope: whom the daemon serves.
+    ///   - store: where reports go.
+    ///   - warn: called with what was left out of files of variables.
+    init(
+        _ app: AppConfiguration, scope: DaemonPlaces.Scope, store: ReportStore, warn: (String) -> Void = { _ in }
+    ) throws(LaunchRefusal) {
+        let program = app.program
+        let user = try Self.account(of: program)
+        spec = app.spec
+        environment = try Self.environment(of: program, user: user, scope: scope, warn)
+        credentials = program.command.isPrivileged ? nil : user.flatMap { geteuid() == 0 ? $0.credentials : nil }
+        let directory = try Self.directory(program.workingDirectory, user: user, scope: scope)
+        workingDirectory = directory
+        self.store = store
+        probe = Self.probe(of: app.watchdog)
+        executable = try Self.executable(program.command, environment, directory)
+        let variables = environment
+        arguments = program.command.argumentsReplacingVariables { variables[$0] }.map { ByteString($0) }
+        attributes = ProcessAttributes(
+            limits: program.limits.map(ResourceLimit.init),
+            niceness: program.niceness.map(Int32.init),
+            oomScoreAdjustment: program.oomScoreAdjustment,
+            fileModeMask: program.fileModeMask,
+            noNewPrivileges: program.noNewPrivileges
+        )
+    }
+
+    /// How a further command of the app runs: as the app itself, but for the command.
+    func request(for command: Command) throws(LaunchRefusal) -> SpawnRequest {
+        let path = try Self.executable(command, environment, workingDirectory)
+        var request = SpawnRequest(
+            executable: ByteString(path),
+            arguments: command.argumentsReplacingVariables { environment[$0] }.map { ByteString($0) },
+            environment: environment
+        )
+        request.workingDirectory = workingDirectory.map { ByteString($0) }
+        request.credentials = command.isPrivileged ? nil : credentials
+        if let streams { request.descriptors = streams.passed }
+        attributes.apply(to: &request)
+        return request
+    }
+
+    // MARK: - Looking up
+
+    private static func account(of program: ProgramSettings) throws(LaunchRefusal) -> UserAccount? {
+        guard program.user != nil || program.group != nil || !program.supplementaryGroups.isEmpty else { return nil }
+        do {
+            return try UserAccount.find(
+                user: program.user ?? String(geteuid()), group: program.group,
+                supplementaryGroups: program.supplementaryGroups)
+        } catch {
+            throw LaunchRefusal(error.description)
+        }
+    }
+
+    private static func environment(
+        of program: ProgramSettings, user: UserAccount?, scope: DaemonPlaces.Scope, _ warn: (String) -> Void
+    ) throws(LaunchRefusal) -> Environment {
+        var base = Environment.inherited
+        if scope == .system {
+            // As systemd.exec(5) has it: what happens to be in the daemon's environment is none of the app's business.
+            let language = base["LANG"]
+            base = ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
+            if let language { base["LANG"] = language }
+        }
+        var variables = program.environment.map { (name: $0.name, value: $0.value) }
+        for file in program.environmentFiles { variables += try Self.variables(of: file, warn) }
+        return base.forApp(variables: variables, user: user)
+    }
+
+    private static func variables(
+        of file: EnvironmentFile, _ warn: (String) -> Void
+    ) throws(LaunchRefusal) -> [(name: String, value: String)] {
+        let paths = PathPattern(file.pattern).matches
+        guard !paths.isEmpty || file.isOptional else {
+            throw LaunchRefusal("EnvironmentFile \(file.pattern): no such file")
+        }
+        var variables: [(name: String, value: String)] = []
+        for path in paths {
+            do throws(ConfigurationReadError) {
+                let bytes = try HostFileSystem().contents(of: path, limit: ConfigurationFile.maximumLength + 1)
+                let contents = EnvironmentFile.read(ConfigurationFile(path: path, contents: bytes))
+                for diagnostic in contents.diagnostics { warn(diagnostic.description) }
+                variables += contents.variables.map { ($0.name, $0.value) }
+            } catch {
+                guard file.isOptional, error.isMissing else {
+                    throw LaunchRefusal("EnvironmentFile \(file.pattern): \(error.description)")
+                }
+            }
+        }
+        return variables
+    }
+
+    private static func directory(
+        _ setting: WorkingDirectory?, user: UserAccount?, scope: DaemonPlaces.Scope
+    ) throws(LaunchRefusal) -> String {
+        let usual = scope == .system ? "/" : Environment.inherited["HOME"] ?? "/"
+        guard let setting else { return usual }
+        let path =
+            switch setting.location {
+            case .path(let path): path
+            case .home: user?.home ?? Environment.inherited["HOME"] ?? "/"
+            }
+        if setting.isOptional, !HostFileSystem().isDirectory(path) { return usual }
+        return path
+    }
+
+    private static func executable(
+        _ command: Command, _ environment: Environment, _ directory: String?
+    ) throws(LaunchRefusal) -> String {
+        do {
+            return try resolveExecutable(
+                command.program, path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+                workingDirectory: directory)
+        } catch {
+            throw LaunchRefusal(error.description)
+        }
+    }
+
+    private static func probe(of settings: WatchdogSettings) -> Probe? {
+        switch settings.readiness {
+        case .listening(let address): .listening(ListenAddress(address))
+        case .command(let command): .command(command)
+        case .automatic, .channel, .notify, .probe, .none: nil
+        }
+    }
+}
+
+extension ResourceLimit {
+    init(_ limit: ProcessLimit) {
+        let resource = Resource.named.first { $0.name == limit.resource.rawValue }?.resource
+        guard let resource else { preconditionFailure("both lists have the names of getrlimit(2)") }
+        self.init(resource, soft: limit.soft, hard: limit.hard)
+    }
+}
+
+extension ListenAddress {
+    init(_ address: NetworkAddress) {
+        switch address {
+        case .unix(let path): self = .unix(path: path)
+        case .abstract(let name): self = .abstract(name: name)
+        case .tcp(let host, let port):
+            let host: Host =
+                switch host {
+                case .any: .any
+                case .loopback: .loopback
+                case .v4(let bytes): .v4(bytes)
+                case .v6(let bytes): .v6(bytes)
+                }
+            self = .tcp(host, port: port)
+        }
+    }
+}

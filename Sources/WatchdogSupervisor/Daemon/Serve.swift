@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogCapture
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// The daemon: every app of a configuration directory.
+public struct Serve {
+    private static let signals = [SIGTERM, SIGINT, SIGHUP]
+
+    private let configuration: ServeConfiguration
+
+    /// Creates a daemon; nothing happens before ``execute()``.
+    public init(_ configuration: ServeConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Launches all enabled apps and supervises them until it is asked to end and all have ended.
+    ///
+    /// Has to be called on the main thread, before any other thread exists, and at most once in a process: it takes the
+    /// process's signals and becomes the subreaper.
+    ///
+    /// - Returns: the exit code that watchdogd is to end with.
+    /// - Throws: ``RunError`` when nothing was launched, because the daemon cannot work here.
+    public func execute() throws -> Int32 {
+        StandardStreams.openMissing()
+        // Before the first thread: the kernel hands a signal to any thread that does not block it.
+        SignalSource.block(Self.signals + [SIGCHLD, SIGTTOU])
+        for ignored in [SIGPIPE, SIGXFSZ, SIGUSR1] { signal(ignored, SIG_IGN) }
+        let listing = try listing()
+        let store = ReportStore(directory: configuration.places.reportsDirectory)
+        do {
+            try store.prepare()
+        } catch {
+            throw RunError.cannotCreate("--reports: \(error)")
+        }
+        let socket = try socket()
+        defer { socket.remove() }
+        do {
+            try Subreaper.become()
+            OpenFileLimit.raise()
+            return try serve(listing, store, socket)
+        } catch let error as LinuxError {
+            throw RunError.internalFailure("\(error)")
+        } catch let error as SnapshotError {
+            throw RunError.internalFailure("\(error)")
+        }
+    }
+
+    private func listing() throws(RunError) -> ConfigurationListing {
+        let directory = configuration.places.configurationDirectory
+        do throws(ConfigurationReadError) {
+            return try ConfigurationLoader(HostFileSystem(), specifiers: .host).load(directory: directory)
+        } catch {
+            guard error.isMissing, !configuration.isDirectoryNamed else { throw .noInput(error.description) }
+            StandardError.say("\(directory) does not exist yet; apps are read from there at the next reload")
+            return ConfigurationListing()
+        }
+    }
+
+    private func socket() throws(RunError) -> ControlSocket {
+        let path = configuration.places.controlPath
+        do throws(ControlSocket.BindError) {
+            return try ControlSocket.bind(path: path.path, mode: path.socketMode)
+        } catch {
+            switch error {
+            case .inUse: throw .unavailable("\(error); 'watchdogd list' shows what it runs")
+            case .failed(let cause) where cause.errno == .permissionDenied:
+                throw .notPermitted("--control: \(error); only root serves the machine, use --user")
+            case .notASocket, .notListening, .failed: throw .cannotCreate("--control: \(error)")
+            }
+        }
+    }
+
+    private func serve(_ listing: ConfigurationListing, _ store: ReportStore, _ socket: ControlSocket) throws -> Int32 {
+        let loop = try EventLoop()
+        let host = try Host(loop: loop, store: store)
+        defer { host.stop() }
+        defer { Strays.end() }
+        let daemon = try Daemon(
+            host: host, places: configuration.places, store: store, verbosity: configuration.verbosity)
+        let server = try ControlServer(
+            loop: loop, socket: socket, handler: daemon, info: ServiceInfo(version: watchdogdVersion))
+        defer { server.stop() }
+        server.onNotice = { daemon.say($0.description) }
+        daemon.control = server
+        let signals = try loop.onSignal(Self.signals) { signal in
+            signal.signal == SIGHUP ? daemon.reload() : daemon.stop()
+        }
+        try host.start()
+        daemon.begin(with: listing)
+        daemon.announceReadiness()
+        return try withExtendedLifetime(signals) { try loop.run() }
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogControl
+
+/// `watchdogd list`: all apps in a table.
+struct ListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the apps of the daemon, with their states.")
+
+    @OptionGroup var daemon: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let reply = try daemon.withClient { client throws(ControlClientError) in try client.list() }
+        print(output.json ? ControlText.json(reply) : ControlText.list(reply, style: output.style), terminator: "")
+    }
+}
+
+/// `watchdogd status`: one app in full.
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Show an app: state, launch, pings, restarts, last crash log, last lines.")
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("How many of its latest log lines are shown.", valueName: "count"))
+    var lines = 10
+
+    @OptionGroup var daemon: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"))
+    var name: String
+
+    func validate() throws {
+        guard (0...10_000).contains(lines) else {
+            throw ValidationError("--lines \(lines) is out of range; use a number from 0 to 10000")
+        }
+    }
+
+    func run() throws {
+        let reply = try daemon.withClient { client throws(ControlClientError) in
+            try client.describe(DescribeRequest(name, logLines: lines))
+        }
+        print(output.json ? ControlText.json(reply) : ControlText.status(reply, style: output.style), terminator: "")
+    }
+}
+
+/// What commands that act on one app have in common.
+struct ActionOptions: ParsableArguments {
+    @OptionGroup var daemon: ControlOptions
+
+    @Flag(inversion: .prefixedNo, help: "Wait until it is done.")
+    var wait = true
+
+    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"))
+    var name: String
+
+    var request: AppRequest { AppRequest(name, waits: wait) }
+}
+
+/// `watchdogd launch`.
+struct LaunchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "launch",
+        abstract: "Launch an app that does not run.",
+        discussion: "Ends when the app is ready, with 0, or when it could not be launched, with 1."
+    )
+
+    @OptionGroup var action: ActionOptions
+
+    func run() throws {
+        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.launch(action.request) }
+    }
+}
+
+/// `watchdogd terminate`.
+struct TerminateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "terminate",
+        abstract: "Ask an app to end, and do not launch it again.",
+        discussion: """
+            The app has its allowance to end; when that is exhausted it is killed, and a crash log tells what kept it. \
+            Said again, it is killed at once.
+            """
+    )
+
+    @OptionGroup var action: ActionOptions
+
+    func run() throws {
+        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.terminate(action.request) }
+    }
+}
+
+/// `watchdogd restart`.
+struct RestartCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restart", abstract: "Ask an app to end, and launch it again.")
+
+    @OptionGroup var action: ActionOptions
+
+    func run() throws {
+        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.restart(action.request) }
+    }
+}
+
+/// `watchdogd capture`.
+struct CaptureCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "capture",
+        abstract: "Take the stacks of a running app, write a report, and let it run on.",
+        discussion: "Prints the report's path; 'watchdogd report show' shows it."
+    )
+
+    @OptionGroup var daemon: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"))
+    var name: String
+
+    func run() throws {
+        let reply = try daemon.withClient { client throws(ControlClientError) in
+            try client.capture(CaptureRequest(name))
+        }
+        print(output.json ? ControlText.json(reply) : "\(reply.report)\n", terminator: "")
+    }
+}
+
+/// `watchdogd reload`.
+struct ReloadCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reload",
+        abstract: "Make the daemon read its configuration again.",
+        discussion: """
+            Takes effect as a whole or not at all. Apps whose configuration did not change are not touched; those whose \
+            process would be another one are restarted.
+            """
+    )
+
+    @OptionGroup var daemon: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let reply = try daemon.withClient { client throws(ControlClientError) in try client.reload() }
+        print(output.json ? ControlText.json(reply) : ControlText.reload(reply), terminator: "")
+    }
+}
+
+/// `watchdogd events`.
+struct EventsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "events", abstract: "Show what happens to apps, as it happens, until interrupted.")
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("How many earlier events are shown first.", valueName: "count"))
+    var lines = 10
+
+    @OptionGroup var daemon: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("Only these apps.", valueName: "app"))
+    var apps: [String] = []
+
+    func validate() throws {
+        guard (0...10_000).contains(lines) else {
+            throw ValidationError("--lines \(lines) is out of range; use a number from 0 to 10000")
+        }
+    }
+
+    func run() throws {
+        let style = output.style
+        let request = MonitorRequest(apps: apps.isEmpty ? nil : apps, history: lines)
+        try daemon.withClient { client throws(ControlClientError) in
+            try client.monitor(request) { reply in
+                print(
+                    output.json ? ControlText.jsonLine(reply) : ControlText.event(reply, style: style), terminator: "")
+                // A pipe would keep it back until it is full.
+                return fflush(nil) == 0
+            }
+        }
+    }
+}

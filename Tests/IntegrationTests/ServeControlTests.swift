@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogControl
+import WatchdogLinux
+import WatchdogReport
+
+extension EndToEnd {
+    @Suite("watchdogd serve, told what to do")
+    struct ServeControlTests {
+        private static let sleeper = "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"
+
+        @Test("launch, terminate and restart say what they find")
+        func actions() throws {
+            let service = try Service(["a": Self.sleeper])
+            let pid = try service.wait(for: "a") { $0.state == .running }.pid
+            let again = try service.command("launch", "a")
+            #expect(again.code == 1)
+            #expect(again.errors == "watchdogd: a runs already (pid \(pid ?? 0))\n")
+            #expect(try service.command("terminate", "a").code == 0)
+            #expect(service.processes == [])
+            let twice = try service.command("terminate", "a")
+            #expect(twice.code == 1)
+            #expect(twice.errors == "watchdogd: a does not run\n")
+            #expect(try service.command("restart", "a").code == 0)
+            #expect(try service.app("a").state == .running)
+            #expect(try service.command("restart", "a").code == 0)
+            #expect(try service.client.describe(DescribeRequest("a")).details.restartsByCause == ["request": 1])
+            #expect(try service.end() == 0)
+        }
+
+        @Test("A wrong name gets the nearest one")
+        func wrongName() throws {
+            let service = try Service(["photos": Self.sleeper])
+            let answer = try service.command("status", "photo")
+            #expect(answer.code == 66)
+            #expect(answer.errors == "watchdogd: there is no app \"photo\"; did you mean \"photos\"?\n")
+            #expect(try service.end() == 0)
+        }
+
+        @Test("launch waits for readiness, and tells why there is none")
+        func waits() throws {
+            let service = try Service([
+                "no": "[App]\nEnabled=no\nExecStart=/nonexistent/program\n[Restart]\nPolicy=never\n",
+                "dies": "[App]\nEnabled=no\nExecStart=/bin/sh -c 'exit 4'\n[Watchdog]\nReadiness=notify\n"
+                    + "[Restart]\nPolicy=never\n",
+                "late":
+                    "[App]\nEnabled=no\nExecStart=/usr/bin/python3 -c 'from wd import *; notify(\"READY=1\"); hang()'\n"
+                    + "Environment=PYTHONPATH=\(subjects)\n[Watchdog]\nReadiness=notify\n",
+            ])
+            let missing = try service.command("launch", "no")
+            #expect(missing.code == 1)
+            #expect(
+                missing.errors == "watchdogd: no was not launched: /nonexistent/program: no such file\n")
+            let dead = try service.command("launch", "dies")
+            #expect(dead.code == 1)
+            #expect(dead.errors == "watchdogd: dies was not launched: exited with code 4\n")
+            let late = try service.command("launch", "late")
+            #expect(late.code == 0, "\(late.errors)")
+            #expect(try service.app("late").state == .running)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("capture writes a report of an app that runs on")
+        func capture() throws {
+            let service = try Service(["a": Self.sleeper])
+            let pid = try service.wait(for: "a") { $0.state == .running }.pid
+            let answer = try service.command("capture", "a")
+            #expect(answer.code == 0)
+            let path = answer.output.split(separator: "\n").first.map(String.init) ?? ""
+            let report = try ReportCoding.decode(try #require(contents(of: path)))
+            #expect(report.body.pid == Int(pid ?? 0))
+            #expect(!report.body.threads.isEmpty)
+            #expect(try service.app("a").pid == pid)
+            #expect(try service.app("a").state == .running)
+            #expect(try service.command("capture", "b").code == 66)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("events tells what happens, and --json one object a line")
+        func events() throws {
+            let service = try Service(["a": Self.sleeper])
+            try service.wait(for: "a") { $0.state == .running }
+            let watcher = try Program(
+                [product("watchdogd"), "events", "--json", "--control", service.scratch["control"], "-l", "0", "a"])
+            try watcher.line("{")
+            #expect(try service.command("restart", "a").code == 0)
+            for kind in ["terminating", "exited", "launched", "ready"] { try watcher.line("\"kind\":\"\(kind)\"") }
+            try watcher.send(SIGINT)
+            try watcher.end()
+            #expect(try service.end() == 0)
+        }
+
+        @Test("A second daemon at the same socket is refused, and the first goes on")
+        func second() throws {
+            let service = try Service(["a": Self.sleeper])
+            let other = try Program([
+                product("watchdogd"), "serve", "--user", "--config", service.scratch["apps"], "--control",
+                service.scratch["control"], "--reports", service.scratch["reports"],
+            ])
+            #expect(try other.end().code == 69)
+            #expect(other.text(.errors).contains("another watchdogd serves \(service.scratch["control"])"))
+            try service.wait(for: "a") { $0.state == .running }
+            #expect(try service.end() == 0)
+        }
+
+        @Test("Without a daemon, commands say so and how to start one")
+        func noDaemon() throws {
+            let scratch = try Scratch()
+            let program = try Program([product("watchdogd"), "list", "--control", scratch["control"]])
+            #expect(try program.end().code == 69)
+            #expect(
+                program.text(.errors)
+                    == "watchdogd: watchdogd is not running: no socket at \(scratch["control"])\n")
+        }
+
+        @Test("A named directory that is not there is an error; so are contradictions")
+        func badInput() throws {
+            let scratch = try Scratch()
+            let missing = try Program([
+                product("watchdogd"), "serve", "--config", scratch["none"], "--control", scratch["c"], "--reports",
+                scratch["r"],
+            ])
+            #expect(try missing.end().code == 66)
+            #expect(missing.text(.errors).contains("\(scratch["none"]): No such file or directory (ENOENT)"))
+            let both = try Program([product("watchdogd"), "serve", "--system", "--user"])
+            #expect(try both.end().code == 64)
+            let lines = try Program([product("watchdogd"), "status", "a", "-l", "-1"])
+            #expect(try lines.end().code == 64)
+        }
+
+        @Test("64 clients that hammer, hang and send garbage delay neither each other nor a deadline")
+        func hammering() throws {
+            let hang =
+                "[App]\nExecStart=\(product("HangMain")) --how sleep --after 1\n"
+                + "[Watchdog]\nUpdate=500ms\nPing=50ms\n"
+            let service = try Service(["a": Self.sleeper, "hang": hang])
+            try service.wait(for: "hang") { $0.state == .running }
+            let hammer = try Program(
+                python(
+                    """
+                    import socket, sys, os
+                    path = sys.argv[1]
+                    def connect():
+                        s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(path); return s
+                    silent = [connect() for _ in range(16)]
+                    call = b'{"method":"org.watchdogd.Supervisor.List"}\\0'
+                    unread = [connect() for _ in range(16)]
+                    for s in unread:
+                        s.sendall(call * 64)
+                    answered = 0
+                    for round in range(40):
+                        talkers = [connect() for _ in range(16)]
+                        for index, s in enumerate(talkers):
+                            s.sendall(os.urandom(200) + b'\\0' if index % 4 == 0 else call)
+                        for index, s in enumerate(talkers):
+                            try:
+                                data = s.recv(65536)
+                            except ConnectionResetError:
+                                data = b''
+                            if index % 4 and b'"apps"' in data: answered += 1
+                            s.close()
+                    print('answered', answered)
+                    """, service.scratch["control"]))
+            let app = try service.wait(for: "hang") { $0.restarts >= 1 && $0.lastIncident != nil }
+            #expect(app.lastIncident?.event == "scene-update")
+            #expect(try hammer.line("answered") == "answered \(40 * 12)")
+            #expect(try service.end() == 0)
+        }
+
+        @Test("With few descriptors some apps are not launched, and say why; the daemon and the others live")
+        func descriptors() throws {
+            var apps: [String: String] = [:]
+            for index in 0..<12 { apps["app\(index)"] = Self.sleeper }
+            let service = try Service(apps, wrapper: ["/usr/bin/prlimit", "--nofile=130:130"])
+            #expect(
+                try eventually {
+                    let states = try service.client.list().apps.map(\.state)
+                    return states.contains(.running) && states.contains(.waiting)
+                })
+            let failed = try service.client.list().apps.first { $0.state == .waiting }
+            #expect(failed?.lastIncident?.summary.contains("too few descriptors are left of 130") == true)
+            #expect(try service.end() == 0)
+        }
+    }
+}

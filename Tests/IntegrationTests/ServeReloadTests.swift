@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogControl
+import WatchdogLinux
+
+extension EndToEnd {
+    @Suite("watchdogd serve, reading its configuration again")
+    struct ServeReloadTests {
+        private static let sleeper = "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"
+
+        @Test("Apps come, go and change; what did not change is not touched")
+        func reload() throws {
+            let service = try Service(["same": Self.sleeper, "other": Self.sleeper, "gone": Self.sleeper])
+            let same = try service.wait(for: "same") { $0.state == .running }.pid
+            let other = try service.wait(for: "other") { $0.state == .running }.pid
+            try service.write(Self.sleeper + "[App]\nEnvironment=A=1\n", to: "other")
+            try service.write(Self.sleeper, to: "new")
+            service.remove("gone")
+            let answer = try service.command("reload")
+            #expect(answer.code == 0)
+            #expect(answer.output == "added: new\nchanged: other\nremoved: gone\nunchanged: 1\n")
+            try service.wait(for: "new") { $0.state == .running }
+            try service.wait(for: "other") { $0.state == .running && $0.pid != other }
+            #expect(try service.app("same").pid == same)
+            #expect(eventually { (try? service.client.list().apps.map(\.name)) == ["new", "other", "same"] })
+            #expect(try service.end() == 0)
+        }
+
+        @Test("One mistake, and nothing changes")
+        func atomic() throws {
+            let service = try Service(["a": Self.sleeper, "b": Self.sleeper])
+            let pids = try ["a", "b"].map { name in try service.wait(for: name) { $0.state == .running }.pid }
+            service.remove("a")
+            try service.write(Self.sleeper, to: "c")
+            try service.write("[App]\nExecStart=/bin/true\nNise=3\n", to: "b")
+            let answer = try service.command("reload")
+            #expect(answer.code == 65)
+            #expect(answer.errors.contains("the configuration is invalid; nothing was changed"))
+            #expect(answer.errors.contains("b.app:3:1: error: unknown key \"Nise\" in [App]; did you mean \"Nice\"?"))
+            #expect(try service.client.list().apps.map(\.pid) == pids)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("SIGHUP does the same")
+        func hangup() throws {
+            let service = try Service(["a": Self.sleeper])
+            try service.wait(for: "a") { $0.state == .running }
+            try service.write(Self.sleeper, to: "b")
+            try service.program.send(SIGHUP)
+            try service.wait(for: "b") { $0.state == .running }
+            #expect(try service.end() == 0)
+        }
+
+        @Test("A change of [Restart] alone leaves the process alone")
+        func restartSettings() throws {
+            let service = try Service(["a": Self.sleeper])
+            let pid = try service.wait(for: "a") { $0.state == .running }.pid
+            try service.write(Self.sleeper + "[Restart]\nPolicy=never\n", to: "a")
+            #expect(try service.command("reload").output == "changed: a\nunchanged: 0\n")
+            #expect(try service.app("a").pid == pid)
+            kill(try #require(pid), SIGKILL)
+            try service.wait(for: "a") { $0.state == .stopped }
+            #expect(try service.end() == 0)
+        }
+
+        @Test("What was stopped by hand stays down through a reload")
+        func stopped() throws {
+            let service = try Service(["a": Self.sleeper])
+            try service.wait(for: "a") { $0.state == .running }
+            #expect(try service.command("terminate", "a").code == 0)
+            try service.write(Self.sleeper + "[App]\nEnvironment=A=1\n", to: "a")
+            #expect(try service.command("reload").code == 0)
+            #expect(try service.app("a").state == .stopped)
+            #expect(try service.command("launch", "a").code == 0)
+            #expect(try service.app("a").state == .running)
+            #expect(try service.end() == 0)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogControl
+import WatchdogLinux
+
+extension EndToEnd {
+    @Suite("watchdogd serve")
+    struct ServeTests {
+        private static let sleeper = "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"
+
+        private static func shell(_ script: String, _ rest: String = "") -> String {
+            "[App]\nExecStart=/bin/sh -c '\(script)'\n[Watchdog]\nReadiness=none\n\(rest)"
+        }
+
+        @Test("All enabled apps run, disabled ones do not, templates are none")
+        func launches() throws {
+            let disabled = Self.sleeper + "[App]\nEnabled=no\n"
+            let service = try Service(["a": Self.sleeper, "b": Self.sleeper, "c": disabled, "t@": Self.sleeper])
+            try service.wait(for: "b") { $0.state == .running }
+            let apps = try service.client.list().apps
+            #expect(apps.map(\.name) == ["a", "b", "c"])
+            #expect(apps.map(\.state) == [.running, .running, .stopped])
+            #expect(eventually { service.processes.count == 2 })
+            #expect(try service.end() == 0)
+        }
+
+        @Test("A broken file is listed with what is wrong, and keeps no other from running")
+        func brokenFile() throws {
+            let service = try Service(["good": Self.sleeper, "bad": "[App]\nExecStrat=/bin/true\n"])
+            try service.wait(for: "good") { $0.state == .running }
+            let list = try service.command("list")
+            #expect(list.code == 0)
+            #expect(list.output.contains("bad.app:2:1: error: unknown key \"ExecStrat\""))
+            #expect(list.output.contains("1 app: 1 running; 1 invalid file"))
+            #expect(try service.end() == 0)
+        }
+
+        @Test("What ends by itself is restarted by its policy: after a failure, not after success")
+        func policies() throws {
+            let service = try Service([
+                "fails": Self.shell("exit 3"),
+                "succeeds": Self.shell("exit 0"),
+                "always": Self.shell("exit 0", "[Restart]\nPolicy=always\n"),
+                "never": Self.shell("exit 3", "[Restart]\nPolicy=never\n"),
+            ])
+            try service.wait(for: "fails") { $0.restarts >= 2 }
+            try service.wait(for: "always") { $0.restarts >= 2 }
+            for name in ["succeeds", "never"] {
+                try service.wait(for: name) { $0.state == .stopped }
+                #expect(try service.app(name).restarts == 0)
+            }
+            #expect(try service.app("fails").lastIncident?.kind == .exit)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("At its limit an app stays down, and a launch by hand gives it another chance")
+        func limit() throws {
+            let service = try Service([
+                "loop": Self.shell("exit 3", "[Restart]\nLimit=2\nDelay=1ms\nAtLimit=stop\n")
+            ])
+            try service.wait(for: "loop") { $0.state == .failed }
+            #expect(try service.app("loop").restarts == 2)
+            #expect(service.program.hasEnded == false)
+            #expect(try service.command("launch", "--no-wait", "loop").code == 0)
+            try service.wait(for: "loop") { $0.restarts == 4 && $0.state == .failed }
+            let status = try service.command("status", "loop")
+            #expect(status.output.contains("failed since"))
+            #expect(try service.end() == 0)
+        }
+
+        @Test("What was killed from outside runs again, as another process")
+        func killed() throws {
+            let service = try Service(["a": Self.sleeper])
+            let first = try #require(try service.wait(for: "a") { $0.state == .running }.pid)
+            // The pipe that tells of execve(2) is closed a moment before the new program's environment is in place.
+            #expect(eventually { service.processes.contains(first) })
+            kill(first, SIGKILL)
+            let second = try service.wait(for: "a") { $0.state == .running && $0.pid != first }
+            #expect(second.restarts == 1)
+            #expect(second.lastIncident?.kind == .crash)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("What hangs is killed, reported and restarted")
+        func hang() throws {
+            let hang =
+                "[App]\nExecStart=\(product("HangMain")) --how sleep --after 0\n"
+                + "[Watchdog]\nUpdate=500ms\nPing=50ms\n"
+            let service = try Service(["hang": hang])
+            let app = try service.wait(for: "hang") { $0.restarts >= 1 && $0.lastIncident?.report != nil }
+            #expect(app.lastIncident?.event == "scene-update")
+            #expect(app.lastIncident?.verdict?.contains("blocked") == true)
+            let reports = try service.client.reports(ReportsRequest(app: "hang", limit: 5))
+            #expect(reports.reports.contains { $0.path == app.lastIncident?.report })
+            #expect(try service.client.describe(DescribeRequest("hang")).details.restartsByCause["hang"] ?? 0 >= 1)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("Commands before the program run in order, and one that fails keeps it from running")
+        func preparations() throws {
+            let scratch = try Scratch()
+            let file = scratch["order"]
+            let steps =
+                "ExecStartPre=/bin/sh -c 'echo one >> \(file)'\nExecStartPre=-/bin/false\n"
+                + "ExecStartPre=/bin/sh -c 'echo two >> \(file)'\n"
+            let service = try Service([
+                "ok": "[App]\n\(steps)ExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n",
+                "no": "[App]\nExecStartPre=/bin/false\nExecStart=/bin/sh -c 'echo three >> \(file)'\n"
+                    + "[Restart]\nPolicy=never\n",
+            ])
+            try service.wait(for: "ok") { $0.state == .running }
+            let failed = try service.wait(for: "no") { $0.lastIncident != nil }
+            #expect(failed.lastIncident?.summary.contains("ExecStartPre: /bin/false failed") == true)
+            #expect(try service.end() == 0)
+            #expect(scratch.read("order") == "one\ntwo\n")
+        }
+
+        @Test("The environment is the app's own: its files win, and nothing of the daemon's sockets is in it")
+        func environment() throws {
+            let scratch = try Scratch()
+            let file = try scratch.write("A=file\nB=\"two words\"\n", to: "vars")
+            let app = """
+                [App]
+                Environment=A=line C=${B}
+                EnvironmentFile=\(file)
+                WorkingDirectory=\(scratch.path)
+                UMask=0027
+                LimitNOFILE=77
+                ExecStart=/bin/sh -c 'echo "$$A|$$C|$$(pwd)|$$(umask)|$$(ulimit -n)|$0|$1" > out; sleep 1000' ${B} $B
+                [Watchdog]
+                Readiness=none
+                """
+            let service = try Service(["env": app])
+            #expect(eventually { scratch.read("out")?.hasSuffix("\n") == true })
+            #expect(scratch.read("out") == "file|${B}|\(scratch.path)|0027|77|two words|two\n")
+            #expect(try service.end() == 0)
+        }
+
+        @Test("SIGTERM ends each app within its own allowance; who does not end is killed and reported")
+        func stop() throws {
+            let service = try Service([
+                "quick": Self.sleeper,
+                "slow": Self.shell("trap \"sleep 0.3; exit 0\" TERM; while :; do sleep 0.05; done"),
+                "deaf": Self.shell("trap \"\" TERM; while :; do sleep 0.05; done", "Terminate=400ms\n"),
+            ])
+            for name in ["quick", "slow", "deaf"] { try service.wait(for: name) { $0.state == .running } }
+            // The shell needs a moment for its trap.
+            _ = try service.program.lives(for: .milliseconds(300))
+            #expect(try service.end() == 0)
+            let reports = names(in: service.scratch["reports"])
+            #expect(reports.count == 1)
+            #expect(reports.first?.hasPrefix("deaf-") == true)
+        }
+
+        @Test("A second SIGTERM kills what is left")
+        func stopTwice() throws {
+            let service = try Service([
+                "deaf": Self.shell("trap \"\" TERM; echo deaf; while :; do sleep 0.05; done", "Terminate=1min\n")
+            ])
+            try service.program.line("deaf")
+            try service.program.send(SIGTERM)
+            try service.wait(for: "deaf") { $0.state == .terminating }
+            #expect(try service.end(within: .seconds(10)) == 0)
+        }
+    }
+}

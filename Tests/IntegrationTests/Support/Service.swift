@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import Testing
+import WatchdogControl
+import WatchdogLinux
+
+/// `watchdogd serve` with a directory of its own for configuration, control socket, reports and runtime.
+final class Service {
+    let scratch: Scratch
+    let program: Program
+    private let marker: String
+
+    /// Starts it.
+    ///
+    /// - Parameters:
+    ///   - apps: the contents of files, by the names of the apps.
+    ///   - options: of `watchdogd serve`, besides those that say where its files are.
+    ///   - wrapper: a command that ends in executing watchdogd.
+    init(
+        _ apps: [String: String] = [:], options: [String] = ["--verbose"], environment: [String: String] = [:],
+        wrapper: [String] = [], scratch: Scratch? = nil
+    ) throws {
+        let scratch = try scratch ?? Scratch()
+        self.scratch = scratch
+        marker = "WATCHDOGD_TEST=\(UInt64.random(in: 0 ... .max))"
+        var variables = testEnvironment()
+        variables["HOME"] = scratch.path
+        variables["TMPDIR"] = scratch.path
+        if !scratch.exists("runtime") {
+            _ = try scratch.makeDirectory("runtime", mode: 0o700)
+            _ = try scratch.makeDirectory("apps")
+        }
+        variables["XDG_RUNTIME_DIR"] = scratch["runtime"]
+        variables["WATCHDOGD_TEST"] = String(marker.dropFirst("WATCHDOGD_TEST=".count))
+        for (name, value) in environment { variables[name] = value }
+        for (name, text) in apps { try scratch.write(text, to: "apps/\(name).app") }
+        let places = [
+            "--user", "--config", scratch["apps"], "--control", scratch["control"], "--reports", scratch["reports"],
+        ]
+        program = try Program(
+            wrapper + [product("watchdogd"), "serve"] + places + options, environment: variables,
+            directory: scratch.path)
+        guard eventually({ (try? ControlClient(ControlPath(scratch["control"]))) != nil || program.hasEnded }) else {
+            throw Failure("no control socket at \(scratch["control"])")
+        }
+    }
+
+    deinit {
+        if program.status == nil { try? program.send(SIGKILL) }
+        for pid in Leftovers.processes(marked: marker) { kill(pid, SIGKILL) }
+        if let cgroup = Leftovers.cgroup(ofSupervisor: program.pid) {
+            _ = eventually(within: .seconds(2)) {
+                Leftovers.remove(cgroup)
+                return access(cgroup, F_OK) != 0
+            }
+        }
+    }
+
+    /// Processes of its apps.
+    var processes: [Int32] { Leftovers.processes(marked: marker).filter { $0 != program.pid } }
+
+    func write(_ text: String, to app: String) throws { try scratch.write(text, to: "apps/\(app).app") }
+
+    func remove(_ app: String) { unlink(scratch["apps/\(app).app"]) }
+
+    var client: ControlClient { get throws { try ControlClient(ControlPath(scratch["control"])) } }
+
+    /// An app as `List` tells it.
+    func app(_ name: String) throws -> AppSummary {
+        guard let app = try client.list().apps.first(where: { $0.name == name }) else {
+            throw Failure("there is no app \(name)")
+        }
+        return app
+    }
+
+    /// Waits until an app is as it is expected to be.
+    @discardableResult
+    func wait(
+        for name: String, within limit: Duration = patience, _ condition: (AppSummary) -> Bool
+    ) throws -> AppSummary {
+        var latest: AppSummary?
+        guard
+            try eventually(
+                within: limit,
+                {
+                    latest = try client.list().apps.first { $0.name == name }
+                    return latest.map(condition) ?? false
+                })
+        else {
+            throw Failure("\(name) did not come there: \(String(describing: latest))\n\(program.text(.errors))")
+        }
+        return try #require(latest)
+    }
+
+    /// Runs a command that talks to it.
+    func command(_ arguments: String...) throws -> (code: Int32?, output: String, errors: String) {
+        let program = try Program([product("watchdogd")] + arguments + ["--control", scratch["control"]])
+        let code = try program.end().code
+        return (code, program.text(.output), program.text(.errors))
+    }
+
+    /// Asks it to end; nothing may be left of it then.
+    @discardableResult
+    func end(within limit: Duration = patience, sourceLocation: SourceLocation = #_sourceLocation) throws -> Int32? {
+        if program.status == nil { try program.send(SIGTERM) }
+        let status = try program.end(within: limit)
+        _ = eventually(within: .milliseconds(300)) { processes.isEmpty }
+        #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
+        #expect(Leftovers.cgroup(ofSupervisor: program.pid) == nil, sourceLocation: sourceLocation)
+        #expect(!scratch.exists("control"), "the socket is gone", sourceLocation: sourceLocation)
+        return status.code
+    }
+}
+
+extension Program {
+    /// Whether it has ended, as far as can be seen without waiting.
+    var hasEnded: Bool { status != nil || process.hasExited }
+}
