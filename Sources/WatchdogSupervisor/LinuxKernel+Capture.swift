@@ -96,6 +96,7 @@ extension LinuxKernel {
         facts.visibility = .foreground
         facts.watchdogVisibility = .foreground
         facts.enforcement = incident.isEnforced ? .kill : .report
+        if case .probesFailed(let missed) = incident.cause { facts.notes.append("\(missed).") }
         if incident.rebases > 0 {
             facts.notes.append(
                 "The allowance was started anew \(incident.rebases) times because watchdogd itself did not run.")
@@ -138,7 +139,7 @@ extension Incident {
         case (.triggered, _): .triggered
         case (.requested, _): .requested
         case (.exhausted, .processExit): .termination
-        case (.exhausted, _): .wallClock
+        case (.exhausted, _), (.probesFailed, _): .wallClock
         }
     }
 }

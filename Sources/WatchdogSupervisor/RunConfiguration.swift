@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogConfiguration
 public import WatchdogLinux
 public import WatchdogPolicy
 
@@ -37,6 +38,8 @@ public struct RunConfiguration: Sendable {
     public var command: [ByteString]
     /// What a probed readiness looks at.
     public var probe: Probe?
+    /// What liveness probes look at; ``AppSpec/livenessProbe`` has their times.
+    public var livenessTarget: ProbeSettings.Target?
     /// Where reports go; nil stands for the default of the user.
     public var reportsDirectory: String?
     /// Where the JSON summary goes, if it is wanted.

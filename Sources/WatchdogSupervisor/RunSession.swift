@@ -58,7 +58,7 @@ final class RunSession {
         case .transgressed(let incident):
             incidents.append(incident)
         case .launched, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable:
+            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .probe:
             break
         }
     }
@@ -131,6 +131,7 @@ final class RunSession {
             spawnError: supervisor.spawnFailure.map { "\($0)" },
             launch: launch,
             pings: RunSummary.Pings(machine.pings, strayAnswers: machine.strayAnswers),
+            probes: machine.probes.count > 0 ? RunSummary.Pings(machine.probes, strayAnswers: 0) : nil,
             hangs: RunSummary.Hangs(
                 count: machine.hangs.count,
                 longestMilliseconds: machine.hangs.count > 0 ? machine.hangs.maximum.milliseconds : nil

@@ -38,6 +38,7 @@ final class Supervisor {
     func stopped() { receive(.stopped) }
     func continued() { receive(.continued) }
     func probeEnded(isReady: Bool) { receive(.probed(isReady: isReady)) }
+    func livenessProbeEnded(id: Int, _ result: ProbeResult) { receive(.livenessProbed(id: id, result)) }
     func captureEnded() { receive(.captured) }
     func treeEmptied() { receive(.treeEmptied) }
     func requestTermination() { receive(.terminateRequested) }
@@ -106,6 +107,10 @@ final class Supervisor {
             kernel.send(SupervisorMessage(ping: nonce).datagram)
         case .probe:
             kernel.probe()
+        case .probeLiveness(let id):
+            kernel.probeLiveness(id: id)
+        case .cancelLivenessProbe:
+            kernel.cancelLivenessProbe()
         case .terminate:
             var message = SupervisorMessage()
             message.isTerminating = true

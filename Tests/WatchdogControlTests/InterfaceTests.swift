@@ -120,7 +120,7 @@ struct InterfaceTests {
         let kinds: [ControlEvent.Kind] = [
             .launched, .ready, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
             .terminating, .exhausted, .captureFailed, .reported, .exited, .unkillable, .restarting, .limitReached,
-            .launchFailed, .reloaded,
+            .launchFailed, .reloaded, .probeFailed, .probeRecovered, .probeImpossible,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))

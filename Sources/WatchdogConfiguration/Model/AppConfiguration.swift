@@ -36,6 +36,7 @@ public struct AppConfiguration: Hashable, Sendable {
             enforcement: watchdog.enforcement,
             fairness: fairness
         )
+        spec.livenessProbe = watchdog.probe?.probe
         switch watchdog.readiness {
         case .command: spec.probeInterval = .milliseconds(250)
         case .probe: spec.probeInterval = min(.milliseconds(250), watchdog.probe?.interval ?? .milliseconds(250))

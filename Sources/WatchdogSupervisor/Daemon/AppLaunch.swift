@@ -33,7 +33,7 @@ final class AppLaunch {
         case .ready(let source, _): readiness = source
         case .launched, .terminating, .transgressed, .exited, .unkillable: break
         case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
-            .captureTimedOut:
+            .captureTimedOut, .probe:
             return
         }
         stateBegan = .now()

@@ -15,7 +15,7 @@ extension DaemonApp {
             restarts.ready(at: daemon.host.loop.now)
             answerLaunch(pid: launch.pid) { _ in true }
         case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
-            .terminating, .transgressed, .captureTimedOut, .exited, .unkillable:
+            .terminating, .transgressed, .captureTimedOut, .exited, .unkillable, .probe:
             break
         }
         daemon.publish(notice, of: self, pid: launch.pid)
