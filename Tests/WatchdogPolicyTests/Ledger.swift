@@ -590,8 +590,8 @@ struct Ledger {
             nextPing = max(now, (lastPing ?? now) + spec.pingInterval)
         case .probed(isReady: false):
             if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
-        case .launchRequested, .spawned, .spawnFailed, .probed, .livenessProbed, .stopping, .terminateRequested, .stopped,
-            .continued, .machineResumed, .deadlineReached, .inspected, .captured, .exited, .treeEmptied:
+        case .launchRequested, .spawned, .spawnFailed, .probed, .livenessProbed, .stopping, .terminateRequested,
+            .stopped, .continued, .machineResumed, .deadlineReached, .inspected, .captured, .exited, .treeEmptied:
             break
         }
     }

@@ -13,7 +13,9 @@ extension AppReader {
         if let address = word.afterPrefix("listen:") {
             return .listening(try whole(text, try AddressReader.address(address, bareHost: .any)))
         }
-        if let command = word.afterPrefix("exec:") { return .command(try whole(text, try ProbeReader.shellCommand(command))) }
+        if let command = word.afterPrefix("exec:") {
+            return .command(try whole(text, try ProbeReader.shellCommand(command)))
+        }
         let words: [(word: String, value: ReadinessSetting?)] = [
             ("auto", .automatic), ("channel", .channel), ("notify", .notify), ("probe", .probe),
             ("none", ReadinessSetting.none),

@@ -36,7 +36,7 @@ enum ProbeReader {
     private static func request(_ text: String) throws(ValueError) -> HTTPProbe {
         guard text.utf8.count <= 2048 else { throw ValueError(message: "the address is longer than 2 KiB") }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), !text.contains("#") else {
-            throw ValueError(message: "the address may hold printable ASCII only, and no #; encode the rest as %%XX")
+            throw ValueError(message: "the address may hold printable ASCII only, and no #; encode the rest")
         }
         let authority = String(text.prefix { $0 != "/" && $0 != "?" })
         guard !authority.contains("@") else { throw ValueError(message: "the address cannot name a user") }
