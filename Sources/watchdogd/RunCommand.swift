@@ -44,30 +44,8 @@ struct RunCommand: ParsableCommand {
     )
     var readiness: ReadinessChoice = .automatic
 
-    @Option(
-        help: ArgumentHelp(
-            "Find out whether it lives: tcp:ADDR, unix:PATH, http://ADDR/PATH or exec:CMD.", valueName: "what"),
-        transform: RunOptions.probe
-    )
-    var probe: ProbeSettings?
-
-    @Option(help: ArgumentHelp("Time from one probe to the next; 3s.", valueName: "span"), transform: RunOptions.span)
-    var probeInterval: Duration?
-
-    @Option(help: ArgumentHelp("Time for a probe; 3s.", valueName: "span"), transform: RunOptions.span)
-    var probeTimeout: Duration?
-
-    @Option(help: ArgumentHelp("So many failures in a row are a hang; 3.", valueName: "count"))
-    var probeThreshold: Int?
-
-    @Option(
-        help: ArgumentHelp("HTTP status codes that are a success; 200-399.", valueName: "codes"),
-        transform: RunOptions.statuses
-    )
-    var probeStatus: ProbeStatuses?
-
-    @Option(help: ArgumentHelp("What the body of the HTTP answer must contain.", valueName: "text"))
-    var probeBody: String?
+    @OptionGroup
+    var probing: ProbeOptions
 
     @Option(
         help: ArgumentHelp("What follows an exhausted allowance: kill or report.", valueName: "what"),
@@ -131,34 +109,12 @@ struct RunCommand: ParsableCommand {
         guard let first = command.first, !first.isEmpty else {
             throw ValidationError("the command is empty; write watchdogd run [options] -- COMMAND [ARGS...]")
         }
-        try validateProbe()
+        if case .probe = readiness, probing.probe == nil {
+            throw ValidationError("--readiness probe has nothing to ask; add --probe")
+        }
         for (option, value) in [("name", name), ("reports", reports), ("json", json), ("user", user), ("chdir", chdir)]
         {
             guard value != "" else { throw ValidationError("--\(option) is empty; give it a value or leave it out") }
-        }
-    }
-
-    private func validateProbe() throws {
-        let isHTTP = if case .http? = probe?.target { true } else { false }
-        let options: [(name: String, isGiven: Bool, isForHTTP: Bool)] = [
-            ("probe-interval", probeInterval != nil, false), ("probe-timeout", probeTimeout != nil, false),
-            ("probe-threshold", probeThreshold != nil, false), ("probe-status", probeStatus != nil, true),
-            ("probe-body", probeBody != nil, true),
-        ]
-        for option in options where option.isGiven {
-            guard probe != nil else { throw ValidationError("--\(option.name) is without effect; add --probe") }
-            guard isHTTP || !option.isForHTTP else {
-                throw ValidationError("--\(option.name) is about an answer to --probe http://ADDR/PATH; leave it out")
-            }
-        }
-        if case .probe = readiness, probe == nil {
-            throw ValidationError("--readiness probe has nothing to ask; add --probe")
-        }
-        if let probeThreshold, !(1...1_000).contains(probeThreshold) {
-            throw ValidationError("--probe-threshold \(probeThreshold) is out of range; use 1 to 1000")
-        }
-        if let probeBody, probeBody.isEmpty || probeBody.utf8.count > 1_024 {
-            throw ValidationError("--probe-body takes 1 to 1024 bytes; for any body leave it out")
         }
     }
 
@@ -178,19 +134,6 @@ struct RunCommand: ParsableCommand {
         return Array(arguments[(terminator + 1)...])
     }
 
-    private var probeSettings: ProbeSettings? {
-        guard var settings = probe else { return nil }
-        settings.interval = probeInterval ?? settings.interval
-        settings.timeout = probeTimeout ?? settings.timeout
-        settings.threshold = probeThreshold ?? settings.threshold
-        if case .http(var request) = settings.target {
-            request.statuses = probeStatus?.ranges ?? request.statuses
-            request.body = probeBody
-            settings.target = .http(request)
-        }
-        return settings
-    }
-
     private var configuration: RunConfiguration {
         let base = command[0].split(separator: "/").last.map(String.init) ?? command[0]
         var spec = AppSpec(
@@ -200,7 +143,7 @@ struct RunCommand: ParsableCommand {
             readiness: readiness.readiness,
             enforcement: enforce
         )
-        let probe = probeSettings
+        let probe = probing.settings
         spec.livenessProbe = probe?.probe
         spec.probeInterval = readiness.interval(probe)
         var configuration = RunConfiguration(spec: spec.scaled(by: timeScale), command: commandBytes)

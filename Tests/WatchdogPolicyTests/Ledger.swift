@@ -7,23 +7,6 @@ import WatchdogPolicy
 /// It shares no code with the machine. It knows what the app was granted, so it knows when the machine may act and when
 /// it must.
 struct Ledger {
-    enum Stage: Equatable {
-        case idle
-        case launching
-        case running
-        case ending(isRequested: Bool)
-        case dying
-        case over
-    }
-
-    enum Clock: Equatable {
-        case none
-        case counting
-        case looking(until: Instant)
-        case standing(left: Duration, isFound: Bool, nextLook: Instant)
-        case over
-    }
-
     private let spec: AppSpec
     private(set) var stage = Stage.idle
 
@@ -191,12 +174,6 @@ struct Ledger {
         guard gain > .zero else { return }
         until = until + gain
         extended += gain
-    }
-
-    enum Gain {
-        case refused(ExtensionRefusal)
-        case gain(Duration)
-        case needless
     }
 
     private mutating func bookExtension(_ happened: AppEvent, at now: Instant) -> Gain? {

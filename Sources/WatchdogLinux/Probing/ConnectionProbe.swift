@@ -186,7 +186,8 @@ public final class ConnectionProbe {
         guard let connection else { return }
         do {
             if !unsent.isEmpty {
-                unsent = unsent.dropFirst(try connection.send(unsent))
+                // A server that has answered and closed without having read is still to be heard.
+                unsent = (try? connection.send(unsent)).map { unsent.dropFirst($0) } ?? []
                 if unsent.isEmpty { try source?.watch(for: .readable) }
             }
             // A part at a time: what a server sends without end must not keep the loop from others.
