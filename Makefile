@@ -3,24 +3,31 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
+SCALE ?= 1
 
-bindir = $(DESTDIR)$(PREFIX)/bin
-libexecdir = $(DESTDIR)$(PREFIX)/libexec/watchdogd
-docdir = $(DESTDIR)$(PREFIX)/share/doc/watchdogd
 release = .build/release
+# Swift's libraries inside; all of the dynamic linker's work is done at the start, and its tables are read-only then.
+release_flags = -c release --static-swift-stdlib -Xlinker --gc-sections -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
+place = --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check build release install uninstall bench fuzz format clean
+.PHONY: help demo samples test check build release install uninstall man completions deb deb-test bench fuzz format clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: ## watch four programs being supervised (less than 40 s)
 	@scripts/setup demo
 	@swift build
 	@scripts/demo
+
+samples: ## four apps in all states of repair, as a table (3 min): SCALE=1
+	@scripts/setup build
+	@for product in watchdogd watchdogd-symbolicate PhotoServer QuickPick StarSearcher StarSearcherWithLogger Stocks \
+	    Glassboard; do swift build --product $$product || exit; done
+	@scripts/samples --time-scale $(SCALE)
 
 test: ## install what is missing, build, run all tests
 	@scripts/setup
@@ -36,20 +43,30 @@ build: ## build for debugging, into .build/debug
 
 release: ## build for use, into .build/release
 	@scripts/setup build
-	@swift build -c release --static-swift-stdlib -Xlinker --gc-sections --product watchdogd
-	@swift build -c release --static-swift-stdlib -Xlinker --gc-sections --product watchdogd-symbolicate
+	@swift build $(release_flags) --product watchdogd
+	@swift build $(release_flags) --product watchdogd-symbolicate
 
 install: ## build for use and install: PREFIX=/usr/local DESTDIR=
 	@# sudo hides Swift from PATH: what `make release` has built is installed then.
 	@if command -v swift >/dev/null || [ ! -x $(release)/watchdogd ]; then $(MAKE) --no-print-directory release; fi
-	install -D -m 755 $(release)/watchdogd $(bindir)/watchdogd
-	install -D -m 755 $(release)/watchdogd-symbolicate $(libexecdir)/watchdogd-symbolicate
-	install -d $(docdir)
-	install -m 644 README.md LICENSE $(docdir)
+	scripts/install --from $(release) $(place)
 
 uninstall: ## remove what install has installed
-	rm -f $(bindir)/watchdogd $(libexecdir)/watchdogd-symbolicate $(docdir)/README.md $(docdir)/LICENSE
-	rmdir --ignore-fail-on-non-empty $(wildcard $(libexecdir) $(docdir)) 2>/dev/null || true
+	scripts/install --remove $(place)
+
+man: release ## write the man pages, into .build/man
+	scripts/manual $(release)/watchdogd .build/man
+
+completions: release ## write the completions of bash, fish and zsh, into .build/completions
+	scripts/completions $(release)/watchdogd .build/completions
+
+deb: release ## write a Debian package, into dist
+	@scripts/setup package
+	@scripts/deb --from $(release)
+
+deb-test: deb ## install, upgrade and purge the package in a container (root)
+	@scripts/setup package
+	@scripts/deb-test
 
 bench: release ## measure, where the tree has benchmarks (Benchmarks/run)
 	@if [ -x Benchmarks/run ]; then Benchmarks/run; else echo 'bench: no Benchmarks/run in this tree'; exit 69; fi
@@ -59,7 +76,7 @@ fuzz: ## feed the parsers garbage: FUZZ_SECONDS=60 (Fuzz/run)
 	@if [ -x Fuzz/run ]; then Fuzz/run $(FUZZ_SECONDS); else echo 'fuzz: no Fuzz/run in this tree'; exit 69; fi
 
 format: ## rewrite the Swift sources in the project's format
-	swift format --in-place --parallel --recursive Package.swift Sources Tests
+	swift format --in-place --parallel --recursive Package.swift Sources Tests Samples
 
 clean: ## remove everything that was built
-	rm -rf .build
+	rm -rf .build dist

@@ -30,10 +30,20 @@ func cLibrary(_ name: String) -> Target {
     .target(name: name, cSettings: cSettings)
 }
 
-func sampleApp(_ name: String) -> Target {
+func sampleApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .executableTarget(
         name: name,
-        dependencies: ["Watchdog"],
+        dependencies: ["Watchdog"] + dependencies,
+        path: "Sources/SampleApps/\(name)",
+        swiftSettings: swiftSettings
+    )
+}
+
+/// An app that tells a story, with a screen, a server and real work.
+func storyApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["Watchdog", "SampleSupport"] + dependencies,
         path: "Sources/SampleApps/\(name)",
         swiftSettings: swiftSettings
     )
@@ -83,12 +93,15 @@ let package = Package(
                 + ["WatchdogConfiguration", "WatchdogControl"]
         ),
 
+        // MARK: A bad network
+        library("NetworkConditioner", ["WatchdogPolicy"]),
+
         // MARK: Executables
         .executableTarget(
             name: "watchdogd",
             dependencies: [
                 "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
-                "WatchdogPolicy", argumentParser,
+                "WatchdogPolicy", "NetworkConditioner", argumentParser,
             ],
             swiftSettings: swiftSettings
         ),
@@ -104,12 +117,31 @@ let package = Package(
         sampleApp("HangMain"),
         sampleApp("IgnoresTerm"),
         sampleApp("ForkingApp"),
+        sampleApp("SlowExit"),
+        sampleApp("BackgroundSaver", ["CSQLite"]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        cLibrary("CSampleThread"),
+        library(
+            "SampleSupport",
+            ["Watchdog", "WatchdogPolicy", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib"]
+        ),
+        storyApp("PhotoServer", ["NetworkConditioner", "WatchdogPolicy"]),
+        cLibrary("CPhotoStamp"),
+        cLibrary("CSuperfastLog"),
+        library("StarSearcherStory", ["SampleSupport", "Watchdog"]),
+        storyApp("StarSearcher", ["StarSearcherStory"]),
+        storyApp("StarSearcherWithLogger", ["StarSearcherStory", "CSuperfastLog"]),
+        storyApp("Stocks"),
+        storyApp("Glassboard"),
+        storyApp("QuickPick", ["CPhotoStamp", "NetworkConditioner"]),
 
         // MARK: Tests
         tests("WatchdogWireTests", ["WatchdogWire"]),
         tests(
             "WatchdogTests",
             ["Watchdog", "WatchdogWire"] + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"]
+                + ["SlowExit", "BackgroundSaver"]
         ),
         tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
         tests("WatchdogConfigurationTests", ["WatchdogConfiguration", "WatchdogPolicy"], exclude: ["Goldens"]),
@@ -131,14 +163,16 @@ let package = Package(
             "WatchdogSupervisorTests",
             ["WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy", "WatchdogReport"]
         ),
+        tests("NetworkConditionerTests", ["NetworkConditioner", "WatchdogPolicy"]),
+        tests("SampleSupportTests", ["SampleSupport"]),
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",
             [
                 "WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "WatchdogControl", "watchdogd",
-                "watchdogd-symbolicate",
+                "watchdogd-symbolicate", "SampleSupport",
             ]
-                + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"],
+                + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp", "SlowExit", "BackgroundSaver"],
             exclude: ["Subjects"]
         ),
     ],
@@ -151,7 +185,7 @@ if Context.environment["WATCHDOGD_BENCHMARKS"] != nil {
     package.targets.append(
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogCapture"],
+            dependencies: ["WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogCapture", "WatchdogControl"],
             path: "Benchmarks/Sources",
             swiftSettings: swiftSettings
         )

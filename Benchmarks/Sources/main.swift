@@ -15,6 +15,7 @@ let sections: [(name: String, run: (Bench, inout Page) throws -> Void)] = [
     ("symbols", { try Symbols(bench: $0).run(on: &$1) }),
     ("startup", { try Startup(bench: $0).run(on: &$1) }),
     ("pings", { try Pings(bench: $0).run(on: &$1) }),
+    ("services", { try Services(bench: $0).run(on: &$1) }),
 ]
 
 func fail(_ message: String, code: Int32) -> Never {

@@ -16,22 +16,37 @@ struct Configuration: Sendable {
     }
 
     var transport: Transport
+    /// What a supervisor with a channel wants the launch to lead to; the default without one.
+    var launch = Application.LaunchOptions()
 
     init(transport: Transport) {
         self.transport = transport
     }
 
-    /// Reads what the supervisor left in the environment, and takes the channel out of it: programs that this one starts must
-    /// not mistake it for theirs.
+    /// Reads what the supervisor left in the environment, and takes the channel and what belongs to it out of it: programs that
+    /// this one starts must not mistake it for theirs.
     static func takeFromEnvironment() -> Configuration {
-        let channel = variable(Wire.Environment.channel)
-        unsetenv(Wire.Environment.channel)
-        return Configuration(
+        let (channel, state, event) = (
+            takeVariable(Wire.Environment.channel),
+            takeVariable(Wire.Environment.state),
+            takeVariable(Wire.Environment.event)
+        )
+        var configuration = Configuration(
             channel: channel,
             notifySocket: variable(Wire.Environment.notifySocket),
             watchdogMicroseconds: variable(Wire.Environment.watchdogMicroseconds),
             watchdogProcess: variable(Wire.Environment.watchdogProcess)
         )
+        if case .channel = configuration.transport {
+            configuration.launch.isInBackground = state == SupervisorMessage.Visibility.background.rawValue
+            configuration.launch.eventKind = event
+        }
+        return configuration
+    }
+
+    private static func takeVariable(_ name: String) -> String? {
+        defer { unsetenv(name) }
+        return variable(name)
     }
 
     /// The channel wins over the notify socket; what is unusable counts as absent.

@@ -60,7 +60,14 @@ extension Watchdog {
         ///
         /// - Returns: What has happened, in order.
         public func service() -> [Event] {
-            session.service(at: .now())
+            session.service(at: .now()).compactMap { incoming in
+                switch incoming {
+                case .terminate: .terminate
+                case .disconnected: .disconnected
+                // Said only to apps that have a lifecycle.
+                case .transition, .backgroundTime, .expire, .event: nil
+                }
+            }
         }
     }
 }

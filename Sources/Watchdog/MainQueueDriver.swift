@@ -8,7 +8,7 @@ import Dispatch
 final class MainQueueDriver: Sendable {
     private let session: Session
     private let queue: DispatchQueue
-    private let onEvent: @Sendable (Watchdog.Event) -> Void
+    private let onEvent: @Sendable (Session.Incoming) -> Void
     // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
     private nonisolated(unsafe) let reader: (any DispatchSourceRead)?
@@ -19,7 +19,7 @@ final class MainQueueDriver: Sendable {
     ///   - session: What to service.
     ///   - queue: Where; whatever blocks it keeps pings unanswered.
     ///   - onEvent: Called on the queue.
-    init(session: Session, queue: DispatchQueue, onEvent: @escaping @Sendable (Watchdog.Event) -> Void) {
+    init(session: Session, queue: DispatchQueue, onEvent: @escaping @Sendable (Session.Incoming) -> Void) {
         self.session = session
         self.queue = queue
         self.onEvent = onEvent

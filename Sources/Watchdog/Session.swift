@@ -14,12 +14,24 @@ final class Session: Sendable {
     /// The most datagrams read in one go, so that a flood of them leaves the loop to the app's work.
     private static let readLimit = 64
 
+    /// What the supervisor has said, or that it is gone.
+    enum Incoming: Hashable, Sendable {
+        case terminate
+        case disconnected
+        case transition(SupervisorMessage.Transition)
+        case backgroundTime(Duration)
+        case expire
+        case event(SupervisorMessage.Event)
+    }
+
     private struct State {
         var transport: Configuration.Transport
         /// What has been said but not sent; later words replace earlier ones.
         var outbox = ClientMessage()
         /// Keeps a talkative app from crowding out its own answers.
         var chatter = RateLimiter(capacity: 20, refillPerSecond: 10)
+        /// The same for what apps say more often and what travels many to a datagram: tasks and signposts.
+        var marks = RateLimiter(capacity: 100, refillPerSecond: 50)
         var retry: DispatchTime?
         var push: DispatchTime?
         var isLossUnreported = false
@@ -28,11 +40,26 @@ final class Session: Sendable {
     private let state: Locked<State>
 
     /// Opens the conversation with a greeting, `outbox` and, where signs of life are pushed, the wish to push one at once.
-    init(_ configuration: Configuration, outbox: ClientMessage = ClientMessage(), at now: DispatchTime) {
+    ///
+    /// - Parameters:
+    ///   - configuration: With whom.
+    ///   - outbox: What has been said before.
+    ///   - hasLifecycle: True when somebody heeds states, expirations and events and answers them.
+    ///   - now: The time.
+    init(
+        _ configuration: Configuration,
+        outbox: ClientMessage = ClientMessage(),
+        hasLifecycle: Bool = false,
+        at now: DispatchTime
+    ) {
         var state = State(transport: configuration.transport, outbox: outbox)
         switch configuration.transport {
         case .channel:
-            state.outbox.hello = .init(process: getpid(), library: "Watchdog/\(Wire.version)")
+            state.outbox.hello = .init(
+                process: getpid(),
+                library: "Watchdog/\(Wire.version)",
+                hasLifecycle: hasLifecycle
+            )
         case .notify(_, _, let interval):
             state.push = interval.map { _ in now }
         case .none:
@@ -80,9 +107,9 @@ final class Session: Sendable {
     /// Answers what has arrived, pushes a sign of life if one is due, and tries again what could not be sent.
     ///
     /// - Returns: What the app should know, in the order of arrival.
-    func service(at now: DispatchTime) -> [Watchdog.Event] {
+    func service(at now: DispatchTime) -> [Incoming] {
         state.withLock { state in
-            var events: [Watchdog.Event] = []
+            var events: [Incoming] = []
             Self.receive(&state, &events, at: now)
             Self.push(&state, at: now)
             if let retry = state.retry, retry <= now {
@@ -100,7 +127,7 @@ final class Session: Sendable {
 // MARK: - Receiving
 
 extension Session {
-    private static func receive(_ state: inout State, _ events: inout [Watchdog.Event], at now: DispatchTime) {
+    private static func receive(_ state: inout State, _ events: inout [Incoming], at now: DispatchTime) {
         for _ in 0..<readLimit {
             guard case .channel(let descriptor) = state.transport else { return }
             switch nextMessage(from: descriptor) {
@@ -114,7 +141,7 @@ extension Session {
     private static func take(
         _ message: SupervisorMessage,
         _ state: inout State,
-        _ events: inout [Watchdog.Event],
+        _ events: inout [Incoming],
         at now: DispatchTime
     ) {
         if let nonce = message.ping {
@@ -122,9 +149,12 @@ extension Session {
             state.outbox.thread = CurrentThread.numberUnlessFirst
             flush(&state, at: now)
         }
-        if message.isTerminating {
-            events.append(.terminate)
-        }
+        // What is to happen first comes first: how long the background lasts is known when it begins.
+        if let time = message.backgroundTime { events.append(.backgroundTime(time)) }
+        if let transition = message.transition { events.append(.transition(transition)) }
+        if message.isExpiring { events.append(.expire) }
+        if let event = message.event { events.append(.event(event)) }
+        if message.isTerminating { events.append(.terminate) }
     }
 
     private struct SupervisorGone: Error {}
@@ -172,19 +202,27 @@ extension Session {
             state.outbox = ClientMessage()
         }
         guard state.outbox != ClientMessage() else { return }
-        guard state.outbox.isUrgent || state.chatter.admit(at: Int64(clamping: now.uptimeNanoseconds)) else {
-            state.retry = now + retryInterval
+        guard mayTalk(&state, at: now) else {
+            state.retry = state.retry ?? now + retryInterval
             return
         }
         state.retry = nil
         switch state.transport {
         case .channel(let channel):
-            switch send(state.outbox.datagram, through: channel, to: nil) {
-            case .sent: state.outbox = ClientMessage()
-            case .full: state.retry = now + retryInterval
-            case .failed: disconnect(&state)
+            while state.outbox != ClientMessage() {
+                let (datagram, remainder) = state.outbox.encoded
+                switch send(datagram, through: channel, to: nil) {
+                case .sent: state.outbox = remainder
+                case .full:
+                    state.retry = now + retryInterval
+                    return
+                case .failed:
+                    disconnect(&state)
+                    return
+                }
             }
         case .notify(let socket, let address, _):
+            state.outbox.removeMarks()
             switch send(NotifyMessage(state.outbox).datagram, through: socket, to: address) {
             case .sent: state.outbox = ClientMessage()
             case .full: state.retry = now + retryInterval
@@ -194,6 +232,15 @@ extension Session {
         case .none:
             break
         }
+    }
+
+    /// False for a moment after much has been said.
+    private static func mayTalk(_ state: inout State, at now: DispatchTime) -> Bool {
+        guard !state.outbox.isUrgent else { return true }
+        // Those that had to wait go together, whatever has come in the meantime.
+        if let retry = state.retry { return retry <= now }
+        let nanoseconds = Int64(clamping: now.uptimeNanoseconds)
+        return state.outbox.hasWords ? state.chatter.admit(at: nanoseconds) : state.marks.admit(at: nanoseconds)
     }
 
     private static func disconnect(_ state: inout State) {
@@ -233,7 +280,12 @@ extension Session {
 extension ClientMessage {
     /// True when it must not be held back because the app talks much.
     fileprivate var isUrgent: Bool {
-        hello != nil || isReady || pong != nil || isStopping
+        hello != nil || isReady || pong != nil || isStopping || stateDone != nil || eventDone != nil || isFirstFrame
+    }
+
+    /// True when it says something of which only the latest counts.
+    fileprivate var hasWords: Bool {
+        status != nil || summary != nil || timeoutExtension != nil || progress != nil
     }
 }
 

@@ -41,6 +41,8 @@ import WatchdogWire
 /// - ``summary(_:)``
 /// - ``onTerminate(_:)``
 /// - ``isSupervised``
+/// ### With a lifecycle
+/// - ``Application``
 /// ### Other main loops
 /// - ``attach()``
 /// - ``Link``
@@ -63,16 +65,32 @@ public enum Watchdog {
     /// ``attach()``, does nothing. The main queue has to be served: by ``run()``, `dispatchMain()`, Foundation's main run loop,
     /// or an `async` main.
     public static func start() {
+        _ = start(heeding: nil)
+    }
+
+    /// Connects to the supervisor for an app that heeds more than pings and the request to end.
+    ///
+    /// - Parameter lifecycle: Called on the main queue with everything but the request to end.
+    /// - Returns: To what the launch should lead; nil when a main loop has been chosen already.
+    static func start(
+        heeding lifecycle: (@MainActor @Sendable (Session.Incoming) -> Void)?
+    ) -> Application.LaunchOptions? {
         phase.withLock { phase in
-            guard case .idle(let outbox) = phase else { return }
-            let session = Session(.takeFromEnvironment(), outbox: outbox, at: .now())
-            let driver = MainQueueDriver(session: session, queue: .main) { event in
-                guard event == .terminate else { return }
-                termination.request()
+            guard case .idle(let outbox) = phase else { return nil }
+            let configuration = Configuration.takeFromEnvironment()
+            let session = Session(configuration, outbox: outbox, hasLifecycle: lifecycle != nil, at: .now())
+            let driver = MainQueueDriver(session: session, queue: .main) { incoming in
+                if incoming == .terminate {
+                    termination.request()
+                } else if let lifecycle {
+                    MainActor.assumeIsolated { lifecycle(incoming) }
+                }
             }
             phase = .onMainQueue(session, driver)
+            MainLoop.isMainQueue()
             driver.activate()
             termination.listen()
+            return configuration.launch
         }
     }
 
@@ -85,6 +103,7 @@ public enum Watchdog {
             guard case .idle(let outbox) = phase else { return nil }
             let session = Session(.takeFromEnvironment(), outbox: outbox, at: .now())
             phase = .attached(session)
+            MainLoop.isCurrentThread()
             return session
         }
         guard let session else { throw AttachError() }
@@ -97,6 +116,16 @@ public enum Watchdog {
             switch phase {
             case .idle: false
             case .onMainQueue(let session, _), .attached(let session): session.isSupervised
+            }
+        }
+    }
+
+    /// True when marks in time may reach somebody.
+    static var hearsMarks: Bool {
+        phase.withLock { phase in
+            switch phase {
+            case .idle: true
+            case .onMainQueue(let session, _), .attached(let session): session.descriptor != nil
             }
         }
     }
@@ -166,7 +195,7 @@ public enum Watchdog {
         }
     }
 
-    private static func say(_ change: (inout ClientMessage) -> Void) {
+    static func say(_ change: (inout ClientMessage) -> Void) {
         phase.withLock { phase in
             switch phase {
             case .idle(var outbox):

@@ -4,7 +4,7 @@
 ///
 /// The defaults are those of iOS: 20 s to launch, 10 s for an answer of the main loop, 5 s to end. They are the policy's
 /// starting point and not constants of the code: a spec carries its own.
-public struct Allowances: Hashable, Sendable {
+public struct Allowances: Hashable, Sendable, Codable {
     /// From `execve` to ready; one budget for `process-launch` and `scene-create`.
     public var launch: Duration
     /// From a ping to the main loop's answer, or between two `WATCHDOG=1` messages.

@@ -26,21 +26,23 @@ public enum AppEffect: Hashable, Sendable {
     case report(Incident)
     /// Tell the people and the programs that watch.
     case announce(Notice)
+    /// Do something for the app's lifecycle.
+    case lifecycle(LifecycleEffect)
     /// The last effect: nothing follows.
     case finish(Outcome)
 }
 
 /// How the life of an app ended.
-public struct Outcome: Hashable, Sendable {
+public struct Outcome: Hashable, Sendable, Codable {
     /// What brought it about.
-    public enum Cause: Hashable, Sendable {
+    public enum Cause: Hashable, Sendable, Codable {
         /// The process could not be started.
         case spawnFailed
         /// It ended by itself.
         case exited
         /// It ended within its allowance after the request.
         case terminated
-        /// It was killed at the second request to terminate.
+        /// It was killed at the second request to terminate, or at the first while it was suspended.
         case killedOnRequest
         /// It was killed because an allowance was exhausted.
         case watchdog(Incident)
@@ -65,6 +67,8 @@ public struct Outcome: Hashable, Sendable {
 public enum Notice: Hashable, Sendable {
     /// The process runs.
     case launched(pid: Int32)
+    /// A process that ran already was taken over; its history is lost.
+    case adopted(pid: Int32)
     /// The launch is over.
     case ready(ReadinessSource, after: Duration)
     /// The main loop answered again after a hang of this length.
@@ -89,12 +93,16 @@ public enum Notice: Hashable, Sendable {
     case transgressed(Incident)
     /// The stacks could not be taken in time; what follows, a kill or only a report, goes on without them.
     case captureTimedOut
+    /// The app's channel is lost with the supervisor that held it: its main loop is not watched any more.
+    case channelLost
     /// The main process ended.
     case exited(ExitStatus)
     /// Processes of the app outlive SIGKILL.
     case unkillable
     /// Something about liveness probes.
     case probe(ProbeNotice)
+    /// Something happened to the app's lifecycle.
+    case lifecycle(LifecycleNotice)
 }
 
 /// Why an extension did not count.

@@ -49,4 +49,13 @@ public enum AppEvent: Hashable, Sendable {
     case exited(ExitStatus)
     /// No process of the app is left.
     case treeEmptied
+    /// Something happened to the app's lifecycle.
+    case lifecycle(LifecycleEvent)
+    /// The supervisor runs again after its own restart, and what was waiting for it has been handled; false when what the
+    /// machine asked for last may not have been done.
+    case supervisorReturned(isLastStepDone: Bool)
+    /// A process of the app was found running, and nothing is known of its life until now.
+    case adopted(pid: Int32)
+    /// The channel did not survive the supervisor's restart: the app cannot be asked any more.
+    case channelLost
 }

@@ -15,6 +15,8 @@ extension AppMachine {
             triggerDue(at: now, &effects)
             if capture == nil, let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
             guard capture == nil else { return }
+            lifecycleDue(at: now, &effects)
+            guard capture == nil else { return }
             if life == .running, let due = nextPing, now >= due { sendPing(at: now, &effects) }
             if life == .launching, let due = nextProbe, now >= due {
                 nextProbe = nil
@@ -87,9 +89,14 @@ extension AppMachine {
     }
 
     /// An app that is asked to end gets SIGCONT with the request: that it is stopped is then no excuse.
-    private func pause(in evidence: Evidence) -> Pause? {
-        if life == .terminating(isRequested: true), evidence.pause == .stopped { return nil }
-        return evidence.pause
+    ///
+    /// Neither is that we have frozen it ourselves, however that was done.
+    func pause(in evidence: Evidence) -> Pause? {
+        switch evidence.pause {
+        case .stopped where life == .terminating(isRequested: true): nil
+        case .stopped where lifecycle.freeze != nil, .frozen where lifecycle.freeze != nil: nil
+        case let pause: pause
+        }
     }
 
     /// Once per countdown; true when the deadline moved.
@@ -135,6 +142,8 @@ extension AppMachine {
             paused: basis.paused,
             rebases: basis.rebases,
             evidence: evidence,
+            visibility: lifecycle.visibility,
+            isSuspended: lifecycle.freeze != nil,
             isEnforced: spec.enforcement == .kill,
             isDeathVerified: nil
         )
@@ -189,6 +198,7 @@ extension AppMachine {
     }
 
     mutating func machineResumed(_ suspension: Duration, at now: Instant, _ effects: inout [AppEffect]) {
+        stayResumed(at: now)
         guard let running = countdown else { return }
         switch running.condition {
         case .counting, .examining:
@@ -225,7 +235,9 @@ extension AppMachine {
     private mutating func beginAnew(at now: Instant, _ effects: inout [AppEffect]) {
         countdown?.windowStart = now
         effects.append(.beginWindow)
-        guard countdown?.event == .sceneUpdate, answersPings, life == .running else { return }
+        guard let running = countdown, running.event == .sceneUpdate, !running.isForObligation, answersPings,
+            life == .running
+        else { return }
         countdown?.startedAt = now
         countdown?.paused = .zero
         applyGrace(at: now)

@@ -16,6 +16,10 @@ extension AppMachine {
             }
             finish(.terminated, verified: true, &effects)
         case .launching, .running:
+            guard lifecycle.freeze == nil else {
+                terminateSuspended(isRequested: isRequested, at: now, &effects)
+                return
+            }
             beginTermination(isRequested: isRequested, at: now, &effects)
         case .terminating(isRequested: false):
             guard isRequested else { return }
@@ -34,12 +38,29 @@ extension AppMachine {
         }
     }
 
+    /// A suspended app hears nothing of its end. Its own last word was on the way when it was frozen: it may act on it.
+    private mutating func terminateSuspended(isRequested: Bool, at now: Instant, _ effects: inout [AppEffect]) {
+        guard isRequested else {
+            effects.append(.lifecycle(.thaw))
+            beginTermination(isRequested: false, at: now, &effects)
+            return
+        }
+        guard capture == nil else {
+            capture?.isKillRequested = true
+            return
+        }
+        isKilledOnRequest = true
+        beginDying(at: now, &effects)
+    }
+
     private mutating func beginTermination(isRequested: Bool, at now: Instant, _ effects: inout [AppEffect]) {
         announceResumed(at: now, &effects)
         dropTrigger(at: now, &effects)
         dropLiveness(&effects)
         life = .terminating(isRequested: isRequested)
         countdown = Countdown(.processExit, from: now, allowance: spec.allowances.terminate)
+        lifecycle.end()
+        lifecycle.record.enter(.terminating, at: now)
         nextPing = nil
         nextProbe = nil
         effects += [.announce(.terminating(isRequested: isRequested)), .beginWindow]
@@ -63,6 +84,7 @@ extension AppMachine {
                 // An answer that came meanwhile was not heard.
                 if case .examining = countdown?.condition { examine(at: now, &effects) }
                 livenessAfterCapture(at: now, &effects)
+                pursueGoal(at: now, &effects)
                 return
             }
             isKilledOnRequest = exitStatus == nil
@@ -78,6 +100,7 @@ extension AppMachine {
         nextPing = nil
         nextProbe = nil
         dropLiveness(&effects)
+        lifecycle.end()
         deathBudgetEnd = now + spec.deathBudget
         effects.append(.killTree)
         concludeIfDead(&effects)

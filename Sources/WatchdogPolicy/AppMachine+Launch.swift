@@ -11,7 +11,12 @@ extension AppMachine {
         guard life == .idle else { return }
         life = .launching
         launchedAt = now
-        countdown = Countdown(.processLaunch, from: now, allowance: spec.allowances.launch)
+        let isInBackground = spec.lifecycle.launchesInBackground
+        countdown = Countdown(
+            .processLaunch, from: now,
+            allowance: isInBackground ? spec.lifecycle.backgroundLaunch : spec.allowances.launch)
+        if isInBackground { watchLaunchCPUTime(at: now) }
+        lifecycle.record.enter(.launching, at: now)
         effects += [.announce(.launched(pid: pid)), .beginWindow]
         if spec.readiness == .none {
             becomeReady(.exec, at: now, &effects)
@@ -77,12 +82,17 @@ extension AppMachine {
         nextProbe = nil
         graceEnd = nil
         launchDuration = duration
+        lifecycle.cpu = nil
+        lifecycle.record.enter(lifecycleState, at: now)
+        readinessSource = source
         effects.append(.announce(.ready(source, after: duration)))
         if answersPings {
             sendPing(at: now, &effects)
         } else if pushes {
             expectPush(at: now, &effects)
         }
-        beginLiveness(at: now, &effects)
+        beginLiveness(at: now)
+        if lifecycle.visibility == .background { beginStay(at: now, &effects) }
+        pursueGoal(at: now, &effects)
     }
 }

@@ -2,10 +2,11 @@
 
 extension AppMachine {
     /// Nonces that may still be answered; more than a few are outstanding only while the machine sleeps again and again.
-    private static let unansweredLimit = 8
+    static let unansweredLimit = 8
 
     mutating func sendPing(at now: Instant, _ effects: inout [AppEffect]) {
         nextPing = nil
+        guard lifecycle.freeze == nil else { return }
         countdown = Countdown(.sceneUpdate, from: now, allowance: spec.allowances.update)
         applyGrace(at: now)
         effects.append(.beginWindow)
@@ -36,15 +37,27 @@ extension AppMachine {
             return
         }
         unanswered.removeSubrange(...index)
-        guard life == .running, let running = countdown, running.event == .sceneUpdate else { return }
+        guard answersPings else {
+            // One of an app whose history is lost: it answers pings, then.
+            hello(at: now, &effects)
+            return
+        }
+        guard life == .running, let running = countdown, running.event == .sceneUpdate, !running.isForObligation else {
+            return
+        }
         // How long the answer took is not known where nobody knows since when the clock stands still.
-        if running.standstill?.isFound != true {
+        if running.standstill?.isFound != true, !isUnattended {
             let latency = running.elapsed(at: now)
             pings.record(latency)
             recordHang(latency, &effects)
         }
         announceResumed(at: now, &effects)
         countdown = nil
+        resumeAnswered(at: now, &effects)
+        guard lifecycle.obligations.isEmpty else {
+            watchObligations(at: now, &effects)
+            return
+        }
         nextPing = max(now, (lastPingSent ?? now) + spec.pingInterval)
     }
 
@@ -57,6 +70,7 @@ extension AppMachine {
 
     mutating func expectPush(at now: Instant, _ effects: inout [AppEffect]) {
         endPushes(at: now, &effects)
+        guard lifecycle.freeze == nil else { return }
         countdown = Countdown(.sceneUpdate, from: now, allowance: pushAllowance ?? spec.allowances.update)
         applyGrace(at: now)
         effects.append(.beginWindow)

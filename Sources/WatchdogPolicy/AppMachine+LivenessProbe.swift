@@ -2,8 +2,8 @@
 
 extension AppMachine {
     /// The probes of one app, beside the allowance of its pings if it has one.
-    struct LivenessWatch: Hashable, Sendable {
-        enum Step: Hashable, Sendable {
+    struct LivenessWatch: Hashable, Sendable, Codable {
+        enum Step: Hashable, Sendable, Codable {
             /// Until the next probe.
             case waiting(until: Instant)
             /// A probe is under way.
@@ -65,11 +65,13 @@ extension AppMachine {
 
     // MARK: - Probes
 
-    mutating func beginLiveness(at now: Instant, _ effects: inout [AppEffect]) {
+    /// A suspended app is not probed.
+    var livenessDeadline: Instant? { lifecycle.freeze == nil ? liveness?.due : nil }
+
+    mutating func beginLiveness(at now: Instant) {
         guard spec.livenessProbe != nil else { return }
         guard liveness == nil || spec.readiness != .probe else { return scheduleProbe(at: now) }
         liveness = LivenessWatch(nextProbe: now)
-        startProbe(at: now, &effects)
     }
 
     mutating func dropLiveness(_ effects: inout [AppEffect]) {
@@ -98,7 +100,7 @@ extension AppMachine {
     }
 
     mutating func livenessDue(at now: Instant, _ effects: inout [AppEffect]) {
-        guard capture == nil, let watch = liveness, now >= watch.due else { return }
+        guard capture == nil, let watch = liveness, let due = livenessDeadline, now >= due else { return }
         switch watch.step {
         case .waiting:
             startProbe(at: now, &effects)
@@ -282,6 +284,25 @@ extension AppMachine {
         scheduleProbe(at: now)
         effects.append(.announce(.probe(.credited(credit))))
         return true
+    }
+
+    // MARK: - Where nobody can answer or ask
+
+    /// Probed anew when it is resumed, and nothing from before is held against it.
+    mutating func suspendLiveness(at now: Instant, _ effects: inout [AppEffect]) {
+        guard let watch = liveness else { return }
+        if watch.isProbing { effects.append(.cancelLivenessProbe) }
+        if !watch.isDecided { liveness?.forgetFailures() }
+        liveness?.step = .waiting(until: now)
+    }
+
+    /// What the supervisor before this one had begun is lost: the probe or the look is repeated.
+    mutating func livenessReturned(at now: Instant) {
+        switch liveness?.step {
+        case .probing, .examining: liveness?.step = .waiting(until: now)
+        case .paused(let pause, let since, _): liveness?.step = .paused(pause, since: since, nextLook: now)
+        case .waiting, nil: break
+        }
     }
 
     // MARK: - The end

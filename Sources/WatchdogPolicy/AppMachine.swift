@@ -12,7 +12,7 @@
 /// - ``AppEffect/finish(_:)`` is the last effect; events that come later change nothing.
 ///
 /// Isolation: a value; whoever holds it serialises the calls.
-public struct AppMachine: Sendable {
+public struct AppMachine: Sendable, Equatable, Codable {
     /// Where the app is in its life.
     public enum Phase: Hashable, Sendable {
         /// Not launched.
@@ -37,6 +37,8 @@ public struct AppMachine: Sendable {
     public internal(set) var launchedAt: Instant?
     /// From `execve` to ready; nil before that.
     public internal(set) var launchDuration: Duration?
+    /// What made it ready; nil before that, and of an app whose history is lost.
+    public internal(set) var readinessSource: ReadinessSource?
     /// Round trips of pings, as far as they were answered.
     public internal(set) var pings = LatencyHistogram()
     /// Times that liveness probes took, as far as they succeeded.
@@ -52,7 +54,7 @@ public struct AppMachine: Sendable {
     ///
     /// Below a capture that kills, nothing counts but death. Below one that only reports, life goes on: signs of life
     /// count at the instant at which they come.
-    enum Life: Hashable, Sendable {
+    enum Life: Hashable, Sendable, Codable {
         case idle
         case launching
         case running
@@ -61,9 +63,9 @@ public struct AppMachine: Sendable {
         case ended(Outcome)
     }
 
-    struct Capture: Hashable, Sendable {
+    struct Capture: Hashable, Sendable, Codable {
         let incident: Incident
-        let budgetEnd: Instant
+        var budgetEnd: Instant
         /// The second request to terminate came; the kill waits until the stacks for the report are taken.
         var isKillRequested = false
     }
@@ -99,6 +101,9 @@ public struct AppMachine: Sendable {
     var isTreeEmpty = false
     /// Whether the app was asked to end; nil when it was neither asked nor said that it ends.
     var wasTerminating: Bool?
+    var lifecycle = Lifecycle()
+    /// From the supervisor's restart until it has returned: when an answer came is not known then.
+    var isUnattended = false
 
     /// Creates a machine for an app that does not run yet; its intervals must be positive.
     public init(spec: AppSpec) {
@@ -109,6 +114,10 @@ public struct AppMachine: Sendable {
         precondition(spec.readiness != .probe || spec.livenessProbe != nil, "readiness needs a probe")
         self.spec = spec
         self.nonceState = spec.nonceSeed
+        if spec.lifecycle.launchesInBackground {
+            lifecycle.visibility = .background
+            lifecycle.goal = .background
+        }
     }
 
     /// Where the app is in its life.
@@ -130,7 +139,8 @@ public struct AppMachine: Sendable {
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
-            [countdown?.due, trigger?.due, nextPing, nextProbe, liveness?.due].compactMap(\.self).min()
+            [countdown?.due, trigger?.due, nextPing, nextProbe, lifecycleDeadline, livenessDeadline]
+                .compactMap(\.self).min()
         case .dying: deathBudgetEnd
         }
     }
@@ -162,10 +172,10 @@ public struct AppMachine: Sendable {
             guard exitStatus != nil || capture?.incident.isEnforced == true else { return true }
         }
         return switch event {
-        case .deadlineReached, .captured, .exited, .treeEmptied: true
+        case .deadlineReached, .captured, .exited, .treeEmptied, .supervisorReturned: true
         case .launchRequested, .spawned, .spawnFailed, .hello, .notified, .ready, .probed, .livenessProbed, .ponged,
             .watchdogPinged, .watchdogTriggered, .watchdogIntervalChanged, .extensionRequested, .stopping,
-            .terminateRequested, .stopped, .continued, .machineResumed, .inspected:
+            .terminateRequested, .stopped, .continued, .machineResumed, .inspected, .adopted, .channelLost, .lifecycle:
             false
         }
     }
@@ -201,6 +211,11 @@ public struct AppMachine: Sendable {
         case .captured: captured(at: now, &effects)
         case .exited(let status): exited(status, at: now, &effects)
         case .treeEmptied: treeEmptied(at: now, &effects)
+        case .lifecycle(let event): lifecycleHappened(event, at: now, &effects)
+        case .supervisorReturned(let isLastStepDone):
+            supervisorReturned(isLastStepDone: isLastStepDone, at: now, &effects)
+        case .adopted(let pid): adopted(pid, at: now, &effects)
+        case .channelLost: channelLost(at: now, &effects)
         }
     }
 }

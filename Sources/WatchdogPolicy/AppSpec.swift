@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What the policy has to know of an app.
-public struct AppSpec: Hashable, Sendable {
+public struct AppSpec: Hashable, Sendable, Codable {
     /// What happens when an allowance is exhausted.
-    public enum Enforcement: String, Hashable, Sendable, CaseIterable {
+    public enum Enforcement: String, Hashable, Sendable, Codable, CaseIterable {
         /// The stacks are taken, the app is killed, a report is written.
         case kill
         /// The stacks are taken, the app goes on, a report is written.
@@ -32,6 +32,8 @@ public struct AppSpec: Hashable, Sendable {
     public var captureBudget: Duration = .seconds(2)
     /// Time for a killed process tree to be gone before the survivors are reported as unkillable.
     public var deathBudget: Duration = .seconds(2)
+    /// How long it may take for what on its way through the lifecycle.
+    public var lifecycle = LifecycleAllowances()
     /// Where the sequence of ping nonces starts.
     public var nonceSeed: UInt64
 
@@ -73,6 +75,7 @@ public struct AppSpec: Hashable, Sendable {
             terminate: scale(allowances.terminate)
         )
         copy.pingInterval = scale(pingInterval)
+        copy.lifecycle = lifecycle.map(scale)
         return copy
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// One running allowance.
-struct Countdown: Hashable, Sendable {
-    enum Condition: Hashable, Sendable {
+struct Countdown: Hashable, Sendable, Codable {
+    enum Condition: Hashable, Sendable, Codable {
         case counting
         /// The deadline has passed; a look at the process is under way, and counts as fruitless at `backstop`.
         case examining(backstop: Instant)
@@ -12,7 +12,7 @@ struct Countdown: Hashable, Sendable {
         case decided
     }
 
-    struct Standstill: Hashable, Sendable {
+    struct Standstill: Hashable, Sendable, Codable {
         var pause: Pause
         let since: Instant
         /// What the app has when it runs again.
@@ -44,6 +44,8 @@ struct Countdown: Hashable, Sendable {
     var extended = Duration.zero
     var paused = Duration.zero
     var rebases = 0
+    /// Whether it runs for a state or an event that the main loop was sent, and not for a ping.
+    var isForObligation = false
 
     init(_ event: WatchdogEvent, from start: Instant, allowance: Duration, budget: Duration? = nil) {
         self.event = event

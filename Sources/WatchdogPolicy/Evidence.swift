@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What a look at the process shows when its allowance is exhausted: the second piece of evidence beside the deadline.
-public struct Evidence: Hashable, Sendable {
+public struct Evidence: Hashable, Sendable, Codable {
     /// The main thread's state letter (proc_pid_stat(5), field 3), or nil when it could not be read.
-    public var state: Character?
+    public var state: Character? {
+        get { letter?.first }
+        set { letter = newValue.map { String($0) } }
+    }
+    private var letter: String?
     /// The tracer's pid (`TracerPid` in proc_pid_status(5)), or nil when nothing traces it.
     public var tracer: Int32?
     /// Whether its cgroup is frozen.
@@ -21,7 +25,7 @@ public struct Evidence: Hashable, Sendable {
         runTime: Duration = .zero,
         runDelay: Duration = .zero
     ) {
-        self.state = state
+        self.letter = state.map { String($0) }
         self.tracer = tracer
         self.isFrozen = isFrozen
         self.runTime = runTime
@@ -39,7 +43,7 @@ public struct Evidence: Hashable, Sendable {
 }
 
 /// Why an allowance's clock does not run.
-public enum Pause: Hashable, Sendable {
+public enum Pause: Hashable, Sendable, Codable {
     /// A debugger is attached.
     case traced(by: Int32)
     /// Stopped by a signal.

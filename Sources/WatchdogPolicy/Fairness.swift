@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The measures by which a kill is put off because the machine, not the app, may be to blame.
-public struct Fairness: Hashable, Sendable {
+public struct Fairness: Hashable, Sendable, Codable {
     /// A deadline noticed later than this is distrusted: the supervisor itself did not run (Chromium's hang watcher
     /// uses the same bound).
     public var oversleep: Duration = .milliseconds(100)

@@ -2,7 +2,7 @@
 
 /// Counts durations in buckets whose width grows with the value: quantiles within 1/16, or a microsecond, in constant
 /// space.
-public struct LatencyHistogram: Hashable, Sendable {
+public struct LatencyHistogram: Hashable, Sendable, Codable {
     private static let subBuckets = 16
     private var buckets: [UInt32] = []
 

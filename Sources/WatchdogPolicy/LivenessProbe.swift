@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// How often an app is probed, how long each probe may take, and how many failures make a hang.
-public struct LivenessProbe: Hashable, Sendable {
+public struct LivenessProbe: Hashable, Sendable, Codable {
     /// What is probed, as people write it: `tcp:127.0.0.1:6379`.
     public var target: String
     /// From the start of one probe to the start of the next, which never begins before the one before has ended.
@@ -21,6 +21,9 @@ public struct LivenessProbe: Hashable, Sendable {
         self.timeout = timeout
         self.threshold = threshold
     }
+
+    /// Whether it can be: what was saved may have been damaged.
+    var isValid: Bool { interval > .zero && timeout > .zero && threshold > 0 }
 
     /// From the start of the first probe that finds no answer to the incident, when each takes no longer than the interval.
     public var allowance: Duration {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Liveness probes that failed, one after the other.
-public struct MissedProbes: Hashable, Sendable, CustomStringConvertible {
+public struct MissedProbes: Hashable, Sendable, Codable, CustomStringConvertible {
     /// Why a probe failed.
-    public enum Failure: Hashable, Sendable, CustomStringConvertible {
+    public enum Failure: Hashable, Sendable, Codable, CustomStringConvertible {
         /// Nothing had come when its time was up.
         case noAnswer
         /// The app refused or answered wrongly; the reason is part of a sentence.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// How an app tells that its launch is over.
-public enum Readiness: Hashable, Sendable {
+public enum Readiness: Hashable, Sendable, Codable {
     /// `READY=1` on the channel or the notify socket, whichever comes first, demanded only of an app that has spoken on
     /// either; an app that has said nothing when its launch allowance ends is taken as launched.
     case automatic
@@ -28,7 +28,7 @@ public enum Readiness: Hashable, Sendable {
 }
 
 /// What made an app ready.
-public enum ReadinessSource: String, Hashable, Sendable {
+public enum ReadinessSource: String, Hashable, Sendable, Codable {
     /// `READY=1` on the channel.
     case channel
     /// `READY=1` on the notify socket.

@@ -15,6 +15,36 @@ public struct TerminationCode: Hashable, Sendable, Codable {
 
     /// 0x8badf00d: an allowance was exhausted.
     ///
-    /// Source: Apple, "Understanding the exception types in a crash report", EXC_CRASH (SIGKILL).
+    /// Source, also of those below: Apple, "Understanding the exception types in a crash report", EXC_CRASH (SIGKILL).
     public static let ateBadFood = TerminationCode(namespace: "WATCHDOG", code: 0x8bad_f00d)
+    /// 0xdead10cc, "dead lock": a file was locked while the app was suspended.
+    public static let deadLock = TerminationCode(namespace: "WATCHDOG", code: 0xdead_10cc)
+    /// 0x2182bad2: a background task was open when its time was over.
+    public static let backgroundTask = TerminationCode(namespace: "WATCHDOG", code: 0x2182_bad2)
+    /// 0xbada5e47, "bad asset": too many background tasks were open at once.
+    public static let tooManyTasks = TerminationCode(namespace: "WATCHDOG", code: 0xbada_5e47)
+    /// 0xc51bad01: too much CPU time in the background.
+    public static let backgroundCPUTime = TerminationCode(namespace: "WATCHDOG", code: 0xc51b_ad01)
+    /// 0xc51bad03: a background task was open when its time was over, but the machine had no CPU for the app.
+    public static let machineBusy = TerminationCode(namespace: "WATCHDOG", code: 0xc51b_ad03)
+
+    /// All codes that watchdogd gives.
+    public static let all = [ateBadFood, deadLock, backgroundTask, tooManyTasks, backgroundCPUTime, machineBusy]
+
+    /// The code as it is read aloud: `0x8badf00d`.
+    public var hexadecimal: String { "0x" + String(code, radix: 16) }
+}
+
+extension Incident {
+    /// The code under which the app is terminated for it.
+    public var code: TerminationCode {
+        switch cause {
+        case .exhausted, .triggered, .probesFailed, .requested, .launchCPUTime: .ateBadFood
+        case .backgroundTasks(_, isMachineBusy: false): .backgroundTask
+        case .backgroundTasks(_, isMachineBusy: true): .machineBusy
+        case .tooManyTasks: .tooManyTasks
+        case .backgroundCPUTime: .backgroundCPUTime
+        case .lockedFiles: .deadLock
+        }
+    }
 }

@@ -10,4 +10,8 @@ public enum WatchdogEvent: String, Sendable, Codable, CaseIterable {
     case sceneUpdate = "scene-update"
     /// From the request to terminate until the process is gone.
     case processExit = "process-exit"
+    /// Background tasks that are open although the app's time in the background is over.
+    case backgroundTask = "background-task"
+    /// What an app holds on to while it is suspended.
+    case suspension
 }

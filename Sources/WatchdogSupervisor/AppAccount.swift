@@ -6,7 +6,7 @@ import WatchdogReport
 /// What was seen of an app and what it said of itself, for the report and the summary.
 ///
 /// Every text is the app's: bounded, but not to be trusted.
-struct AppAccount: Hashable, Sendable {
+struct AppAccount: Hashable, Sendable, Codable {
     /// `STATUS=`, the latest.
     var status: String?
     /// `SUMMARY=`, the latest.

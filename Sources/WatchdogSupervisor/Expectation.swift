@@ -4,8 +4,8 @@ public import WatchdogPolicy
 
 /// What `watchdogd run --expect` demands of a run.
 public enum Expectation: Hashable, Sendable, CustomStringConvertible {
-    /// The app is killed, or only reported, for this event; nil stands for any.
-    case watchdog(WatchdogEvent?)
+    /// The app is killed, or only reported, under this code for this event; nil stands for any.
+    case watchdog(TerminationCode, WatchdogEvent?)
     /// The app becomes ready; it is then asked to terminate.
     case ready
     /// The app ends by itself with this exit code.
@@ -17,7 +17,7 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
         public let description: String
     }
 
-    /// Reads `0x8badf00d`, `0x8badf00d:EVENT`, `ready` or `exit:N`.
+    /// Reads `CODE`, `CODE:EVENT`, `ready` or `exit:N`; the codes are those of ``TerminationCode/all``.
     ///
     /// - Throws: ``SyntaxError`` that names the choices.
     public init(parsing text: String) throws(SyntaxError) {
@@ -25,28 +25,35 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
         switch (parts[0].lowercased(), parts.count > 1 ? parts[1] : nil) {
         case ("ready", nil):
             self = .ready
-        case ("0x8badf00d", nil):
-            self = .watchdog(nil)
-        case ("0x8badf00d", let name?):
+        case (let code, let name) where code.hasPrefix("0x"):
+            guard let code = TerminationCode.all.first(where: { $0.hexadecimal == code }) else {
+                let choices = TerminationCode.all.map(\.hexadecimal).joined(separator: ", ")
+                throw SyntaxError(description: "unknown code \"\(parts[0])\"; use one of \(choices)")
+            }
+            guard let name else {
+                self = .watchdog(code, nil)
+                return
+            }
             guard let event = WatchdogEvent(rawValue: name) else {
                 let choices = WatchdogEvent.allCases.map(\.rawValue).joined(separator: ", ")
                 throw SyntaxError(description: "unknown event \"\(name)\"; use one of \(choices)")
             }
-            self = .watchdog(event)
+            self = .watchdog(code, event)
         case ("exit", let code?):
             guard let value = Int32(code), (0...255).contains(value) else {
                 throw SyntaxError(description: "\"\(code)\" is not an exit code; write exit:0 to exit:255")
             }
             self = .exit(code: value)
         default:
-            throw SyntaxError(description: "cannot expect \"\(text)\"; use ready, exit:N or 0x8badf00d:EVENT")
+            throw SyntaxError(
+                description: "cannot expect \"\(text)\"; use ready, exit:N or a code such as 0x8badf00d:EVENT")
         }
     }
 
     /// The expectation as it is written on the command line.
     public var description: String {
         switch self {
-        case .watchdog(let event): "0x8badf00d" + (event.map { ":\($0.rawValue)" } ?? "")
+        case .watchdog(let code, let event): code.hexadecimal + (event.map { ":\($0.rawValue)" } ?? "")
         case .ready: "ready"
         case .exit(let code): "exit:\(code)"
         }
@@ -55,8 +62,8 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
     /// Whether a run that ended like this is what was expected.
     func isMet(by outcome: Outcome, incidents: [Incident], wasReady: Bool) -> Bool {
         switch self {
-        case .watchdog(let event):
-            incidents.contains { event == nil || $0.event == event }
+        case .watchdog(let code, let event):
+            incidents.contains { $0.code == code && (event == nil || $0.event == event) }
         case .ready:
             wasReady
         case .exit(let code):

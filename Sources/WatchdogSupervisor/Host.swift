@@ -45,8 +45,12 @@ final class Host {
     private var isReaping = false
     private var machineReading: (at: Instant, value: MachineCPU?)?
 
-    init(loop: EventLoop, store: ReportStore) throws {
+    /// Where the state is kept for the next watchdogd; nil where there will be none.
+    let survival: Survival?
+
+    init(loop: EventLoop, store: ReportStore, survival: Survival? = nil) throws {
         self.loop = loop
+        self.survival = survival
         facts = .current()
         mailbox = try Mailbox(capacity: 1_024)
         // Enough for the stacks of a hundred threads without a page fault; beyond, copying costs 0.2 ms more per megabyte.
@@ -54,9 +58,9 @@ final class Host {
         captureThread = try CaptureThread(
             CaptureThreadConfiguration(residentBytes: 512 << 10, scheduling: .realTime(priority: 1)))
         reportWriter = ReportWriter(store: store, symbolicator: Symbolicator(), mailbox: mailbox)
-        runtimeDirectory = try RuntimeDirectory.create()
+        runtimeDirectory = try survival?.directory ?? RuntimeDirectory.create()
         do {
-            cgroupParent = try CgroupParent.create()
+            cgroupParent = try CgroupParent.create(name: survival?.name)
             cgroupRefusal = nil
         } catch {
             cgroupParent = nil
@@ -72,12 +76,23 @@ final class Host {
     }
 
     /// Takes away what was put into the file system.
-    func stop() {
+    ///
+    /// - Parameter leaves: whether the apps run on for the next watchdogd.
+    func stop(leaving leaves: Bool = false) {
+        guard !leaves else { return }
+        survival?.removeApps()
         runtimeDirectory.remove()
         try? cgroupParent?.remove()
         // At the end, where nobody waits for it: what a watchdogd that was killed has left behind.
         cgroupParent?.removeLeftovers()
     }
+
+    /// Gives up or asks anew for what the loop was granted, around the execution of another program.
+    func releaseScheduling() { scheduling?.release() }
+    func requestScheduling() { scheduling = SchedulingGrant.request() }
+
+    /// Whether a capture is under way, or a report is being written.
+    var isBusy: Bool { runningCaptures > 0 || kernels.values.contains { !$0.pendingReports.isEmpty } }
 
     /// What the machine's CPUs have done, read anew only if the last reading is too old: the kernel takes longer to tell
     /// it than for everything else that a ping needs.

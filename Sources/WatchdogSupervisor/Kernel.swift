@@ -54,6 +54,27 @@ protocol Kernel: AnyObject {
     /// Kills every process of the app; ends in ``Supervisor/treeEmptied()``.
     func killTree()
 
+    /// Begins to stop every process of the app; ends in ``Supervisor/frozen(locks:)``.
+    func freeze()
+
+    /// Lets every process of the app run on, also while ``freeze()`` is under way.
+    func thaw()
+
+    /// What the app has used; nil when it cannot be read.
+    func resourceUse() -> ResourceUse?
+
     /// Begins to write the report of an incident.
     func report(_ incident: Incident)
+
+    /// Keeps the state for the watchdogd that has to go on should this one end before ``settle()``: some of these effects
+    /// cannot be undone, and come next.
+    func prepare(for effects: [AppEffect])
+
+    /// Keeps the state: everything is done that the last events led to.
+    func settle()
+}
+
+extension Kernel {
+    func prepare(for effects: [AppEffect]) {}
+    func settle() {}
 }

@@ -2,16 +2,29 @@
 
 import Glibc
 import WatchdogCapture
+import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 
 extension LaunchConfiguration {
+    /// Looks up everything that a run needs, whether it is of a command or of an app.
+    static func resolving(_ run: RunConfiguration) throws -> LaunchConfiguration {
+        guard let app = run.app else { return try LaunchConfiguration(run) }
+        let store = try store(at: run.reportsDirectory)
+        try checkSummary(run.summary)
+        do throws(LaunchRefusal) {
+            return try LaunchConfiguration(app, scope: .ofThisUser, store: store, warn: { StandardError.say($0) })
+        } catch {
+            throw RunError.internalFailure("\(app.name): \(error)")
+        }
+    }
+
     /// Looks up everything that a run names, so that a mistake is told before anything is launched.
     init(_ run: RunConfiguration) throws {
         let user = try Self.user(named: run.user)
         environment = Environment.inherited.forApp(variables: run.environment, user: user)
-        spec = run.spec
+        spec = run.spec.onThisMachine
         arguments = run.command
         workingDirectory = run.workingDirectory
         credentials = user?.credentials
@@ -20,6 +33,7 @@ extension LaunchConfiguration {
         livenessTarget = run.livenessTarget
         store = try Self.store(at: run.reportsDirectory)
         try Self.checkSummary(run.summary)
+        if run.readsKeys { streams = try Self.streamsWithoutInput() }
         do {
             executable = try resolveExecutable(
                 run.command[0].description,
@@ -66,6 +80,18 @@ extension LaunchConfiguration {
             }
         case .command(let command): return .command(command)
         case nil: return nil
+        }
+    }
+
+    /// The keyboard is ours: the program reads nothing.
+    private static func streamsWithoutInput() throws -> StandardStreams {
+        do {
+            return StandardStreams(
+                input: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY),
+                output: try OwnedDescriptor(duplicating: STDOUT_FILENO),
+                error: try OwnedDescriptor(duplicating: STDERR_FILENO))
+        } catch {
+            throw RunError.internalFailure("\(error)")
         }
     }
 

@@ -19,10 +19,12 @@ struct LaunchConfiguration {
     let store: ReportStore
     /// Limits and the like.
     var attributes = ProcessAttributes()
+    /// Limits for all its processes together.
+    var cgroupLimits = CgroupLimits()
     /// The standard streams; nil for the supervisor's own.
     var streams: StandardStreams?
     /// Tells this launch from all others.
-    let launchID = IncidentID.random()
+    var launchID = IncidentID.random()
 
     /// What a readiness probe looks at.
     enum Probe {
@@ -69,7 +71,10 @@ extension Environment {
     func forApp(variables: [(name: String, value: String)], user: UserAccount?) -> Environment {
         var result = self
         // These belong to the supervisor's own service manager, or to a supervisor above this one.
-        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_CHANNEL", "LISTEN_PID", "LISTEN_FDS"] {
+        for name in [
+            "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_CHANNEL", "WATCHDOG_STATE", "WATCHDOG_EVENT",
+            "LISTEN_PID", "LISTEN_FDS",
+        ] {
             result[name] = nil
         }
         if let user {

@@ -51,9 +51,12 @@ extension LinuxKernel {
     }
 
     func report(_ incident: Incident) {
-        guard var facts = facts.removeValue(forKey: incident.id) else { return }
+        let isRepeated = facts[incident.id] == nil
+        var facts = facts.removeValue(forKey: incident.id) ?? makeFacts(incident)
+        if let owed = owed[incident.id] { facts.id = owed.report }
         complete(&facts, for: incident)
-        let capture = captures.removeValue(forKey: incident.id) ?? .failed("they were not taken in time")
+        let reason = isRepeated ? "watchdogd itself was restarted meanwhile" : "they were not taken in time"
+        let capture = captures.removeValue(forKey: incident.id) ?? .failed(reason)
         pendingReports[incident.id] = incident
         host.reportWriter.write(
             app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture)
@@ -62,6 +65,7 @@ extension LinuxKernel {
     func reported(_ incident: Int, _ outcome: ReportOutcome) {
         guard let incident = pendingReports.removeValue(forKey: incident) else { return }
         if tellRequestedCapture(incident.id, outcome) { return }
+        settleReport(of: incident.id)
         onReport(incident, outcome)
     }
 
@@ -69,32 +73,34 @@ extension LinuxKernel {
 
     /// What has to be read before the process is gone.
     private func makeFacts(_ incident: Incident) -> IncidentFacts {
-        let pid = main?.process.pid ?? 0
+        let pid = pid ?? 0
         let now = now
         var facts = IncidentFacts(
             id: .random(),
             event: incident.event,
             exhaustion: incident.exhaustion,
             allowance: incident.allowance,
-            elapsed: now - incident.startedAt,
+            elapsed: (lastObservation == nil ? incident.decidedAt : now) - incident.startedAt,
             appName: configuration.name,
             pid: Int(pid),
             executablePath: main.flatMap { ProcessFacts.executable($0.process.pid) } ?? configuration.executable,
             userID: Int(configuration.credentials?.user ?? host.userID),
             parentName: "watchdogd",
             parentPID: Int(getpid()),
-            launchTime: main?.launchTime ?? .current(),
+            launchTime: main?.launchTime ?? formerProcess?.launchTime ?? .current(),
             captureTime: .current(),
-            launchInstant: main?.launchedAt ?? now,
+            launchInstant: main?.launchedAt ?? formerProcess?.launchedAt ?? now,
             captureInstant: now,
-            evidence: hangEvidence(incident.evidence)
+            evidence: lastObservation == nil ? rememberedEvidence(of: incident) : hangEvidence(incident.evidence)
         )
         facts.mainThread = main?.probe.map { Int($0.thread) }
         facts.credit = incident.credit
         facts.extended = incident.extended
         facts.paused = incident.paused
-        facts.visibility = .foreground
-        facts.watchdogVisibility = .foreground
+        facts.code = incident.code
+        facts.visibility = incident.visibility == .foreground ? .foreground : .background
+        facts.watchdogVisibility = facts.visibility
+        facts.processState = incident.isSuspended ? .suspended : .running
         facts.enforcement = incident.isEnforced ? .kill : .report
         if case .probesFailed(let missed) = incident.cause { facts.notes.append("\(missed).") }
         if incident.rebases > 0 {
@@ -120,6 +126,8 @@ extension LinuxKernel {
             facts.status = account.status
             facts.summary = account.summary
             facts.exitStatus = account.exitStatus
+            facts.lifecycle = LifecycleDetails(
+                supervisor.machine.lifecycleRecord, at: incident, launchedAt: facts.launchInstant)
             facts.pings = account.pingSummary(
                 until: facts.captureInstant,
                 slowest: supervisor.machine.pings.count > 0 ? supervisor.machine.pings.maximum : nil)
@@ -138,6 +146,10 @@ extension Incident {
         switch (cause, event) {
         case (.triggered, _): .triggered
         case (.requested, _): .requested
+        case (.launchCPUTime, _), (.backgroundCPUTime, _): .cpuTime
+        case (.backgroundTasks, _): .backgroundTask
+        case (.tooManyTasks, _): .taskCount
+        case (.lockedFiles, _): .lockedFiles
         case (.exhausted, .processExit): .termination
         case (.exhausted, _), (.probesFailed, _): .wallClock
         }

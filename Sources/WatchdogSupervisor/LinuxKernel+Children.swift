@@ -54,7 +54,7 @@ extension LinuxKernel {
         switch change {
         case .stopped:
             supervisor?.stopped()
-            if let terminal { stopOurselves(with: terminal) }
+            if let terminal, !freezer.isOn { stopOurselves(with: terminal) }
         case .continued:
             supervisor?.continued()
         }

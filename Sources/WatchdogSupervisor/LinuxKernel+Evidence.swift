@@ -57,7 +57,8 @@ extension LinuxKernel {
         }
         result.state = observation.state.letter.first
         result.tracer = Int(observation.tracer ?? 0)
-        result.isFrozen = cgroup?.isFrozen
+        // What we did ourselves is no evidence of what the app did.
+        result.isFrozen = freezer.isOn ? nil : cgroup?.isFrozen
         result.syscall = observation.syscall
         result.waitChannel = observation.waitChannel
         result.waits = waits(observation)

@@ -40,7 +40,7 @@ extension LinuxKernel {
         request.cgroup = cgroup?.descriptor
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
         let spawned = try WatchdogLinux.spawn(request)
-        appEnd = nil
+        closeStreams()
         if let cgroup, spawned.cgroupRefusal == nil {
             containment = .cgroup(cgroup)
         } else {
@@ -48,12 +48,13 @@ extension LinuxKernel {
             containment = .processTree(tree)
         }
         try supervise(spawned.process, startTime: spawned.startTime)
+        storeDescriptors()
         return spawned.pid
     }
 
     /// An environment entry by which a process is known for the app's even when all its ancestors are gone.
-    private var launchMarker: String { "\(Self.launchVariable)=\(configuration.launchID)" }
-    private static let launchVariable = "WATCHDOG_LAUNCH_ID"
+    var launchMarker: String { "\(Self.launchVariable)=\(configuration.launchID)" }
+    static let launchVariable = "WATCHDOG_LAUNCH_ID"
 
     private var environment: Environment {
         var environment = configuration.environment
@@ -61,6 +62,9 @@ extension LinuxKernel {
         environment[Wire.Environment.notifySocket] = notifySocket.address
         environment[Wire.Environment.watchdogMicroseconds] =
             "\(configuration.spec.allowances.update.nanoseconds / 1_000)"
+        if configuration.spec.lifecycle.launchesInBackground {
+            environment[Wire.Environment.state] = Visibility.background.rawValue
+        }
         environment[Wire.Environment.channel] = "\(Self.channelDescriptor)"
         return environment
     }
@@ -92,6 +96,7 @@ extension LinuxKernel {
         do {
             try supervise(process, startTime: ProcessStat.read(pid)?.startTime)
             beginWindow()
+            storeDescriptors()
             return true
         } catch {
             return false

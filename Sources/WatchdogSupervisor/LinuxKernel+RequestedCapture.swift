@@ -9,7 +9,9 @@ extension LinuxKernel {
     /// The machine is not asked: nothing is decided by it.
     func captureOnRequest(then tell: @escaping (ReportOutcome) -> Void) {
         lastRequestedCapture -= 1
-        let incident = Incident(requestedAs: lastRequestedCapture, at: now, evidence: inspectOnRequest())
+        let incident = Incident(
+            requestedAs: lastRequestedCapture, at: now, evidence: inspectOnRequest(),
+            state: supervisor?.machine.lifecycleState ?? .foreground)
         requestedCaptures[incident.id] = tell
         capture(incident)
     }

@@ -12,7 +12,7 @@ import WatchdogWire
 /// Isolation: the loop's thread.
 final class LinuxKernel: Kernel {
     let host: Host
-    let configuration: LaunchConfiguration
+    private(set) var configuration: LaunchConfiguration
     let cgroup: Cgroup?
     /// Why there is no cgroup.
     let cgroupRefusal: String?
@@ -44,6 +44,7 @@ final class LinuxKernel: Kernel {
     var livenessCgroup: Cgroup?
     /// Those in which something had to be killed, until they are empty.
     var spentCgroups: [Cgroup] = []
+    var freezer = Freezer()
     /// Whether the main process has ended, and a debugger has not let its parent know yet.
     var isHeldByDebugger = false
     /// Whether the end of the main process was taken note of.
@@ -53,6 +54,12 @@ final class LinuxKernel: Kernel {
     /// Who is to be told of captures that were asked for, by the numbers of their incidents.
     var requestedCaptures: [Int: (ReportOutcome) -> Void] = [:]
     var lastRequestedCapture = 0
+    /// Keeps the state of the launch; nil where nobody would go on with it.
+    var keeper: LaunchKeeper?
+    /// The main process as the watchdogd before this one knew it.
+    var formerProcess: LaunchState.Process?
+    /// Reports that are not written yet, by the numbers of their incidents.
+    var owed: [Int: LaunchState.OwedReport] = [:]
 
     /// - Parameters:
     ///   - host: what it shares with other apps.
@@ -69,6 +76,40 @@ final class LinuxKernel: Kernel {
             user: configuration.credentials?.user ?? host.userID
         )
         (channel, appEnd) = try Channel.pair()
+        keeper = host.survival?.keeper(for: configuration.launchID)
+        notifySocket.keepsAddress = keeper != nil
+    }
+
+    /// Takes over a launch of the watchdogd before this one.
+    ///
+    /// - Parameters:
+    ///   - host: what it shares with other apps.
+    ///   - configuration: what was launched.
+    ///   - cgroup: the cgroup that holds its processes, if one does.
+    ///   - descriptors: what is left of its sockets; those that are not are made anew, the notify socket where it was.
+    ///   - notifyAddress: where it was.
+    init(
+        _ host: Host, resuming configuration: LaunchConfiguration, cgroup: Cgroup?,
+        _ descriptors: InheritedDescriptors, notifyAddress: String
+    ) throws {
+        self.host = host
+        self.configuration = configuration
+        self.cgroup = cgroup
+        cgroupRefusal = cgroup == nil ? "it was launched without one" : nil
+        terminal = nil
+        if let (descriptor, _) = descriptors.notifySocket,
+            let socket = NotifySocket(descriptor, boundTo: notifyAddress)
+        {
+            notifySocket = socket
+        } else {
+            notifySocket = try NotifySocket(
+                in: host.runtimeDirectory,
+                name: "notify-\(configuration.launchID)",
+                user: configuration.credentials?.user ?? host.userID
+            )
+        }
+        notifySocket.keepsAddress = true
+        channel = try descriptors.channel.map { Channel($0) } ?? Channel.pair().supervisor
     }
 
     /// Connects everything to the loop; to be called once, before the launch.
@@ -85,17 +126,35 @@ final class LinuxKernel: Kernel {
     func stop() {
         probeProcess?.cancel()
         stopLiveness()
-        for source in [deadline, notifySource, channelSource, main?.source, treeTimer] { source?.cancel() }
+        for source in [deadline, notifySource, channelSource, main?.source, treeTimer, freezer.timer] {
+            source?.cancel()
+        }
         if let pid { host.setOwner(of: pid, to: nil) }
         host.remove(key)
+        notifySocket.keepsAddress = false
         // Busy while a process in it cannot be killed: the next watchdogd removes what this one has to leave.
         try? cgroup?.remove()
     }
 
     var loop: EventLoop { host.loop }
 
+    /// Limits what the app may take of the machine; returns what could not be limited.
+    func limitCgroup() -> [String] {
+        let limits = configuration.cgroupLimits
+        guard !limits.controllers.isEmpty else { return [] }
+        let refusals =
+            cgroup?.apply(limits) ?? limits.controllers.map { ($0, cgroupRefusal ?? "there is no cgroup") }
+        return refusals.map { "runs without its limit on \($0.controller): \($0.reason)" }
+    }
+
+    /// Closes what only a process that is still to be started needs.
+    func closeStreams() {
+        appEnd = nil
+        configuration.streams = nil
+    }
+
     /// The main process's id; nil before the launch.
-    var pid: Int32? { main?.process.pid }
+    var pid: Int32? { main?.process.pid ?? formerProcess?.pid }
 
     var now: Instant { .now() }
 

@@ -23,6 +23,8 @@ struct Narration {
         switch notice {
         case .launched(let pid):
             (true, "\(name) launched, pid \(pid)")
+        case .adopted(let pid):
+            (false, "\(name) was found running, pid \(pid); what was known of it is lost")
         case .ready(.assumed, let after):
             (
                 false,
@@ -60,8 +62,12 @@ struct Narration {
             nil
         case .captureTimedOut:
             (false, "the stacks of \(name) could not be taken in time; killed without them")
+        case .channelLost:
+            (false, "the channel of \(name) is lost; its main loop is not watched until it is launched again")
         case .exited(let status):
             (true, "\(name) \(status.words)")
+        case .lifecycle(let notice):
+            text(for: notice)
         case .unkillable:
             (false, "\(name) has processes that SIGKILL did not end; they are left behind")
         case .probe(let notice):
@@ -93,7 +99,8 @@ extension Narration {
         let deed = incident.isEnforced ? "killed" : "reported"
         let what = exhausted(by: incident)
         let place = report.path ?? "no report could be written: \(report.failure ?? "unknown reason")"
-        return "\(name)[\(pid ?? 0)] \(deed): \(what) (0x8badf00d)\n  \(report.verdict.line)\n  \(place)"
+        return
+            "\(name)[\(pid ?? 0)] \(deed): \(what) (\(incident.code.hexadecimal))\n  \(report.verdict.line)\n  \(place)"
     }
 
     /// As in "killed: *scene-update exhausted 10 s*".
@@ -103,6 +110,14 @@ extension Narration {
         case .triggered: "it asked for it with WATCHDOG=trigger"
         case .probesFailed(let missed): "\(missed)".printable(limit: 400)
         case .requested: "somebody asked for its stacks"
+        case .launchCPUTime: "\(incident.event.rawValue) exhausted \(incident.allowance.brief) of CPU time"
+        case .backgroundTasks(let tasks, _):
+            "\(tasks.count == 1 ? "a background task" : "\(tasks.count) background tasks") open after"
+                + " \(incident.allowance.brief) in the background"
+        case .tooManyTasks(let count, _): "\(count) background tasks open at once"
+        case .backgroundCPUTime: "\(incident.allowance.brief) of CPU time exhausted in the background"
+        case .lockedFiles(let files):
+            "suspended with \(files.count == 1 ? "a locked file" : "\(files.count) locked files")"
         }
     }
 
@@ -118,7 +133,7 @@ extension Narration {
         case .spawnFailed: "could not be started"
         case .exited: end
         case .terminated: "\(end) after the request to terminate"
-        case .killedOnRequest: "was killed at the second request to terminate"
+        case .killedOnRequest: "was killed on request"
         case .watchdog(let incident): "was killed for \(incident.event.rawValue)"
         }
     }

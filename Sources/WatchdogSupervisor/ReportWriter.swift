@@ -34,7 +34,7 @@ final class ReportWriter: Sendable {
         }
         guard isAccepted else {
             let outcome = ReportOutcome(
-                verdict: Verdict(judging: facts.evidence), failure: "too many reports are waiting")
+                verdict: Verdict(of: facts), failure: "too many reports are waiting")
             mailbox.post(.reported(app: app, incident: incident, outcome))
             return
         }
@@ -54,7 +54,7 @@ final class ReportWriter: Sendable {
         case .failed(let reason):
             facts.notes.append("The stacks could not be taken: \(reason).")
         }
-        var outcome = ReportOutcome(verdict: Verdict(judging: facts.evidence))
+        var outcome = ReportOutcome(verdict: Verdict(of: facts))
         do {
             outcome.path = try store.write(Report(of: facts, on: host, capture: captured))
         } catch {

@@ -2,6 +2,7 @@
 
 import Glibc
 import WatchdogCapture
+import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -33,7 +34,7 @@ public struct Run {
         signal(SIGPIPE, SIG_IGN)
         // A report that is longer than a file may be is an error to be told, and no reason to die.
         signal(SIGXFSZ, SIG_IGN)
-        let launch = try LaunchConfiguration(configuration)
+        let launch = try LaunchConfiguration.resolving(configuration)
         do {
             try Subreaper.become()
             return try supervise(launch)
@@ -49,15 +50,27 @@ public struct Run {
         let host = try Host(loop: loop, store: launch.store)
         defer { host.stop() }
         defer { Strays.end() }
-        let kernel = try LinuxKernel(host, launch, terminal: ForegroundTerminal())
+        let kernel = try LinuxKernel(host, launch, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { kernel.stop() }
         let supervisor = Supervisor(spec: launch.spec, kernel: kernel)
-        let session = RunSession(configuration, kernel, supervisor, loop)
+        let session = try RunSession(configuration, kernel, supervisor, loop)
+        let keyboard = configuration.readsKeys ? try Keyboard(supervisor, on: loop) : nil
+        defer { keyboard?.stop() }
         let signals = try loop.onSignal(Self.signals) { supervisor.signalReceived($0.signal) }
         try host.start()
+        if !launch.cgroupLimits.controllers.isEmpty { _ = host.cgroupParent?.enable(launch.cgroupLimits.controllers) }
+        for refusal in kernel.limitCgroup() { StandardError.say("\(launch.name) \(refusal)") }
         try kernel.start(supervisor)
         session.describe()
-        supervisor.launch()
-        return try withExtendedLifetime((session, signals)) { try loop.run() }
+        let preparation = Preparation(configuration.app?.program.preparations ?? [], of: kernel) { failure in
+            guard let failure else {
+                supervisor.launch()
+                return session.begin()
+            }
+            StandardError.say("\(launch.name) was not launched: \(failure)")
+            loop.exit(code: RunError.internalFailure("").exitCode)
+        }
+        preparation.begin()
+        return try withExtendedLifetime((session, signals, keyboard, preparation)) { try loop.run() }
     }
 }

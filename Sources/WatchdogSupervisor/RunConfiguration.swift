@@ -34,8 +34,10 @@ public struct RunConfiguration: Sendable {
 
     /// The allowances and all that the policy needs.
     public var spec: AppSpec
-    /// The command and its arguments, byte for byte as given.
+    /// The command and its arguments, byte for byte as given; of an app only the program.
     public var command: [ByteString]
+    /// The app that is run in place of a command.
+    let app: AppConfiguration?
     /// What a probed readiness looks at.
     public var probe: Probe?
     /// What liveness probes look at; ``AppSpec/livenessProbe`` has their times.
@@ -54,12 +56,30 @@ public struct RunConfiguration: Sendable {
     public var environment: [(name: String, value: String)]
     /// How much is told on stderr.
     public var verbosity: Verbosity
+    /// What is done with the program and expected of it; its end is then the end of the run.
+    public var script: LifecycleScript?
+    /// By which the spec's times were multiplied; the script's sleep too.
+    public var timeScale: Double = 1
+    /// Whether keys move the app; the program's standard input is then empty.
+    public var readsKeys = false
+    /// Whether the launch is drawn when it is over.
+    public var showsLaunch = false
 
     /// Creates a configuration with everything optional left out.
     public init(spec: AppSpec, command: [ByteString]) {
         precondition(!command.isEmpty, "a run needs a command")
         self.spec = spec
         self.command = command
+        self.app = nil
+        self.environment = []
+        self.verbosity = .normal
+    }
+
+    /// Creates the configuration of a run of an app as its files have it.
+    public init(app: AppConfiguration) {
+        self.spec = app.spec
+        self.command = [ByteString(app.program.command.program)]
+        self.app = app
         self.environment = []
         self.verbosity = .normal
     }

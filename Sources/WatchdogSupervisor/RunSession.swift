@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -14,6 +15,7 @@ final class RunSession {
     private let supervisor: Supervisor
     private let loop: EventLoop
     private let narration: Narration
+    private var script: ScriptRunner?
     private var launch: RunSummary.Launch?
     private var reports: [Int: ReportOutcome] = [:]
     private var incidents: [Incident] = []
@@ -23,7 +25,7 @@ final class RunSession {
     /// Messages that were not written, because they were too many or nobody read standard error.
     private var unwritten = 0
 
-    init(_ configuration: RunConfiguration, _ kernel: LinuxKernel, _ supervisor: Supervisor, _ loop: EventLoop) {
+    init(_ configuration: RunConfiguration, _ kernel: LinuxKernel, _ supervisor: Supervisor, _ loop: EventLoop) throws {
         self.configuration = configuration
         self.kernel = kernel
         self.supervisor = supervisor
@@ -32,9 +34,20 @@ final class RunSession {
         supervisor.onNotice = { [unowned self] in noticed($0) }
         supervisor.onFinish = { [unowned self] in
             outcome = $0
+            script?.ended($0)
             concludeIfReported()
         }
         kernel.onReport = { [unowned self] in reported($0, $1) }
+        script = try configuration.script.map {
+            try ScriptRunner($0, scale: configuration.timeScale, name: narration.name, supervisor, loop) {
+                [unowned self] in concludeIfReported()
+            }
+        }
+    }
+
+    /// Called when the app was launched.
+    func begin() {
+        script?.begin()
     }
 
     /// What `--verbose` tells before the launch.
@@ -51,14 +64,16 @@ final class RunSession {
             let isWritten = limiter.admit(at: kernel.now.nanoseconds) && StandardError.mention(line)
             if !isWritten { unwritten += 1 }
         }
+        script?.noticed(notice)
         switch notice {
         case .ready(let source, let after):
-            launch = RunSummary.Launch(milliseconds: after.milliseconds, source: source.rawValue)
+            launched(by: source, after: after)
             if configuration.expectation == .ready { supervisor.requestTermination() }
         case .transgressed(let incident):
             incidents.append(incident)
-        case .launched, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .probe:
+        case .launched, .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused,
+            .resumed, .extended, .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle,
+            .probe:
             break
         }
     }
@@ -75,7 +90,7 @@ final class RunSession {
 
     /// A report takes a moment longer than the death of its app.
     private func concludeIfReported() {
-        guard let outcome, kernel.pendingReports.isEmpty else { return }
+        guard let outcome, kernel.pendingReports.isEmpty, script?.isOver != false else { return }
         loop.exit(code: conclude(outcome))
     }
 
@@ -89,7 +104,10 @@ final class RunSession {
         if let expectation = configuration.expectation, isMet == false {
             StandardError.say("expected \(expectation), but \(narration.name) \(narration.words(for: outcome))")
         }
+        if let failure = script?.failure { StandardError.say("the script failed: \(failure)") }
         var exitCode = isMet.map { $0 ? 0 : 1 } ?? exitCode(of: outcome)
+        if let script, outcome.cause != .spawnFailed { exitCode = script.failure == nil && isMet != false ? 0 : 1 }
+        drawLaunch()
         do {
             try write(summary(of: outcome, isMet: isMet, exitCode: exitCode))
         } catch {
@@ -111,6 +129,33 @@ final class RunSession {
         }
     }
 
+    // MARK: - Launch
+
+    private func launched(by source: ReadinessSource, after duration: Duration) {
+        var launch = RunSummary.Launch(milliseconds: duration.milliseconds, source: source.rawValue)
+        launch.mainThreadBlockedPercent = kernel.mainThreadBlockedShare(of: duration).map { Int(($0 * 100).rounded()) }
+        self.launch = launch
+    }
+
+    /// At the end: marks may come after the launch, and tell of it.
+    private func drawLaunch() {
+        guard configuration.showsLaunch || configuration.verbosity == .verbose, let launch,
+            let duration = supervisor.machine.launchDuration, let launchedAt = supervisor.machine.launchedAt
+        else { return }
+        let picture = LaunchPicture(
+            name: narration.name, launchedAt: launchedAt, ready: duration,
+            limit: configuration.spec.lifecycle.launchesInBackground
+                ? configuration.spec.lifecycle.backgroundLaunch : configuration.spec.allowances.launch,
+            trace: supervisor.trace, blockedPercent: launch.mainThreadBlockedPercent, isUnicode: Locale.isUnicode)
+        StandardError.show(picture.text)
+    }
+
+    private func withSignposts(_ launch: RunSummary.Launch) -> RunSummary.Launch {
+        var launch = launch
+        launch.add(supervisor.trace, launchedAt: supervisor.machine.launchedAt)
+        return launch
+    }
+
     // MARK: - Summary
 
     private func write(_ summary: RunSummary) throws {
@@ -129,7 +174,7 @@ final class RunSession {
             pid: kernel.pid,
             termination: outcome.cause.name,
             spawnError: supervisor.spawnFailure.map { "\($0)" },
-            launch: launch,
+            launch: launch.map(withSignposts),
             pings: RunSummary.Pings(machine.pings, strayAnswers: machine.strayAnswers),
             probes: machine.probes.count > 0 ? RunSummary.Pings(machine.probes, strayAnswers: 0) : nil,
             hangs: RunSummary.Hangs(
@@ -146,6 +191,8 @@ final class RunSession {
             expectation: isMet.flatMap { isMet in
                 configuration.expectation.map { RunSummary.ExpectationResult(expected: $0.description, isMet: isMet) }
             },
+            script: configuration.script.map { RunSummary.Script(path: $0.path, failure: script?.failure) },
+            lifecycle: RunSummary.Lifecycle(machine.lifecycleRecord, launchedAt: machine.launchedAt),
             exitCode: exitCode
         )
     }
@@ -154,7 +201,7 @@ final class RunSession {
 extension RunSummary.WatchdogReport {
     init(_ incident: Incident, _ report: ReportOutcome?) {
         self.init(
-            code: "0x" + String(TerminationCode.ateBadFood.code, radix: 16),
+            code: incident.code.hexadecimal,
             event: incident.event.rawValue,
             allowanceMilliseconds: incident.allowance.milliseconds,
             creditMilliseconds: incident.credit.milliseconds,

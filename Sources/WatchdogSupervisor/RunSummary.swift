@@ -8,6 +8,51 @@ struct RunSummary: Codable, Equatable {
     struct Launch: Codable, Equatable {
         var milliseconds: Double
         var source: String
+        var firstFrameMilliseconds: Double?
+        /// The part of the launch in which the main thread neither ran nor wanted a CPU.
+        var mainThreadBlockedPercent: Int?
+        var signposts: [Signpost]?
+        /// Marks that are missing.
+        var signpostsLost: Int?
+    }
+
+    struct Signpost: Codable, Equatable {
+        var category: String
+        var name: String
+        /// From the launch on.
+        var startMilliseconds: Double
+        /// Absent for a moment, and for what had not ended.
+        var milliseconds: Double?
+        /// `interval` or `event`.
+        var kind: String
+        var isOnMainThread: Bool
+    }
+
+    struct Script: Codable, Equatable {
+        var path: String
+        /// Absent when all came as the script says.
+        var failure: String?
+    }
+
+    struct Lifecycle: Codable, Equatable {
+        struct Moment: Codable, Equatable {
+            var state: String
+            /// From the launch on.
+            var milliseconds: Double
+        }
+
+        struct Resumes: Codable, Equatable {
+            var count: Int
+            var p50Milliseconds: Double?
+            var maxMilliseconds: Double?
+        }
+
+        var takesPart: Bool
+        var history: [Moment]
+        var backgroundTasks: Int
+        var openTasks: [String]
+        var resumes: Resumes
+        var mistakes: Int
     }
 
     struct Pings: Codable, Equatable {
@@ -76,6 +121,8 @@ struct RunSummary: Codable, Equatable {
     var status: String?
     var summary: String?
     var expectation: ExpectationResult?
+    var script: Script?
+    var lifecycle: Lifecycle?
     var exitCode: Int32
 
     /// The object as text, ending with a newline.

@@ -15,9 +15,19 @@ public enum StandardError {
     @discardableResult
     static func mention(_ text: String) -> Bool { say(text, within: .zero) }
 
+    /// Writes lines as they are, without a name in front; what cannot be written at once is lost.
+    static func show(_ lines: String) {
+        for line in lines.split(separator: "\n") { _ = say(String(line), prefix: "", within: .zero) }
+    }
+
+    @discardableResult
     private static func say(_ text: String, within limit: Duration) -> Bool {
+        say(text, prefix: "watchdogd: ", within: limit)
+    }
+
+    private static func say(_ text: String, prefix: String, within limit: Duration) -> Bool {
         // So much, if anything, is room for in a pipe that poll(2) finds writable: a write does not block then.
-        var bytes = Array("watchdogd: \(text)".utf8.prefix(Int(PIPE_BUF) - 1)) + [UInt8(ascii: "\n")]
+        var bytes = Array((prefix + text).utf8.prefix(Int(PIPE_BUF) - 1)) + [UInt8(ascii: "\n")]
         var entry = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
         guard poll(&entry, 1, Int32(limit.nanoseconds / 1_000_000)) == 1, entry.revents & Int16(POLLOUT) != 0 else {
             return false

@@ -11,13 +11,16 @@ final class Supervisor {
     private let kernel: any Kernel
     private var queue: [AppEvent] = []
     private var isHandling = false
-    private var suspendedTime: Duration
+    /// The machine's time in suspension, as far as it was taken note of.
+    private(set) var suspendedTime: Duration
     private var limiter = RateLimiter(capacity: 1_000, refillPerSecond: 500)
 
     /// The decisions.
     private(set) var machine: AppMachine
     /// What the app said of itself.
     private(set) var account = AppAccount()
+    /// What the app marked in its launch.
+    private(set) var trace = LaunchTrace()
     /// Why the process could not be started.
     private(set) var spawnFailure: (any Error)?
 
@@ -32,6 +35,14 @@ final class Supervisor {
         self.suspendedTime = kernel.suspendedTime
     }
 
+    /// Goes on with an app of the watchdogd before this one.
+    init(resuming inherited: InheritedLaunch, machine: AppMachine, kernel: any Kernel) {
+        self.kernel = kernel
+        self.machine = machine
+        account = inherited.account
+        suspendedTime = inherited.state.suspendedTime
+    }
+
     // MARK: - What the kernel reports
 
     func launch() { receive(.launchRequested) }
@@ -42,6 +53,18 @@ final class Supervisor {
     func captureEnded() { receive(.captured) }
     func treeEmptied() { receive(.treeEmptied) }
     func requestTermination() { receive(.terminateRequested) }
+    func frozen(locks: [LockedFile]) { receive(.lifecycle(.froze(locks: locks))) }
+
+    /// Asks something of the app, which is carried out, or refused in a notice.
+    func request(_ lifecycle: LifecycleRequest) { receive(.lifecycle(.requested(lifecycle))) }
+    func spawned(_ pid: Int32) { receive(.spawned(pid: pid)) }
+    func adopted(_ pid: Int32) { receive(.adopted(pid: pid)) }
+    func channelLost() { receive(.channelLost) }
+
+    func returned(isLastStepDone: Bool) {
+        noticeSuspension()
+        receive(.supervisorReturned(isLastStepDone: isLastStepDone))
+    }
 
     func exited(_ status: ExitStatus) {
         if account.exitStatus == nil { account.exitStatus = status }
@@ -85,9 +108,12 @@ final class Supervisor {
         guard !isHandling else { return }
         isHandling = true
         while !queue.isEmpty {
-            for effect in machine.handle(queue.removeFirst(), at: kernel.now) { perform(effect) }
+            let effects = machine.handle(queue.removeFirst(), at: kernel.now)
+            if effects.contains(where: \.isIrrevocable) { kernel.prepare(for: effects) }
+            for effect in effects { perform(effect) }
         }
         isHandling = false
+        kernel.settle()
         kernel.arm(at: machine.nextDeadline)
     }
 
@@ -126,10 +152,23 @@ final class Supervisor {
             kernel.killTree()
         case .report(let incident):
             kernel.report(incident)
+        case .lifecycle(let effect):
+            perform(effect)
         case .announce(let notice):
             onNotice(notice)
         case .finish(let outcome):
             onFinish(outcome)
+        }
+    }
+
+    private func perform(_ effect: LifecycleEffect) {
+        switch effect {
+        case .freeze: kernel.freeze()
+        case .thaw: kernel.thaw()
+        case .measure:
+            if let use = kernel.resourceUse() { queue.append(.lifecycle(.measured(use))) }
+        case .enter, .grant, .expire, .deliver:
+            kernel.send(SupervisorMessage(effect).datagram)
         }
     }
 
@@ -152,7 +191,7 @@ final class Supervisor {
     /// A flood keeps its signs of life and loses everything else.
     private func events(of message: ClientMessage, isLimited: Bool) -> [AppEvent] {
         var events: [AppEvent] = []
-        if message.hello != nil { events.append(.hello) }
+        if let hello = message.hello { events += hello.hasLifecycle ? [.hello, .lifecycle(.joined)] : [.hello] }
         if message.isReady { events.append(.ready(.channel)) }
         if let nonce = message.pong {
             showSignOfLife()
@@ -160,11 +199,14 @@ final class Supervisor {
             events.append(.ponged(nonce: nonce))
         }
         if message.isStopping { events.append(.stopping) }
+        // Not limited: an end that is lost would be a task that stays open. The machine keeps few of them.
+        events += lifecycleEvents(of: message)
         account.malformed += message.malformed
         guard !isLimited else {
             account.dropped += 1
             return events
         }
+        trace.note(message, at: kernel.now)
         if let hello = message.hello { account.library = hello.library ?? account.library }
         if let status = message.status { account.status = status }
         if let summary = message.summary { account.summary = summary }

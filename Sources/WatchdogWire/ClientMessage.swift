@@ -2,8 +2,8 @@
 
 /// A message of the channel protocol from the app to the supervisor.
 ///
-/// One datagram may carry several keys; each counts once. Decoding follows the rules of ``NotifyMessage``; texts are also
-/// cut at their limits, so that no app makes the supervisor keep more.
+/// One datagram may carry several keys. Most count once; those of the lists at the end may come again and again. Decoding
+/// follows the rules of ``NotifyMessage``; texts are also cut at their limits, so that no app makes the supervisor keep more.
 public struct ClientMessage: Hashable, Sendable {
     /// The first thing an app says.
     public struct Hello: Hashable, Sendable {
@@ -13,12 +13,22 @@ public struct ClientMessage: Hashable, Sendable {
         public var process: Int32?
         /// `LIBRARY`: what the app speaks through, as name and version.
         public var library: String?
+        /// `LIFECYCLE`: the app wants to be told of states, expirations and events, and answers them.
+        ///
+        /// Nothing of the kind is sent to others: they would not answer.
+        public var hasLifecycle: Bool
 
         /// Creates a greeting.
-        public init(version: Int = Wire.version, process: Int32? = nil, library: String? = nil) {
+        public init(
+            version: Int = Wire.version,
+            process: Int32? = nil,
+            library: String? = nil,
+            hasLifecycle: Bool = false
+        ) {
             self.version = version
             self.process = process
             self.library = library
+            self.hasLifecycle = hasLifecycle
         }
     }
 
@@ -43,6 +53,28 @@ public struct ClientMessage: Hashable, Sendable {
     public var summary: String?
     /// `STOPPING`: the app has begun to end.
     public var isStopping = false
+    /// `STATE_DONE`: the number of the latest ``SupervisorMessage/Transition`` that the app has completed, and with it all
+    /// earlier ones.
+    public var stateDone: UInt64?
+    /// `EVENT_DONE`: the number of the latest ``SupervisorMessage/Event`` that the app has handled, and with it all earlier
+    /// ones.
+    public var eventDone: UInt64?
+    /// `FIRST_FRAME`: the app has shown itself for the first time.
+    public var isFirstFrame = false
+    /// `BEGIN_TASK`, once per task: work has begun that should go on in the background.
+    public var tasksBegun: [BackgroundTask] = []
+    /// `END_TASK`, once per task: such work has ended.
+    ///
+    /// Numbers are not used again, so that of a message all beginnings may be heeded before all ends.
+    public var tasksEnded: [UInt64] = []
+    /// `BEGIN_LAUNCH_TASK`, once per task: the launch is not complete before this has ended; by name.
+    public var launchTasksBegun: [String] = []
+    /// `END_LAUNCH_TASK`, once per task.
+    public var launchTasksEnded: [String] = []
+    /// `SIGNPOST`, once per signpost, in the order in which they were set.
+    public var signposts: [Signpost] = []
+    /// `SIGNPOSTS_LOST`: how many signposts the app could not send since it last said so.
+    public var signpostsLost: Int?
     /// How many lines were dropped because they were no assignment or had an unusable value.
     public var malformed = 0
     /// How many different keys were not known.
@@ -63,15 +95,11 @@ extension ClientMessage {
     public init(decoding datagram: some Collection<UInt8>) {
         let reader = FieldReader(datagram)
         var first = FirstAssignments()
-        var version: Int?
-        var process: Int32?
-        var library: String?
+        var greeting = Greeting()
         malformed = reader.malformed
-        for field in reader.fields where first.admit(field.key) {
+        for field in reader.fields where !takeItem(field) && first.admit(field.key) && !greeting.take(field, &malformed)
+        {
             switch field.key {
-            case "HELLO": version.take(field.number(in: 1...Int.max), orCount: &malformed)
-            case "PID": process.take(field.number(in: 1...Int32.max), orCount: &malformed)
-            case "LIBRARY": library = field.text(limit: Wire.Limit.name)
             case "READY": field.raise(&isReady, orCount: &malformed)
             case "PONG": pong.take(field.number(), orCount: &malformed)
             case "THREAD": thread.take(field.number(in: 1...Int32.max), orCount: &malformed)
@@ -80,10 +108,64 @@ extension ClientMessage {
             case "PROGRESS": progress = field.text(limit: Wire.Limit.progress)
             case "SUMMARY": summary = field.text(limit: Wire.Limit.summary)
             case "STOPPING": field.raise(&isStopping, orCount: &malformed)
+            case "EVENT_DONE": eventDone.take(field.number(in: 1...UInt64.max), orCount: &malformed)
+            case "STATE_DONE": stateDone.take(field.number(in: 1...UInt64.max), orCount: &malformed)
+            case "FIRST_FRAME": field.raise(&isFirstFrame, orCount: &malformed)
+            case "SIGNPOSTS_LOST": signpostsLost.take(field.number(in: 1...Int.max), orCount: &malformed)
             default: unknown += 1
             }
         }
-        hello = version.map { Hello(version: $0, process: process, library: library) }
+        hello = greeting.hello
+    }
+
+    /// The keys of a greeting.
+    private struct Greeting {
+        private var version: Int?
+        private var process: Int32?
+        private var library: String?
+        private var hasLifecycle = false
+
+        var hello: Hello? {
+            version.map { Hello(version: $0, process: process, library: library, hasLifecycle: hasLifecycle) }
+        }
+
+        /// - Returns: False when the field is not part of a greeting.
+        mutating func take(_ field: FieldReader.Field, _ malformed: inout Int) -> Bool {
+            switch field.key {
+            case "HELLO": version.take(field.number(in: 1...Int.max), orCount: &malformed)
+            case "PID": process.take(field.number(in: 1...Int32.max), orCount: &malformed)
+            case "LIBRARY": library = field.text(limit: Wire.Limit.name)
+            case "LIFECYCLE": field.raise(&hasLifecycle, orCount: &malformed)
+            default: return false
+            }
+            return true
+        }
+    }
+
+    /// Takes one item of a list; the length of a datagram bounds their number.
+    ///
+    /// - Returns: False when the field is not of a list.
+    private mutating func takeItem(_ field: FieldReader.Field) -> Bool {
+        switch field.key {
+        case "BEGIN_TASK": tasksBegun.take(BackgroundTask(field), orCount: &malformed)
+        case "END_TASK": tasksEnded.take(field.number(in: 1...UInt64.max), orCount: &malformed)
+        case "BEGIN_LAUNCH_TASK": launchTasksBegun.append(field.text(limit: Wire.Limit.name))
+        case "END_LAUNCH_TASK": launchTasksEnded.append(field.text(limit: Wire.Limit.name))
+        case "SIGNPOST": signposts.take(Signpost(field), orCount: &malformed)
+        default: return false
+        }
+        return true
+    }
+}
+
+extension Array {
+    /// Appends what was decoded; a nil was unusable and is counted instead.
+    fileprivate mutating func take(_ item: Element?, orCount malformed: inout Int) {
+        if let item {
+            append(item)
+        } else {
+            malformed += 1
+        }
     }
 }
 
@@ -92,13 +174,20 @@ extension ClientMessage {
 extension ClientMessage {
     /// The datagram to send, at most ``Wire/Limit/datagram`` bytes; empty when the message says nothing.
     ///
-    /// Texts are cut at their limits and made one line. An empty datagram looks like the end of the channel to the receiver
-    /// and must not be sent.
-    public var datagram: [UInt8] {
+    /// Texts are cut at their limits and made one line. Lists are sent as far as there is room; ``remainder`` is what is left.
+    /// An empty datagram looks like the end of the channel to the receiver and must not be sent.
+    public var datagram: [UInt8] { encoded.bytes }
+
+    /// What ``datagram`` has no room for; says nothing when all fits.
+    public var remainder: ClientMessage { encoded.remainder }
+
+    /// The datagram to send and what it has no room for.
+    public var encoded: (bytes: [UInt8], remainder: ClientMessage) {
         var writer = FieldWriter()
         writer.number("HELLO", hello?.version)
         writer.number("PID", hello?.process)
         writer.text("LIBRARY", hello?.library, limit: Wire.Limit.name)
+        writer.flag("LIFECYCLE", hello?.hasLifecycle ?? false)
         writer.flag("READY", isReady)
         writer.number("PONG", pong)
         writer.number("THREAD", thread)
@@ -107,6 +196,10 @@ extension ClientMessage {
         writer.text("PROGRESS", progress, limit: Wire.Limit.progress)
         writer.text("SUMMARY", summary, limit: Wire.Limit.summary)
         writer.flag("STOPPING", isStopping)
-        return writer.bytes
+        writer.number("EVENT_DONE", eventDone)
+        writer.flag("FIRST_FRAME", isFirstFrame)
+        writer.number("SIGNPOSTS_LOST", signpostsLost)
+        let remainder = writeLists(to: &writer)
+        return (writer.bytes, remainder)
     }
 }

@@ -19,13 +19,23 @@ struct FieldWriter {
         line(key, String(value.wholeMicroseconds))
     }
 
-    /// Line breaks and NUL would end the value or spoil the datagram; they become spaces.
     mutating func text(_ key: String, _ value: String?, limit: Int) {
         guard let value else { return }
-        let clean = value.utf8.lazy.map { byte in
-            byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || byte == 0 ? UInt8(ascii: " ") : byte
+        line(key, value.fieldText(limit: limit))
+    }
+
+    /// Writes one line per item until the next one would make the datagram too long.
+    ///
+    /// - Returns: The items that were not written.
+    mutating func lines<Item>(_ key: String, _ items: ArraySlice<Item>, value: (Item) -> String) -> ArraySlice<Item> {
+        var rest = items
+        while let item = rest.first {
+            let value = value(item)
+            guard bytes.count + key.utf8.count + value.utf8.count + 2 <= Wire.Limit.datagram else { break }
+            line(key, value)
+            rest.removeFirst()
         }
-        line(key, String(decoding: clean, as: UTF8.self).cut(toBytes: limit))
+        return rest
     }
 
     private mutating func line(_ key: String, _ value: String) {
@@ -33,6 +43,22 @@ struct FieldWriter {
         bytes.append(UInt8(ascii: "="))
         bytes.append(contentsOf: value.utf8)
         bytes.append(UInt8(ascii: "\n"))
+    }
+}
+
+extension String {
+    /// The text as a value, of at most `limit` bytes.
+    ///
+    /// Line breaks and NUL would end the value or spoil the datagram; they become spaces. So do tabs where they separate.
+    func fieldText(limit: Int, isTabbed: Bool = false) -> String {
+        let clean = utf8.lazy.map { byte in
+            switch byte {
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"), 0: UInt8(ascii: " ")
+            case UInt8(ascii: "\t") where isTabbed: UInt8(ascii: " ")
+            default: byte
+            }
+        }
+        return String(decoding: clean, as: UTF8.self).cut(toBytes: limit)
     }
 }
 

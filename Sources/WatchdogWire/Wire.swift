@@ -28,6 +28,20 @@ public enum Wire {
         ///
         /// Source: watchdogd's channel protocol; nobody else defines it.
         public static let channel = "WATCHDOG_CHANNEL"
+
+        /// The state in which the app begins, `foreground` or `background`; absent means foreground.
+        ///
+        /// The app enters it as part of its launch: no `STATE` asks for it, and `READY=1` says that it is reached.
+        ///
+        /// Source: watchdogd's channel protocol.
+        public static let state = "WATCHDOG_STATE"
+
+        /// The kind of the event for whose sake the app is launched; absent when there is none.
+        ///
+        /// It is an announcement: the event itself is the first `EVENT` that comes over the channel.
+        ///
+        /// Source: watchdogd's channel protocol.
+        public static let event = "WATCHDOG_EVENT"
     }
 
     /// Bounds of what may travel, in bytes of UTF-8.
@@ -52,9 +66,24 @@ public enum Wire {
         /// Source: watchdogd's own.
         public static let summary = 128
 
-        /// The longest name: the client library of `LIBRARY`, the kind of `EVENT`.
+        /// The longest name: the client library of `LIBRARY`, the kind of `EVENT`, a launch task, a signpost and its category.
         ///
         /// Source: watchdogd's own.
         public static let name = 64
+
+        /// The longest name of a background task; it stands in the report when the task has not ended in time.
+        ///
+        /// Source: watchdogd's own.
+        public static let taskName = 128
+
+        /// The longest `PAYLOAD` of an event.
+        ///
+        /// Source: watchdogd's own; half a datagram.
+        public static let payload = 2048
+
+        /// The longest message of a signpost.
+        ///
+        /// Source: watchdogd's own.
+        public static let signpostMessage = 256
     }
 }

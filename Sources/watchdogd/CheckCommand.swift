@@ -19,7 +19,8 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: ArgumentHelp("Files of apps, or directories of such files.", valueName: "path"))
+    @Argument(
+        help: ArgumentHelp("Files of apps, or directories of such files.", valueName: "path"), completion: .file())
     var paths: [String]
 
     func validate() throws {
@@ -34,7 +35,9 @@ struct CheckCommand: ParsableCommand {
         for path in paths {
             do throws(ConfigurationReadError) {
                 let isDirectory = fileSystem.isDirectory(path)
-                report.add(isDirectory ? try loader.load(directory: path) : try loader.load(file: path))
+                let listing = isDirectory ? try loader.load(directory: path) : try loader.load(file: path)
+                report.add(listing)
+                report.add(listing.apps.flatMap(\.machineWarnings))
             } catch {
                 isUnreadable = true
                 report.add(error, of: path)

@@ -29,7 +29,7 @@ struct StatusCommand: ParsableCommand {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"))
+    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
     var name: String
 
     func validate() throws {
@@ -53,7 +53,7 @@ struct ActionOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Wait until it is done.")
     var wait = true
 
-    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"))
+    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
     var name: String
 
     var request: AppRequest { AppRequest(name, waits: wait) }
@@ -115,7 +115,7 @@ struct CaptureCommand: ParsableCommand {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"))
+    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
     var name: String
 
     func run() throws {
@@ -157,7 +157,7 @@ struct EventsCommand: ParsableCommand {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("Only these apps.", valueName: "app"))
+    @Argument(help: ArgumentHelp("Only these apps.", valueName: "app"), completion: .appNames)
     var apps: [String] = []
 
     func validate() throws {

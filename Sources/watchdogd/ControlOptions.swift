@@ -14,7 +14,7 @@ struct ControlOptions: ParsableArguments {
     @Flag(help: "Talk to this user's daemon; what everybody but root does if there is one.")
     var user = false
 
-    @Option(help: ArgumentHelp("Talk to the daemon at this socket.", valueName: "path"))
+    @Option(help: ArgumentHelp("Talk to the daemon at this socket.", valueName: "path"), completion: .file())
     var control: String?
 
     func validate() throws {

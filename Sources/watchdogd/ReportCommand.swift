@@ -20,7 +20,8 @@ struct ReportCommand: ParsableCommand {
 /// Where reports are read from.
 struct ReportsOption: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Where crash logs are; by default where run puts those of this user.", valueName: "dir")
+        help: ArgumentHelp("Where crash logs are; by default where run puts those of this user.", valueName: "dir"),
+        completion: .directory
     )
     var reports: String?
 
@@ -63,10 +64,13 @@ struct ReportsOption: ParsableArguments {
 
 /// Which reports of a list are wanted.
 struct FilterOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only of this app.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only of this app.", valueName: "name"), completion: .appNames)
     var app: String?
 
-    @Option(help: ArgumentHelp("Only of this event: process-launch, scene-update, ...", valueName: "event"))
+    @Option(
+        help: ArgumentHelp("Only of this event: process-launch, scene-update, ...", valueName: "event"),
+        completion: .list(["process-launch", "scene-create", "scene-update", "process-exit"])
+    )
     var event: String?
 
     @Option(help: ArgumentHelp("Only with this verdict, or words of it: blocked, spinning, futex.", valueName: "word"))

@@ -19,7 +19,9 @@ struct ReportExportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("crash (text), ips, json, html or metrickit.", valueName: "format"))
     var format: ReportFormat
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Where to; - is standard output.", valueName: "file"))
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Where to; - is standard output.", valueName: "file"),
+        completion: .file())
     var output = "-"
 
     @OptionGroup var report: ReportArgument

@@ -5,7 +5,10 @@ import WatchdogReport
 
 /// Which report is meant.
 struct ReportArgument: ParsableArguments {
-    @Argument(help: ArgumentHelp("latest, an incident identifier or its beginning, or a file.", valueName: "report"))
+    @Argument(
+        help: ArgumentHelp("latest, an incident identifier or its beginning, or a file.", valueName: "report"),
+        completion: .reports
+    )
     var reference = "latest"
 }
 
@@ -41,10 +44,13 @@ struct ReportDiffCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Argument(help: ArgumentHelp("The older one: latest, an incident identifier or a file.", valueName: "report"))
+    @Argument(
+        help: ArgumentHelp("The older one: latest, an incident identifier or a file.", valueName: "report"),
+        completion: .reports
+    )
     var old: String
 
-    @Argument(help: ArgumentHelp("The newer one.", valueName: "report"))
+    @Argument(help: ArgumentHelp("The newer one.", valueName: "report"), completion: .reports)
     var new = "latest"
 
     func run() throws {

@@ -11,7 +11,10 @@ struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
         abstract: "Supervise one program in the foreground.",
-        usage: "watchdogd run [<options>] -- COMMAND [ARGS...]",
+        usage: """
+            watchdogd run [<options>] -- COMMAND [ARGS...]
+            watchdogd run [<options>] --app NAME
+            """,
         discussion: """
             Launches COMMAND, pings its main loop (or expects its WATCHDOG=1), and when an allowance is exhausted takes \
             the stack of every thread, kills it and writes a crash log. Ends with the program's own exit code, 128 + the \
@@ -20,61 +23,83 @@ struct RunCommand: ParsableCommand {
             """
     )
 
+    @Option(help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"), completion: .appNames)
+    var app: String?
+
+    @Option(help: ArgumentHelp("Where apps are configured, for --app.", valueName: "dir"), completion: .directory)
+    var config: String?
+
     @Option(help: ArgumentHelp("The name in reports; the command's own by default.", valueName: "name"))
     var name: String?
 
-    @Option(help: ArgumentHelp("Time to become ready.", valueName: "span"), transform: RunOptions.span)
-    var launch: Duration = .seconds(20)
+    @Option(
+        help: ArgumentHelp("Time to become ready (default: 20s).", valueName: "span"), transform: RunOptions.span)
+    var launch: Duration?
 
-    @Option(help: ArgumentHelp("Time for an answer of the main loop.", valueName: "span"), transform: RunOptions.span)
-    var update: Duration = .seconds(10)
+    @Option(
+        help: ArgumentHelp("Time for an answer of the main loop (default: 10s).", valueName: "span"),
+        transform: RunOptions.span
+    )
+    var update: Duration?
 
-    @Option(help: ArgumentHelp("Time to end after the request.", valueName: "span"), transform: RunOptions.span)
-    var terminate: Duration = .seconds(5)
+    @Option(
+        help: ArgumentHelp("Time to end after the request (default: 5s).", valueName: "span"),
+        transform: RunOptions.span
+    )
+    var terminate: Duration?
 
-    @Option(help: ArgumentHelp("Time from one ping to the next.", valueName: "span"), transform: RunOptions.span)
-    var ping: Duration = .seconds(1)
+    @Option(
+        help: ArgumentHelp("Time from one ping to the next (default: 1s).", valueName: "span"),
+        transform: RunOptions.span
+    )
+    var ping: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "How the program tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe or none.",
+            "How the program tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe or none"
+                + " (default: auto).",
             valueName: "how"
         ),
+        completion: .list(["auto", "channel", "notify", "listen:", "exec:", "none"]),
         transform: RunOptions.readiness
     )
-    var readiness: ReadinessChoice = .automatic
+    var readiness: ReadinessChoice?
 
     @OptionGroup
     var probing: ProbeOptions
 
     @Option(
-        help: ArgumentHelp("What follows an exhausted allowance: kill or report.", valueName: "what"),
+        help: ArgumentHelp("What follows an exhausted allowance: kill or report (default: kill).", valueName: "what"),
+        completion: .list(["kill", "report"]),
         transform: RunOptions.enforcement
     )
-    var enforce: AppSpec.Enforcement = .kill
+    var enforce: AppSpec.Enforcement?
 
-    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
     var reports: String?
 
-    @Option(help: ArgumentHelp("Write a JSON summary at the end; - is standard output.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write a JSON summary at the end; - is standard output.", valueName: "file"),
+        completion: .file())
     var json: String?
 
     @Option(
         help: ArgumentHelp(
-            "Exit with 0 only if this happens: 0x8badf00d[:EVENT], ready or exit:N.",
+            "Exit with 0 only if this happens: CODE[:EVENT] such as 0x8badf00d, ready or exit:N.",
             valueName: "kind"
         ),
+        completion: .list(["0x8badf00d", "ready", "exit:"]),
         transform: RunOptions.expectation
     )
     var expect: Expectation?
 
-    @Option(help: ArgumentHelp("Multiply all allowances and the ping interval.", valueName: "factor"))
-    var timeScale: Double = 1
+    @Option(help: ArgumentHelp("Multiply all allowances and the ping interval (default: 1).", valueName: "factor"))
+    var timeScale: Double?
 
-    @Option(help: ArgumentHelp("Run the program as this user.", valueName: "user"))
+    @Option(help: ArgumentHelp("Run the program as this user.", valueName: "user"), completion: .users)
     var user: String?
 
-    @Option(help: ArgumentHelp("Run the program in this directory.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Run the program in this directory.", valueName: "dir"), completion: .directory)
     var chdir: String?
 
     @Option(
@@ -84,6 +109,9 @@ struct RunCommand: ParsableCommand {
     )
     var environment: [(name: String, value: String)] = []
 
+    @OptionGroup(title: "Lifecycle")
+    var lifecycle: RunLifecycleOptions
+
     @Flag(help: "Say only what fails.")
     var quiet = false
 
@@ -92,35 +120,17 @@ struct RunCommand: ParsableCommand {
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("The program and its arguments, after --.", valueName: "command")
+        help: ArgumentHelp("The program and its arguments, after --.", valueName: "command"),
+        completion: .file()
     )
     var command: [String] = []
 
-    func validate() throws {
-        guard !command.isEmpty else {
-            throw ValidationError("a command is missing; write watchdogd run [options] -- COMMAND [ARGS...]")
-        }
-        guard !(quiet && verbose) else {
-            throw ValidationError("--quiet and --verbose contradict each other; use one of them")
-        }
-        guard timeScale.isFinite, timeScale >= 0.001, timeScale <= 1000 else {
-            throw ValidationError("--time-scale \(timeScale) is out of range; use a factor from 0.001 to 1000")
-        }
-        guard let first = command.first, !first.isEmpty else {
-            throw ValidationError("the command is empty; write watchdogd run [options] -- COMMAND [ARGS...]")
-        }
-        if case .probe = readiness, probing.probe == nil {
-            throw ValidationError("--readiness probe has nothing to ask; add --probe")
-        }
-        for (option, value) in [("name", name), ("reports", reports), ("json", json), ("user", user), ("chdir", chdir)]
-        {
-            guard value != "" else { throw ValidationError("--\(option) is empty; give it a value or leave it out") }
-        }
-    }
+    var factor: Double { timeScale ?? 1 }
 
     func run() throws {
         do {
-            throw ExitCode(try Run(configuration).execute())
+            let run = try app.map(configuration(ofApp:)) ?? configurationOfCommand
+            throw ExitCode(try Run(try completed(run)).execute())
         } catch let error as RunError {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)
@@ -134,28 +144,44 @@ struct RunCommand: ParsableCommand {
         return Array(arguments[(terminator + 1)...])
     }
 
-    private var configuration: RunConfiguration {
+    private func configuration(ofApp name: String) throws -> RunConfiguration {
+        let places = try DaemonPlaces()
+        return RunConfiguration(app: try InstalledApp.find(name, in: config ?? places.configurationDirectory))
+    }
+
+    private var configurationOfCommand: RunConfiguration {
+        let readiness = readiness ?? .automatic
         let base = command[0].split(separator: "/").last.map(String.init) ?? command[0]
         var spec = AppSpec(
             name: name ?? base,
-            allowances: Allowances(launch: launch, update: update, terminate: terminate),
-            pingInterval: ping,
+            allowances: Allowances(
+                launch: launch ?? .seconds(20), update: update ?? .seconds(10), terminate: terminate ?? .seconds(5)),
+            pingInterval: ping ?? .seconds(1),
             readiness: readiness.readiness,
-            enforcement: enforce
+            enforcement: enforce ?? .kill
         )
         let probe = probing.settings
         spec.livenessProbe = probe?.probe
         spec.probeInterval = readiness.interval(probe)
-        var configuration = RunConfiguration(spec: spec.scaled(by: timeScale), command: commandBytes)
+        lifecycle.apply(to: &spec.lifecycle)
+        var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)
+        configuration.timeScale = factor
         configuration.probe = readiness.probe
         configuration.livenessTarget = probe?.target
-        configuration.reportsDirectory = reports
-        configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
-        configuration.expectation = expect
         configuration.user = user
         configuration.workingDirectory = chdir
         configuration.environment = environment
+        return configuration
+    }
+
+    /// Adds what belongs to this run, whatever is run.
+    private func completed(_ run: RunConfiguration) throws -> RunConfiguration {
+        var configuration = run
+        configuration.reportsDirectory = reports
+        configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
+        configuration.expectation = expect
         configuration.verbosity = quiet ? .quiet : verbose ? .verbose : .normal
+        try lifecycle.apply(to: &configuration)
         return configuration
     }
 }

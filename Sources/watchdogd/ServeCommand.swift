@@ -22,13 +22,13 @@ struct ServeCommand: ParsableCommand {
     @Flag(help: "Serve this user; what everybody but root does unless told otherwise.")
     var user = false
 
-    @Option(help: ArgumentHelp("Where apps are configured.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Where apps are configured.", valueName: "dir"), completion: .directory)
     var config: String?
 
-    @Option(help: ArgumentHelp("The socket of the control interface.", valueName: "path"))
+    @Option(help: ArgumentHelp("The socket of the control interface.", valueName: "path"), completion: .file())
     var control: String?
 
-    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
     var reports: String?
 
     @Flag(help: "Say only what fails.")

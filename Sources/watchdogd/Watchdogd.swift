@@ -15,6 +15,7 @@ struct Watchdogd: ParsableCommand {
             RunCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self, LaunchCommand.self,
             TerminateCommand.self, RestartCommand.self, CaptureCommand.self, ReloadCommand.self, EventsCommand.self,
             CheckCommand.self, ReportCommand.self,
+            ConditionerCommand.self,
         ]
     )
 

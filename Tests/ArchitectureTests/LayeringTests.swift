@@ -19,10 +19,12 @@ struct LayeringTests {
         #expect(Set(folders) == Module.withoutSwift.union(Module.all.map(\.name)))
     }
 
-    @Test("Nothing imports Foundation, which is five times the size of FoundationEssentials")
+    @Test(
+        "Nothing imports Foundation, which is five times the size of FoundationEssentials, but two apps for its queues")
     func nothingImportsFoundation() {
         let found = SourceTree.swiftSources.flatMap(ImportLine.all(in:)).filter { $0.module == "Foundation" }
-        #expect(found.map(\.place) == [])
+        let allowed = ["Sources/SampleApps/QuickPick/", "Sources/SampleApps/Stocks/"]
+        #expect(found.map(\.place).filter { place in !allowed.contains { place.hasPrefix($0) } } == [])
     }
 
     @Test("Of the report module only the store reaches the system")

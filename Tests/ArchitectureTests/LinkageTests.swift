@@ -18,6 +18,9 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
         "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
     ]
     private static let app = swiftRuntime.union(dispatch).union(system)
+    /// Apps that store and draw.
+    private static let story = app.union(["libFoundationEssentials.so", "libsqlite3.so.0", "libz.so.1"])
+    private static let foundation: Set<String> = ["libFoundation.so", "libFoundationInternationalization.so"]
     private static let daemon = app.union(["libFoundationEssentials.so", "libsystemd.so.0"])
 
     static let all: [LinkageRule] = [
@@ -28,6 +31,14 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
         LinkageRule(product: "HangMain", libraries: app),
         LinkageRule(product: "IgnoresTerm", libraries: app),
         LinkageRule(product: "ForkingApp", libraries: app),
+        LinkageRule(product: "SlowExit", libraries: app),
+        LinkageRule(product: "BackgroundSaver", libraries: app.union(["libsqlite3.so.0"])),
+        LinkageRule(product: "PhotoServer", libraries: story),
+        LinkageRule(product: "StarSearcher", libraries: story),
+        LinkageRule(product: "StarSearcherWithLogger", libraries: story),
+        LinkageRule(product: "Glassboard", libraries: story),
+        LinkageRule(product: "QuickPick", libraries: story.union(foundation)),
+        LinkageRule(product: "Stocks", libraries: story.union(foundation)),
     ]
 
     static let productsAreThere = all.allSatisfy { BuiltProduct($0.product).exists }

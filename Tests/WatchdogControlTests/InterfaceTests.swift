@@ -118,8 +118,9 @@ struct InterfaceTests {
         let definition = try InterfaceDefinition(ControlInterface.definition)
         #expect(definition.types["AppState"] == .enumeration(AppState.allCases.map(\.rawValue)))
         let kinds: [ControlEvent.Kind] = [
-            .launched, .ready, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
-            .terminating, .exhausted, .captureFailed, .reported, .exited, .unkillable, .restarting, .limitReached,
+            .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
+            .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
+            .limitReached,
             .launchFailed, .reloaded, .probeFailed, .probeRecovered, .probeImpossible,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")

@@ -360,3 +360,51 @@ struct ProcessTreeTests {
         }
     }
 }
+
+@Suite("Limits of cgroups")
+struct CgroupLimitsTests {
+    /// A directory that looks like a cgroup, as far as limits go: this machine may have no controllers.
+    private func directory(_ files: [String: String]) throws -> String {
+        var template = Array("/tmp/watchdogd-cgroup-XXXXXX".utf8CString)
+        try #require(mkdtemp(&template) != nil)
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        for (name, text) in files {
+            let file = try OwnedDescriptor(opening: "\(path)/\(name)", flags: O_WRONLY | O_CREAT)
+            #expect(write(file.number, text, text.utf8.count) == text.utf8.count)
+        }
+        return path
+    }
+
+    private func text(_ path: String) -> String? {
+        Procfs.read(path, limit: 4096).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test("each goes to its controller's file, in the kernel's units")
+    func applied() throws {
+        let path = try directory(["cgroup.events": "", "cpu.max": "", "memory.max": "", "pids.max": ""])
+        defer { system("rm -r '\(path)'") }
+        let cgroup = try Cgroup(opening: path)
+        let refusals = cgroup.apply(CgroupLimits(cpuQuota: .milliseconds(1_500), memory: 1 << 30, tasks: 64))
+        #expect(refusals.map(\.controller) == [])
+        #expect(text("\(path)/cpu.max") == "150000 100000")
+        #expect(text("\(path)/memory.max") == "1073741824")
+        #expect(text("\(path)/pids.max") == "64")
+    }
+
+    @Test("a controller that is not there is named")
+    func missing() throws {
+        let path = try directory(["cgroup.events": "", "pids.max": ""])
+        defer { system("rm -r '\(path)'") }
+        let refusals = try Cgroup(opening: path).apply(CgroupLimits(cpuQuota: .seconds(1), tasks: 5))
+        #expect(refusals.map(\.controller) == ["cpu"])
+        #expect(refusals.map(\.reason) == ["there is no cpu controller"])
+        #expect(text("\(path)/pids.max") == "5")
+    }
+
+    @Test("kills for lack of memory are counted")
+    func memoryKills() throws {
+        let path = try directory(["cgroup.events": "", "memory.events": "low 0\nhigh 0\nmax 7\noom 2\noom_kill 2\n"])
+        defer { system("rm -r '\(path)'") }
+        #expect(try Cgroup(opening: path).memoryKills == 2)
+    }
+}

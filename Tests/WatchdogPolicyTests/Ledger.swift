@@ -7,49 +7,49 @@ import WatchdogPolicy
 /// It shares no code with the machine. It knows what the app was granted, so it knows when the machine may act and when
 /// it must.
 struct Ledger {
-    private let spec: AppSpec
-    private(set) var stage = Stage.idle
+    let spec: AppSpec
+    var stage = Stage.idle
 
     // The allowance that runs.
-    private(set) var clock = Clock.none
-    private var event = WatchdogEvent.processLaunch
-    private var whole = Duration.zero
-    private var until = Instant(nanoseconds: 0)
-    private var extended = Duration.zero
-    private var hasCredit = false
-    private var grace: Instant?
+    var clock = Clock.none
+    var event = WatchdogEvent.processLaunch
+    var whole = Duration.zero
+    var until = Instant(nanoseconds: 0)
+    var extended = Duration.zero
+    var hasCredit = false
+    var grace: Instant?
 
     // What the app said.
-    private var hasSpoken = false
-    private var answersPings = false
-    private var pushes = false
-    private var pushAllowance: Duration?
-    private var lastProgress: String?
-    private(set) var outstanding: [UInt64] = []
-    private var strays = 0
+    var hasSpoken = false
+    var answersPings = false
+    var pushes = false
+    var pushAllowance: Duration?
+    var lastProgress: String?
+    var outstanding: [UInt64] = []
+    var strays = 0
 
     // What was asked for, and is due.
-    private(set) var isSpawning = false
-    private var spawns = 0
-    private var requests = 0
-    private var terminations = 0
-    private var kills = 0
-    private var launchedAt = Instant(nanoseconds: 0)
-    private var lastPing: Instant?
-    private var nextPing: Instant?
-    private var nextProbe: Instant?
-    private(set) var probes: ProbeLedger
-    private var trigger: (due: Instant, isHeld: Bool)?
-    private(set) var capture: (incident: Incident, end: Instant)?
+    var isSpawning = false
+    var spawns = 0
+    var requests = 0
+    var terminations = 0
+    var kills = 0
+    var launchedAt = Instant(nanoseconds: 0)
+    var lastPing: Instant?
+    var nextPing: Instant?
+    var nextProbe: Instant?
+    var probes: ProbeLedger
+    var trigger: (due: Instant, isHeld: Bool)?
+    var capture: (incident: Incident, end: Instant)?
     /// Whether a capture that only reports ended in this step.
-    private var isCaptureOver = false
-    private var isKillRequested = false
-    private var condemned: Incident?
-    private var deathEnd: Instant?
-    private var isExited = false
-    private var isEmpty = false
-    private var decided = 0
-    private var reported = 0
+    var isCaptureOver = false
+    var isKillRequested = false
+    var condemned: Incident?
+    var deathEnd: Instant?
+    var isExited = false
+    var isEmpty = false
+    var decided = 0
+    var reported = 0
 
     init(_ spec: AppSpec) {
         self.spec = spec
@@ -66,7 +66,7 @@ struct Ledger {
         return trigger != nil || probes.isLooking
     }
 
-    private var isHeard: Bool {
+    var isHeard: Bool {
         !isExited && capture?.incident.isEnforced != true && stage != .dying && stage != .over
     }
 
@@ -74,6 +74,11 @@ struct Ledger {
     ///
     /// - Returns: what is wrong with it, or nil.
     mutating func book(_ happened: AppEvent, _ effects: [AppEffect], at now: Instant) -> String? {
+        if case .supervisorReturned(let isDone) = happened {
+            return bookReturn(effects, isLastStepDone: isDone, at: now)
+        }
+        if case .adopted = happened { return bookAdoption(effects, at: now) }
+        if case .channelLost = happened, isHeard { return bookLoss(effects, at: now) }
         let wasHeard = isHeard
         let wasCapturing = capture != nil
         isCaptureOver = false
@@ -100,7 +105,7 @@ struct Ledger {
                     probes.bookCancel(happened, isLaunching: stage == .launching, at: now)
                 case .terminate: bookTermination()
                 case .finish(let outcome): bookEnd(outcome, isLast: index == effects.count - 1)
-                case .beginWindow: nil
+                case .beginWindow, .lifecycle: nil
                 }
             if let complaint { return complaint }
         }
@@ -139,7 +144,7 @@ struct Ledger {
         return isRight ? nil : "phase \(machine.phase) at \(stage)"
     }
 
-    private var dues: [Instant] {
+    var dues: [Instant] {
         if let capture { return [capture.end] }
         switch stage {
         case .idle, .over: return []
@@ -158,7 +163,7 @@ struct Ledger {
 
     // MARK: - The allowance
 
-    private mutating func begin(_ event: WatchdogEvent, _ allowance: Duration, at now: Instant) {
+    mutating func begin(_ event: WatchdogEvent, _ allowance: Duration, at now: Instant) {
         self.event = event
         whole = allowance
         until = now + allowance
@@ -219,6 +224,7 @@ struct Ledger {
     ) -> String? {
         switch notice {
         case .launched: return bookLaunch(at: now)
+        case .adopted, .channelLost: return "\(notice) by \(happened)"
         case .ready(let source, let duration): return bookReady(source, after: duration, at: now)
         case .hung(let duration): return duration >= spec.hangThreshold ? nil : "no hang"
         case .starvationCredit(let credit, let event): return bookCredit(credit, event, happened, at: now)
@@ -244,6 +250,7 @@ struct Ledger {
         case .probe(let notice):
             let isOpen = capture != nil || clock == .over
             return probes.book(notice, happened, spared: grace, isOpen: isOpen, at: now)
+        case .lifecycle: return "a lifecycle that nobody has begun"
         }
     }
 
@@ -562,13 +569,21 @@ struct Ledger {
                 return
             }
             outstanding.removeSubrange(...index)
+            guard answersPings else {
+                answersPings = true
+                if stage == .running { pushes = false }
+                return
+            }
             guard stage == .running, clock != .none, event == .sceneUpdate else { return }
             clock = .none
             nextPing = max(now, (lastPing ?? now) + spec.pingInterval)
         case .probed(isReady: false):
             if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
         case .launchRequested, .spawned, .spawnFailed, .probed, .livenessProbed, .stopping, .terminateRequested,
-            .stopped, .continued, .machineResumed, .deadlineReached, .inspected, .captured, .exited, .treeEmptied:
+            .stopped, .continued,
+            .machineResumed,
+            .deadlineReached, .inspected, .captured, .exited, .treeEmptied, .supervisorReturned, .adopted, .channelLost,
+            .lifecycle:
             break
         }
     }

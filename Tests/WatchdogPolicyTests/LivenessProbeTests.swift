@@ -54,6 +54,7 @@ struct LivenessProbeTests {
         life.run(to: .seconds(4))
         #expect(life.probeTimes.isEmpty)
         life.at(.seconds(5), .ready(.notify))
+        life.run(to: .seconds(5))
         #expect(life.probeTimes == [.seconds(5)])
     }
 

@@ -236,6 +236,15 @@ struct ProbeLedger {
         return nil
     }
 
+    /// What a supervisor before this one had begun is begun anew.
+    mutating func bookReturn(at now: Instant) {
+        switch state {
+        case .running, .looking: state = .waiting(until: now)
+        case .standing(let pause, _): state = .standing(pause, nextLook: now)
+        case .off, .waiting, .cancelled: break
+        }
+    }
+
     mutating func bookEnd() {
         state = .off
         isOver = false

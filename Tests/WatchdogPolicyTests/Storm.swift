@@ -8,24 +8,26 @@ import WatchdogPolicy
 struct Storm {
     static let longestLife = 400
 
-    private var generator: SeededGenerator
+    var generator: SeededGenerator
     private let spec: AppSpec
-    private var machine: AppMachine
-    private var ledger: Ledger
-    private var now = Instant(nanoseconds: 1_000_000_000_000)
-    private var usedNonces: [UInt64] = []
+    var machine: AppMachine
+    var ledger: Ledger
+    var memory: Memory
+    var now = Instant(nanoseconds: 1_000_000_000_000)
+    var usedNonces: [UInt64] = []
     private var immediateDeadlines = 0
 
     /// How many events were handled.
-    private(set) var count = 0
+    var count = 0
     /// Every event with its effects, if they are asked for.
-    private(set) var trace: [(event: AppEvent, effects: [AppEffect], at: Instant)] = []
+    var trace: [(event: AppEvent, effects: [AppEffect], at: Instant)] = []
 
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
         spec = Self.spec(using: &generator)
         machine = AppMachine(spec: spec)
         ledger = Ledger(spec)
+        memory = Memory(machine)
     }
 
     private static func spec(using generator: inout SeededGenerator) -> AppSpec {
@@ -68,16 +70,21 @@ struct Storm {
         var afterwards = 0
         while count < Self.longestLife, afterwards < 4 {
             pass()
-            let event = event()
-            let effects = machine.handle(event, at: now)
-            count += 1
-            if isTracing { trace.append((event, effects, now)) }
-            for case .sendPing(let nonce) in effects { usedNonces.append(nonce) }
-            if let complaint = check(event, effects) { return complaint }
+            if let complaint = step(event(), isTracing) { return complaint }
+            if generator.oneIn(128), let complaint = restart(isTracing) { return "restarted: \(complaint)" }
             if case .ended = machine.phase { afterwards += 1 }
             if generator.oneIn(64), let complaint = ends() { return complaint }
         }
         return nil
+    }
+
+    mutating func step(_ event: AppEvent, _ isTracing: Bool) -> String? {
+        let effects = machine.handle(event, at: now)
+        memory.save(machine)
+        count += 1
+        if isTracing { trace.append((event, effects, now)) }
+        for case .sendPing(let nonce) in effects { usedNonces.append(nonce) }
+        return check(event, effects)
     }
 
     private mutating func check(_ event: AppEvent, _ effects: [AppEffect]) -> String? {
@@ -94,7 +101,7 @@ struct Storm {
 
     // MARK: - Time and events
 
-    private mutating func pass() {
+    mutating func pass() {
         let fate = generator.below(32)
         switch fate {
         case 0..<10: break
@@ -145,6 +152,7 @@ struct Storm {
         case 42...43: return .captured
         case 44: return generator.oneIn(4) ? .exited(.exited(code: 1)) : .hello
         case 45: return .treeEmptied
+        case 46: return generator.oneIn(8) ? .channelLost : generator.oneIn(4) ? .adopted(pid: 9) : .notified
         default: return .ponged(nonce: usedNonces.last ?? 0)
         }
     }
@@ -156,7 +164,7 @@ struct Storm {
         }
         switch machine.phase {
         case .idle:
-            guard ledger.isSpawning else { return .launchRequested }
+            guard ledger.isSpawning else { return generator.oneIn(24) ? .adopted(pid: 9) : .launchRequested }
             return generator.oneIn(16) ? .spawnFailed : .spawned(pid: 7)
         case .capturing: return generator.oneIn(2) ? .captured : nil
         case .dying: return generator.oneIn(2) ? .exited(.unknown) : .treeEmptied
@@ -268,7 +276,8 @@ private struct Drive {
             case .inspect: if isAnswered { tell(.inspected(Evidence(state: "S"))) }
             case .capture: if isAnswered { tell(.captured) }
             case .killTree: if isAnswered { die() }
-            case .beginWindow, .sendPing, .probe, .probeLiveness, .cancelLivenessProbe, .terminate, .announce, .finish:
+            case .beginWindow, .sendPing, .probe, .probeLiveness, .cancelLivenessProbe, .terminate, .announce, .finish,
+                .lifecycle:
                 break
             }
         }

@@ -61,7 +61,8 @@ struct StormTests {
         ]
         let notices = [
             "launched", "ready channel", "ready notify", "ready probe", "ready exec", "ready assumed", "hung", "credit",
-            "overslept", "suspended", "paused", "resumed", "extended", "noProgress", "capReached", "nothingToExtend",
+            "overslept", "suspended", "paused", "resumed", "extended", "adopted", "deaf", "noProgress", "capReached",
+            "nothingToExtend",
             "ending", "incident", "timeout", "exited", "unkillable", "unanswered", "recovered", "impossible",
             "probe overslept", "probe credit", "probe paused", "probe resumed",
         ]

@@ -31,6 +31,7 @@ extension AppEffect {
         case .killTree: "kill"
         case .report: "report"
         case .announce(let notice): "(\(notice.summary))"
+        case .lifecycle(let effect): effect.summary
         case .finish(let outcome): "finish-\(outcome.cause.summary)"
         }
     }
@@ -52,6 +53,7 @@ extension Notice {
     var summary: String {
         switch self {
         case .launched: "launched"
+        case .adopted: "adopted"
         case .ready(let source, _): "ready \(source.rawValue)"
         case .hung: "hung"
         case .starvationCredit: "credit"
@@ -64,6 +66,7 @@ extension Notice {
         case .terminating: "ending"
         case .transgressed: "incident"
         case .captureTimedOut: "timeout"
+        case .channelLost: "deaf"
         case .exited: "exited"
         case .unkillable: "unkillable"
         case .probe(.failed): "unanswered"
@@ -73,6 +76,39 @@ extension Notice {
         case .probe(.credited): "probe credit"
         case .probe(.paused): "probe paused"
         case .probe(.resumed): "probe resumed"
+        case .lifecycle(let notice): notice.summary
+        }
+    }
+}
+
+extension LifecycleEffect {
+    var summary: String {
+        switch self {
+        case .enter(let visibility, _, _): "enter-\(visibility.rawValue)"
+        case .grant: "grant"
+        case .expire: "expire"
+        case .deliver: "deliver"
+        case .freeze: "freeze"
+        case .thaw: "thaw"
+        case .measure: "measure"
+        }
+    }
+}
+
+extension LifecycleNotice {
+    var summary: String {
+        switch self {
+        case .moving(let visibility): "moving \(visibility.rawValue)"
+        case .entered(let visibility, _): "entered \(visibility.rawValue)"
+        case .expiring: "expiring"
+        case .longTask: "longTask"
+        case .suspended: "frozen"
+        case .suspensionIncomplete: "incomplete"
+        case .locksHeld: "locksHeld"
+        case .resumed: "thawed"
+        case .responsive: "responsive"
+        case .handled: "handled"
+        case .refused(_, let refusal): "refused \(refusal)"
         }
     }
 }

@@ -22,6 +22,7 @@ struct Timeline {
     private(set) var elapsed = Duration.zero
     private(set) var log: [Entry] = []
     private var agenda: [(at: Duration, event: AppEvent)] = []
+    private var openTasks: [UInt64] = []
     private var isExited = false
 
     /// Whether the process can be started.
@@ -42,6 +43,20 @@ struct Timeline {
     var livenessTime: Duration? = .zero
     /// How a liveness probe ends.
     var livenessResult = ProbeResult.answered
+    /// From a request to move to the answer.
+    var stateTime: Duration?
+    /// From an event to the answer.
+    var eventTime: Duration?
+    /// From the request to end the tasks to the end of all of them.
+    var handlerTime: Duration?
+    /// From the request to freeze to the answer.
+    var freezeTime: Duration? = .zero
+    /// What is locked when the app is frozen.
+    var locks: [LockedFile] = []
+    /// What the app has used, if that is known.
+    var use: ResourceUse?
+    /// CPUs that the app keeps busy from its launch on.
+    var load = 0.0
     /// What is added to the time at which a deadline is delivered: the supervisor's own sleep.
     var lateness: Duration = .zero
 
@@ -63,6 +78,11 @@ struct Timeline {
         life.tell(.ready(.notify))
         life.tell(interval.map { .watchdogIntervalChanged($0) } ?? .watchdogPinged)
         return life
+    }
+
+    /// Goes on with another machine, as after the supervisor's restart.
+    mutating func replace(_ machine: AppMachine) {
+        self.machine = machine
     }
 
     // MARK: - Time
@@ -117,6 +137,7 @@ struct Timeline {
 
     private mutating func deliver(_ event: AppEvent) {
         if case .exited = event { isExited = true }
+        if case .lifecycle(.taskBegan(let id, _)) = event { openTasks.append(id) }
         let effects = machine.handle(event, at: now)
         log += effects.map { Entry(at: elapsed, effect: $0) }
         for effect in effects { answer(effect) }
@@ -147,8 +168,32 @@ struct Timeline {
             guard let deathTime else { return }
             if !isExited { agenda.append((elapsed + deathTime, .exited(.signaled(signal: 9, coreDumped: false)))) }
             agenda.append((elapsed + deathTime, .treeEmptied))
+        case .lifecycle(let effect): answer(effect)
         case .beginWindow, .terminate, .report, .announce, .finish:
             break
+        }
+    }
+
+    private mutating func answer(_ effect: LifecycleEffect) {
+        switch effect {
+        case .enter(_, let id, _): reply(.stateDone(id), after: stateTime)
+        case .deliver(_, _, let id): reply(.eventDone(id), after: eventTime)
+        case .freeze: reply(.froze(locks: locks), after: freezeTime)
+        case .measure:
+            if load > 0 { use = ResourceUse(cpuTime: elapsed * load) }
+            if let use { deliver(.lifecycle(.measured(use))) }
+        case .expire:
+            for id in openTasks { reply(.taskEnded(id: id), after: handlerTime) }
+        case .grant, .thaw: break
+        }
+    }
+
+    private mutating func reply(_ event: LifecycleEvent, after time: Duration?) {
+        guard let time else { return }
+        if time == .zero {
+            deliver(.lifecycle(event))
+        } else {
+            agenda.append((elapsed + time, .lifecycle(event)))
         }
     }
 

@@ -63,9 +63,13 @@ struct AppSpecTests {
             quick.allowances
                 == Allowances(launch: .seconds(2), update: .seconds(1), terminate: .milliseconds(500)))
         #expect(quick.pingInterval == .milliseconds(100))
+        #expect(quick.lifecycle.background == .seconds(3))
+        #expect(quick.lifecycle.enterBackground == .milliseconds(500))
+        #expect(quick.lifecycle.taskLimit == spec.lifecycle.taskLimit)
         var restored = quick
         restored.allowances = spec.allowances
         restored.pingInterval = spec.pingInterval
+        restored.lifecycle = spec.lifecycle
         #expect(restored == spec)
         #expect(spec.scaled(by: 1) == spec)
     }

@@ -13,6 +13,8 @@ final class ScriptedKernel: Kernel {
         case capture(WatchdogEvent, at: Duration)
         case killTree
         case report(WatchdogEvent, isDeathVerified: Bool?)
+        case freeze
+        case thaw
     }
 
     struct SpawnFailure: Error {}
@@ -40,6 +42,9 @@ final class ScriptedKernel: Kernel {
     /// Whether SIGKILL ends the app.
     var isKillable = true
     private(set) var mainLoopThread: Int32?
+    /// What is locked when the app is frozen.
+    var locks: [LockedFile] = []
+    var use: ResourceUse?
 
     let start: Instant
     private(set) var supervisor: Supervisor?
@@ -137,6 +142,15 @@ final class ScriptedKernel: Kernel {
             supervisor?.treeEmptied()
         }
     }
+
+    func freeze() {
+        calls.append(.freeze)
+        after(.milliseconds(2)) { [unowned self] in supervisor?.frozen(locks: locks) }
+    }
+
+    func thaw() { calls.append(.thaw) }
+
+    func resourceUse() -> ResourceUse? { use }
 
     func report(_ incident: Incident) {
         calls.append(.report(incident.event, isDeathVerified: incident.isDeathVerified))

@@ -15,7 +15,12 @@ final class AppProcess {
         self.init(name, arguments: arguments)
     }
 
-    init(_ name: String, arguments: [String]) {
+    /// - Parameters:
+    ///   - name: A sample app, or the absolute path of another program.
+    ///   - arguments: Its arguments.
+    ///   - variables: What its environment has besides `PATH`, as `NAME=value`.
+    ///   - isSupervised: False for an app that is not told of the channel.
+    init(_ name: String, arguments: [String], variables: [String] = [], isSupervised: Bool = true) {
         var (output, errors): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         precondition(pipe(&output) == 0 && pipe(&errors) == 0)
         for end in [output[0], errors[0]] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -30,10 +35,12 @@ final class AppProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
 
         let words = ([name] + arguments).map { strdup($0) } + [nil]
-        let environment = [strdup("\(Wire.Environment.channel)=\(inherited)"), strdup("PATH=/usr/bin:/bin"), nil]
+        let offer = isSupervised ? ["\(Wire.Environment.channel)=\(inherited)"] : []
+        let environment = (["PATH=/usr/bin:/bin"] + offer + variables).map { strdup($0) } + [nil]
         defer { for word in words + environment { free(word) } }
         var process: pid_t = 0
-        let error = posix_spawn(&process, "\(Self.directory)/\(name)", &actions, nil, words, environment)
+        let path = name.hasPrefix("/") ? name : "\(Self.directory)/\(name)"
+        let error = posix_spawn(&process, path, &actions, nil, words, environment)
         precondition(error == 0, "cannot start \(name): \(String(cString: strerror(error)))")
         for end in [output[1], errors[1], channel.app] { close(end) }
         (self.process, self.output, self.errors) = (process, output[0], errors[0])

@@ -13,7 +13,7 @@ struct MainQueueTests {
 
     private func start(
         on queue: DispatchQueue = .main,
-        onEvent: @escaping @Sendable (Watchdog.Event) -> Void = { _ in }
+        onEvent: @escaping @Sendable (Session.Incoming) -> Void = { _ in }
     ) throws -> (Session, MainQueueDriver) {
         let descriptor = try #require(Descriptor.channel(inherited: channel.app))
         let session = Session(Configuration(transport: .channel(descriptor)), at: .now())
@@ -88,7 +88,7 @@ struct MainQueueTests {
     @Test("events are told on the queue, and a supervisor that goes away is one")
     func events() throws {
         let queue = DispatchQueue(label: "stands in for main")
-        let events = Locked<[Watchdog.Event]>([])
+        let events = Locked<[Session.Incoming]>([])
         let told = DispatchSemaphore(value: 0)
         let started = try start(on: queue) { event in
             dispatchPrecondition(condition: .onQueue(queue))

@@ -134,6 +134,9 @@ struct SampleAppTests {
             ["HealthyApp", "--nonsense"], ["HealthyApp", "--run-for"], ["HealthyApp", "--run-for", "-1"],
             ["SlowLaunch"], ["SlowLaunch", "--seconds", "soon"], ["HangMain"], ["HangMain", "--how", "magic"],
             ["HangMain", "--how", "sleep", "--after", "nan"], ["IgnoresTerm", "x"], ["ForkingApp", "--stay"],
+            ["SlowExit"], ["SlowExit", "--seconds", "-1"], ["BackgroundSaver", "--hide"],
+            ["BackgroundSaver", "finish"],
+            ["BackgroundSaver", "--seconds", "x"], ["BackgroundSaver", "--database"],
         ]
     )
     func usage(command: [String]) {
@@ -146,7 +149,12 @@ struct SampleAppTests {
         #expect(app.channel.receive() == nil)
     }
 
-    @Test("help goes to the output", arguments: ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"])
+    @Test(
+        "help goes to the output",
+        arguments: [
+            "HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp", "SlowExit", "BackgroundSaver",
+        ]
+    )
     func help(name: String) {
         let app = AppProcess(name, "--help")
         #expect(app.text(from: app.output).hasPrefix("usage: \(name)"))

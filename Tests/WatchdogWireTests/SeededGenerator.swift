@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogWire
+
 /// SplitMix64, so that a failing case can be repeated from its seed.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
@@ -34,6 +36,23 @@ struct SeededGenerator: RandomNumberGenerator {
 
     mutating func duration() -> Duration {
         .microseconds(Int64.random(in: 1...(Bool.random(using: &self) ? 1_000 : .max), using: &self))
+    }
+
+    mutating func list<T>(_ make: (inout SeededGenerator) -> T) -> [T] {
+        (0..<Int.random(in: 0...3, using: &self)).map { _ in make(&self) }
+    }
+
+    mutating func signpost() -> ClientMessage.Signpost {
+        func words(_ limit: Int) -> String { String(text(limit: limit).map { $0 == "\t" ? " " : $0 }) }
+        return ClientMessage.Signpost(
+            ClientMessage.Signpost.Phase.allCases.randomElement(using: &self) ?? .event,
+            category: words(64),
+            name: words(64),
+            id: Bool.random(using: &self) ? 0 : next(),
+            nanoseconds: Int64.random(in: 0 ... .max, using: &self),
+            isOnMainThread: Bool.random(using: &self),
+            message: words(256)
+        )
     }
 
     private mutating func noise() -> [UInt8] {

@@ -16,6 +16,11 @@ public struct CheckReport: Hashable, Sendable {
         diagnostics += listing.apps.flatMap(\.diagnostics) + listing.diagnostics
     }
 
+    /// Adds what was found out in another way.
+    public mutating func add(_ more: [ConfigurationDiagnostic]) {
+        diagnostics += more
+    }
+
     /// Adds a file or directory that could not be read.
     public mutating func add(_ error: ConfigurationReadError, of path: String) {
         diagnostics.append(ConfigurationDiagnostic(.error, file: path, error.description))

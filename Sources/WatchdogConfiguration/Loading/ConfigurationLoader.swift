@@ -60,6 +60,26 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
         return listing
     }
 
+    /// Loads one app by its name: from `NAME.app`, or for an instance without a file of its own from `PREFIX@.app`.
+    ///
+    /// - Returns: nil when there is neither.
+    /// - Throws: ``ConfigurationReadError`` when the directory cannot be listed.
+    public func load(app name: AppName, in directory: String) throws(ConfigurationReadError) -> AppDefinition? {
+        let prefix = directory.hasSuffix("/") ? directory : "\(directory)/"
+        let names = Set(try fileSystem.names(in: directory))
+        let files = [name, name.template].compactMap { $0.map { $0.description + AppName.fileSuffix } }
+        return files.first(where: names.contains).map { load(name, main: prefix + $0, siblings: names, prefix) }
+    }
+
+    /// The name of an app in a directory that is nearest to another one; nil when none is near.
+    public func nearestName(to name: String, in directory: String) -> String? {
+        let files = (try? fileSystem.names(in: directory)) ?? []
+        return Similarity.nearest(
+            to: name,
+            among: files.filter { $0.hasSuffix(AppName.fileSuffix) && !$0.hasPrefix(".") }.sorted()
+                .map { String($0.dropLast(AppName.fileSuffix.count)) })
+    }
+
     // MARK: - Names
 
     private static var dropInSuffix: String { AppName.fileSuffix + ".d" }

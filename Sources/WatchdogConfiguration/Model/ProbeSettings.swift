@@ -5,7 +5,7 @@ public import WatchdogPolicy
 /// How the supervisor finds out by itself whether an app lives: `Probe=` and what belongs to it.
 public struct ProbeSettings: Hashable, Sendable {
     /// What a probe does.
-    public enum Target: Hashable, Sendable, CustomStringConvertible {
+    public enum Target: Hashable, Sendable, Codable, CustomStringConvertible {
         /// `tcp:ADDR`, `unix:PATH`: connects, and the app accepts.
         case connect(NetworkAddress)
         /// `http://…`: asks and looks at the answer.

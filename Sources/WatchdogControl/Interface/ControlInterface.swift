@@ -130,8 +130,9 @@ public enum ControlInterface {
         )
 
         # Something that happened. The sequence counts from 1 without gaps since watchdogd was started. Kinds: launched, ready,
-        # hung, credited, rebased, paused, resumed, extended, extensionRefused, terminating, exhausted, captureFailed, reported,
-        # exited, unkillable, restarting, limitReached, launchFailed, reloaded, probeFailed, probeRecovered, probeImpossible.
+        # adopted, hung, credited, rebased, paused, resumed, extended, extensionRefused, terminating, exhausted, captureFailed,
+        # reported, channelLost, exited, unkillable, restarting, limitReached, launchFailed, reloaded,
+        # probeFailed, probeRecovered, probeImpossible.
         type Event (
           sequence: int,
           timeUSec: int,

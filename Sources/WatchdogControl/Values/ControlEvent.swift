@@ -16,6 +16,8 @@ public struct ControlEvent: Hashable, Sendable, Codable {
 
         /// A process runs.
         public static let launched = Kind(rawValue: "launched")
+        /// A process that ran already was taken over; its history is lost.
+        public static let adopted = Kind(rawValue: "adopted")
         /// The launch is over.
         public static let ready = Kind(rawValue: "ready")
         /// The main loop answered again after a hang.
@@ -46,6 +48,8 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let probeImpossible = Kind(rawValue: "probeImpossible")
         /// A report is written.
         public static let reported = Kind(rawValue: "reported")
+        /// The app's channel is lost: its main loop is not watched any more.
+        public static let channelLost = Kind(rawValue: "channelLost")
         /// The main process ended.
         public static let exited = Kind(rawValue: "exited")
         /// Processes outlive SIGKILL.
@@ -56,6 +60,8 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let limitReached = Kind(rawValue: "limitReached")
         /// A process could not be started.
         public static let launchFailed = Kind(rawValue: "launchFailed")
+        /// The app moved between foreground, background and suspension, or one of its background tasks is told of.
+        public static let lifecycle = Kind(rawValue: "lifecycle")
         /// The configuration was read again.
         public static let reloaded = Kind(rawValue: "reloaded")
     }
@@ -106,6 +112,7 @@ extension ControlEvent.Kind {
         self =
             switch notice {
             case .launched: .launched
+            case .adopted: .adopted
             case .ready: .ready
             case .hung: .hung
             case .starvationCredit: .credited
@@ -117,6 +124,7 @@ extension ControlEvent.Kind {
             case .terminating: .terminating
             case .transgressed: .exhausted
             case .captureTimedOut: .captureFailed
+            case .channelLost: .channelLost
             case .exited: .exited
             case .unkillable: .unkillable
             case .probe(.failed): .probeFailed
@@ -126,6 +134,7 @@ extension ControlEvent.Kind {
             case .probe(.credited): .credited
             case .probe(.paused): .paused
             case .probe(.resumed): .resumed
+            case .lifecycle: .lifecycle
             }
     }
 }

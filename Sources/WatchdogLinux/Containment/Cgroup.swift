@@ -36,6 +36,14 @@ public final class Cgroup: Sendable {
     /// True when everything in the cgroup is frozen, by whomever; nil when that cannot be read.
     public var isFrozen: Bool? { event("frozen") }
 
+    /// CPU time of everything that is or was in the cgroup; nil when that cannot be read.
+    ///
+    /// `cpu.stat` is there in every cgroup2, whether or not the controller is on.
+    public var cpuTime: Duration? {
+        guard let text = Procfs.read("\(path)/cpu.stat", limit: 4096) else { return nil }
+        return KeyedNumbers(text)["usage_usec"].map { .microseconds(Int64(clamping: $0)) }
+    }
+
     private func event(_ name: String) -> Bool? {
         guard let text = Procfs.readAll(events.number, limit: 4096) else { return nil }
         return KeyedNumbers(text)[name].map { $0 != 0 }
@@ -82,11 +90,10 @@ public final class Cgroup: Sendable {
         if let error = Self.removeTree(path) { throw LinuxError("remove cgroup \(path)", error) }
     }
 
-    private func write(_ text: StaticString, to file: String) throws(LinuxError) {
+    func write(_ text: String, to file: String) throws(LinuxError) {
         let descriptor = try OwnedDescriptor(opening: "\(path)/\(file)", flags: O_WRONLY)
-        _ = try check("write \(path)/\(file)") {
-            Glibc.write(descriptor.number, text.utf8Start, text.utf8CodeUnitCount)
-        }
+        let bytes = Array(text.utf8)
+        _ = try check("write \(path)/\(file)") { Glibc.write(descriptor.number, bytes, bytes.count) }
     }
 
     // MARK: Directories

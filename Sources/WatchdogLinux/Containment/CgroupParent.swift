@@ -16,16 +16,19 @@ public struct CgroupParent: Sendable {
     /// The directory in the cgroup2 file system.
     public let path: String
 
-    /// Creates `watchdogd-PID` below the calling process's own cgroup.
+    /// Creates `watchdogd-NAME` below the calling process's own cgroup.
     ///
     /// Works as root, in a systemd service with `Delegate=yes`, and wherever else the directory may be created.
-    public static func create() throws(Unavailable) -> CgroupParent {
+    ///
+    /// - Parameter name: nil for the process id; a name that is no number is found again by the next process, which goes
+    ///   on with what is there.
+    public static func create(name: String? = nil) throws(Unavailable) -> CgroupParent {
         let membership = Procfs.read("/proc/self/cgroup", limit: 64 << 10) ?? []
         let own = try directory(
             membership: String(decoding: membership, as: UTF8.self),
             mounts: CgroupMount.all()
         )
-        let path = "\(own)/watchdogd-\(getpid())"
+        let path = "\(own)/watchdogd-\(name ?? "\(getpid())")"
         guard mkdir(path, 0o755) == 0 || Errno.current == .fileExists else {
             throw Unavailable(description: LinuxError("create cgroup \(path)", .current).description)
         }
@@ -61,6 +64,9 @@ public struct CgroupParent: Sendable {
         }
         throw LinuxError("create cgroup \(path)/\(name)", .fileExists)
     }
+
+    /// Where an app's cgroup is, if it has one.
+    public func path(of app: String) -> String { "\(path)/\(Self.component(app))" }
 
     /// Removes the directory if no app's cgroup is left in it.
     public func remove() throws(LinuxError) {

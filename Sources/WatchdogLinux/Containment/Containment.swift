@@ -47,6 +47,31 @@ public enum Containment {
         }
     }
 
+    /// True when no process of the app runs: frozen or stopped, whoever did it.
+    public var isSuspended: Bool {
+        switch self {
+        case .cgroup(let cgroup): cgroup.isFrozen ?? false
+        case .processTree(let tree): tree.members().allSatisfy { $0.state == .stopped || $0.state == .traced }
+        }
+    }
+
+    /// The processes that have not ended.
+    public func processes() -> [Int32] {
+        switch self {
+        case .cgroup(let cgroup): cgroup.processes()
+        case .processTree(let tree): tree.processes()
+        }
+    }
+
+    /// CPU time of all processes: in a cgroup of those that have ended, too. Nil when it cannot be read.
+    public var cpuTime: Duration? {
+        switch self {
+        case .cgroup(let cgroup): cgroup.cpuTime
+        case .processTree(let tree):
+            tree.processes().compactMap { ProcessCPU.time($0) }.reduce(.zero, +)
+        }
+    }
+
     /// True when no process is left that has not ended.
     public var isEmpty: Bool {
         switch self {

@@ -65,10 +65,29 @@ public struct Pidfd: Sendable {
             guard error.errno == .noChild else { throw error }
         }
         guard hasExited else { return nil }
-        guard wd_pidfd_exit_status(descriptor.number, &result) == 0 else {
-            return ProcessExit(status: .unknown, usage: nil)
-        }
-        return ProcessExit(status: ExitStatus(result) ?? .unknown, usage: nil)
+        // Before its parent has reaped it, only /proc tells; afterwards only the pidfd.
+        let status = statusOfReaped ?? statusOfZombie ?? statusOfReaped
+        return ProcessExit(status: status ?? .unknown, usage: nil)
+    }
+
+    private var statusOfReaped: ExitStatus? {
+        var result = wd_wait_result()
+        guard wd_pidfd_exit_status(descriptor.number, &result) == 0 else { return nil }
+        return ExitStatus(result)
+    }
+
+    /// The last field of proc_pid_stat(5), which is 0 for those who may not know.
+    private var statusOfZombie: ExitStatus? {
+        var owner = stat()
+        guard let line = Procfs.line("/proc/\(pid)/stat"), ProcessStat(parsing: Array(line.utf8))?.state == .zombie,
+            stat("/proc/\(pid)", &owner) == 0, [0, owner.st_uid].contains(geteuid()),
+            let field = line.split(separator: " ").last, let status = Int32(field),
+            // The id is not free before the process is reaped.
+            DescriptorKind(of: descriptor) == .process(pid)
+        else { return nil }
+        let signal = status & 0x7f
+        guard signal != 0 else { return .exited(code: status >> 8 & 0xff) }
+        return .signaled(signal: signal, coreDumped: status & 0x80 != 0)
     }
 
     /// Takes the news that job control stopped or continued the process; nil when there is none.

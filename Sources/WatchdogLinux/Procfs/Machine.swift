@@ -40,6 +40,12 @@ public enum Machine {
     /// The number of CPUs that are online.
     public static var processorCount: Int { max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1) }
 
+    /// How many processes and threads there can be: proc(5), `pid_max` and `threads-max`.
+    public static var maximumProcesses: UInt64 {
+        let limits = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"].compactMap { Procfs.line($0) }
+        return limits.compactMap { UInt64($0) }.min() ?? 32_768
+    }
+
     /// The machine's memory in bytes.
     public static var memoryBytes: UInt64 {
         UInt64(max(sysconf(Int32(_SC_PHYS_PAGES)), 0)) * UInt64(max(sysconf(Int32(_SC_PAGESIZE)), 0))

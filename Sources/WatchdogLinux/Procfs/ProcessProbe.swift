@@ -75,6 +75,13 @@ public final class ProcessProbe {
         public let schedule: ThreadSchedule?
         /// CPU time of all threads, ended ones included, to the nanosecond.
         public let processCPUTime: Duration
+
+        /// Creates a usage from its parts.
+        public init(at: Instant, schedule: ThreadSchedule?, processCPUTime: Duration) {
+            self.at = at
+            self.schedule = schedule
+            self.processCPUTime = processCPUTime
+        }
     }
 
     /// Reads only what the process has used: cheap enough for every ping.

@@ -12,6 +12,8 @@ public final class NotifySocket {
     public let descriptor: OwnedDescriptor
     /// For the app's `NOTIFY_SOCKET`: a path, or an abstract name with `@` in place of the NUL.
     public let address: String
+    /// Whether the path stays when the object goes, for whoever takes over the descriptor.
+    public var keepsAddress = false
 
     /// Binds a socket in a directory; under an abstract name if the path is too long for a socket.
     ///
@@ -40,8 +42,17 @@ public final class NotifySocket {
         }
     }
 
+    /// Takes over a socket that is bound already, such as one that a service manager kept.
+    ///
+    /// Nil when it is not bound to this address.
+    public init?(_ descriptor: OwnedDescriptor, boundTo address: String) {
+        guard DescriptorKind(of: descriptor) == .notifySocket(address: address) else { return nil }
+        self.descriptor = descriptor
+        self.address = address
+    }
+
     deinit {
-        if address.hasPrefix("/") { unlink(address) }
+        if !keepsAddress, address.hasPrefix("/") { unlink(address) }
     }
 
     /// The next message; nil when there is none.

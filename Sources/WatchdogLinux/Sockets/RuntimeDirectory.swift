@@ -30,6 +30,26 @@ public struct RuntimeDirectory: Hashable, Sendable {
         return RuntimeDirectory(path: String(decoding: bytes, as: UTF8.self))
     }
 
+    /// Creates a directory that the next process finds again: `/run/watchdogd/NAME` for root, `$XDG_RUNTIME_DIR/watchdogd/NAME`
+    /// for others, and `/tmp/watchdogd-UID/NAME` where neither is possible.
+    ///
+    /// An existing directory is used only if it belongs to this user and nobody else may write to it.
+    ///
+    /// - Parameter name: no number, which would be a process's.
+    public static func lasting(
+        _ name: String, environment: Environment = .inherited
+    ) throws(LinuxError) -> RuntimeDirectory {
+        let isRoot = geteuid() == 0
+        let mode: mode_t = isRoot ? 0o711 : 0o700
+        let temporary = environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
+        let base = (isRoot ? "/run" : environment["XDG_RUNTIME_DIR"]).flatMap { $0.hasPrefix("/") ? $0 : nil }
+        for directory in [base.map { "\($0)/watchdogd" }, "\(temporary)/watchdogd-\(geteuid())"].compactMap(\.self)
+        where prepare(directory, mode: mode) && prepare("\(directory)/\(name)", mode: mode) {
+            return RuntimeDirectory(path: "\(directory)/\(name)")
+        }
+        throw LinuxError("create a directory \(name) in \(base ?? temporary)", .current)
+    }
+
     /// Removes the directory and the sockets in it.
     public func remove() {
         Self.remove(path)

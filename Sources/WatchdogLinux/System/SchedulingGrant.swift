@@ -45,6 +45,13 @@ public struct SchedulingGrant: Hashable, Sendable, CustomStringConvertible {
         return SchedulingGrant(kind: kind, previousNiceness: niceness, previousLimit: nil)
     }
 
+    /// Gives back what the next ``request()`` would otherwise take for what was there before, for a program that is about to
+    /// be executed in this process.
+    public func release() {
+        try? previousLimit?.apply()
+        if case .niceness = kind { _ = wd_scheduling_set_niceness(previousNiceness) }
+    }
+
     /// True when the kernel took the real-time policy away again because the thread computed for too long.
     public static var wasWithdrawn: Bool { wd_scheduling_was_demoted() }
 

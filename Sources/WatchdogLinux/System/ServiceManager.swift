@@ -42,7 +42,7 @@ public enum ServiceManager {
             let name = names?[Int(index)]
             defer { free(name) }
             return PassedDescriptor(
-                name: name.map { String(cString: $0) } ?? "unknown",
+                name: name.map { String(cString: $0) }.flatMap { isStoreName($0) ? $0 : nil } ?? "unknown",
                 descriptor: OwnedDescriptor(taking: SD_LISTEN_FDS_START + index)
             )
         }

@@ -12,6 +12,8 @@ struct FileLock: Hashable {
     let process: Int32?
     let inode: UInt64
     let isOnWholeFile: Bool
+    /// The first byte that is locked.
+    let start: UInt64
 
     init?(parsing line: some BidirectionalCollection<UInt8>) {
         var fields = line.split(separator: UInt8(ascii: " "), maxSplits: 16)
@@ -25,6 +27,7 @@ struct FileLock: Hashable {
         self.number = number
         self.inode = inode
         isOnWholeFile = fields[6].elementsEqual("0".utf8) && fields[7].elementsEqual("EOF".utf8)
+        start = UInt64(decimal: fields[6]) ?? 0
         kind = String(decoding: fields[1].prefix(16), as: UTF8.self)
         isExclusive = fields[3].elementsEqual("WRITE".utf8)
         process = Int32(decimal: fields[4]).flatMap { $0 > 0 ? $0 : nil }

@@ -9,6 +9,7 @@ enum HTMLDetails {
             table(
                 "Evidence", ["What", "Value", "Source"], evidence.map { [$0.what, $0.value, $0.source] }, &page)
         }
+        if let lifecycle = body.linux?.lifecycle { lines("Lifecycle", lifecycle.lines, &page) }
         lines("Notes", notes(body), &page)
         if let termination = body.termination {
             let words = "\(termination.namespace) \(termination.code) (\(termination.code.hexadecimal()))"

@@ -37,7 +37,7 @@ struct Timeline: Equatable {
         if let ping = linux.pings?.sinceLastAnswerNanoseconds {
             moments.append(Moment(name: "last answer of the main loop", nanoseconds: elapsed - bounded(ping)))
         }
-        if details.kind == "wall-clock" || details.kind == "termination" {
+        if ["wall-clock", "termination", "background-task"].contains(details.kind) {
             moments.append(Moment(name: "deadline", nanoseconds: min(allowance, elapsed)))
         }
         moments.append(Moment(name: "last look at the process", nanoseconds: elapsed))

@@ -12,6 +12,12 @@ public struct IncidentFacts: Equatable, Sendable {
         case cpuTime = "cpu-time"
         /// The time to end after the request to.
         case termination
+        /// The time in the background, for tasks that are open.
+        case backgroundTask = "background-task"
+        /// The number of background tasks that may be open.
+        case taskCount = "task-count"
+        /// Nothing: files were locked when the app was suspended.
+        case lockedFiles = "locked-files"
         /// Nothing: the app itself asked to be ended (`WATCHDOG=trigger`).
         case triggered
         /// Nothing: somebody asked for the stacks.
@@ -135,6 +141,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var summary: String?
     /// The pings of this launch.
     public var pings: PingSummary?
+    /// What it went through between foreground, background and suspension.
+    public var lifecycle: LifecycleDetails?
     /// What else is worth telling, one sentence each.
     public var notes: [String] = []
 

@@ -11,11 +11,15 @@ enum InformationLines {
         _ facts: IncidentFacts, _ verdict: Verdict, _ captured: CapturedProcess?, _ stacks: StackInfo, notes: [String]
     ) -> [String] {
         var lines = [verdict.line]
+        if facts.lifecycle?.cause != nil {
+            lines.append("Main thread: \(Verdict(judging: facts.evidence).line)")
+        }
         lines += WaitText(facts.evidence.waits).lines { id in stacks.details.firstIndex { $0.id == id } }
         lines += [allowance(facts), state(facts)]
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }
         if let pings = facts.pings { lines.append(self.pings(pings)) }
+        lines += facts.lifecycle?.lines ?? []
         lines.append(self.stacks(captured))
         lines.append(kill(facts))
         lines += notes.map { "Note: \($0)" }
@@ -29,6 +33,9 @@ enum InformationLines {
             case .wallClock: "\(allowance) s for \(facts.event.rawValue)"
             case .cpuTime: "\(allowance) s of CPU time for \(facts.event.rawValue)"
             case .termination: "\(allowance) s to end after the request"
+            case .backgroundTask: "\(allowance) s in the background for open tasks"
+            case .taskCount: "not of time, but of background tasks"
+            case .lockedFiles: "none, files must not be locked during suspension"
             case .triggered: "not exhausted, the app asked for its own termination"
             case .requested: "none exhausted, somebody asked for the stacks"
             }

@@ -13,7 +13,7 @@ extension Report {
     ///   - host: the machine.
     ///   - capture: the stacks; nil when none could be taken, and the report then says so.
     public init(of facts: IncidentFacts, on host: HostFacts, capture: CapturedProcess?) {
-        let verdict = Verdict(judging: facts.evidence)
+        let verdict = Verdict(of: facts)
         let appName = facts.appName.singleLine(limit: 255)
         let stacks = StackInfo(
             capture, main: facts.mainThread ?? facts.pid, name: appName, state: facts.evidence.state)
@@ -124,6 +124,7 @@ extension LinuxDetails {
             status: facts.status?.singleLine(limit: ReportLimits.lineLength),
             summary: facts.summary?.singleLine(limit: ReportLimits.lineLength),
             pings: facts.pings,
+            lifecycle: facts.lifecycle,
             notes: notes.map { $0.singleLine(limit: ReportLimits.lineLength) }
         )
     }

@@ -31,6 +31,8 @@ enum TerminationReasons {
         case .cpuTime: return "\(transgression) exhausted CPU time allowance of \(seconds) seconds"
         case .termination:
             return "[\(subject)] Failed to terminate gracefully after \(facts.allowance.seconds(fractionDigits: 1))s"
+        case .backgroundTask, .taskCount, .lockedFiles:
+            return "[\(subject)] \(facts.lifecycle?.cause ?? facts.event.rawValue)"
         case .triggered: return "\(transgression) asked for its own termination"
         case .requested: return "[\(subject)] Captured on request; nothing was exhausted"
         }

@@ -49,6 +49,8 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var summary: String?
     /// The pings of this launch.
     public var pings: PingSummary?
+    /// What it went through between foreground, background and suspension; nil when there is nothing to tell.
+    public var lifecycle: LifecycleDetails?
     /// What else the supervisor noted.
     public var notes: [String]
 }

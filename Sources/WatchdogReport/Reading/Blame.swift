@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogPolicy
+
 /// Whose fault an incident is, as far as the evidence goes.
 public struct Blame: Equatable, Sendable, Codable {
     /// Who is at fault.
@@ -30,6 +32,12 @@ public struct Blame: Equatable, Sendable, Codable {
         }
         guard linux.allowance.kind != "triggered" else {
             self.init(.app, "it asked for its own termination")
+            return
+        }
+        if let lifecycle = linux.lifecycle, let brief = lifecycle.brief {
+            let isBusy = report.body.termination?.code == TerminationCode.machineBusy.code
+            self.init(
+                isBusy ? .machine : .app, isBusy ? "the machine had no CPU for the app's background tasks" : brief)
             return
         }
         let verdict = linux.verdict

@@ -22,6 +22,28 @@ final class AppLaunch {
         supervisor = Supervisor(spec: configuration.spec, kernel: kernel)
     }
 
+    /// Takes over a launch of the watchdogd before this one; ``LinuxKernel/resume(_:)`` is to follow.
+    init(resuming inherited: InheritedLaunch, on host: Host, store: ReportStore) throws {
+        guard let machine = inherited.machine else { throw LaunchRefusal("its state makes no sense") }
+        kernel = try LinuxKernel(
+            host, resuming: LaunchConfiguration(resuming: inherited.state, store: store),
+            cgroup: inherited.state.cgroup.flatMap { try? Cgroup(opening: $0) },
+            inherited.descriptors, notifyAddress: inherited.state.notifyAddress)
+        supervisor = Supervisor(resuming: inherited, machine: machine, kernel: kernel)
+        readiness = machine.readinessSource
+    }
+
+    /// Takes over a process whose history is lost; ``LinuxKernel/adopt(_:)`` is to follow.
+    init(
+        adopting configuration: LaunchConfiguration, cgroup: Cgroup?, _ descriptors: InheritedDescriptors,
+        notifyAddress: String, on host: Host
+    ) throws {
+        kernel = try LinuxKernel(
+            host, resuming: configuration, cgroup: cgroup, descriptors, notifyAddress: notifyAddress)
+        kernel.keeper = host.survival?.keeper(for: configuration.launchID)
+        supervisor = Supervisor(spec: configuration.spec, kernel: kernel)
+    }
+
     var pid: Int32? { kernel.pid }
 
     /// When the main process began to run.
@@ -31,9 +53,9 @@ final class AppLaunch {
     func note(_ notice: Notice) {
         switch notice {
         case .ready(let source, _): readiness = source
-        case .launched, .terminating, .transgressed, .exited, .unkillable: break
+        case .launched, .adopted, .terminating, .transgressed, .exited, .unkillable: break
         case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
-            .captureTimedOut, .probe:
+            .captureTimedOut, .channelLost, .lifecycle, .probe:
             return
         }
         stateBegan = .now()

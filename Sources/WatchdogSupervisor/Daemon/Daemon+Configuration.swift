@@ -9,14 +9,14 @@ extension Daemon {
     /// Takes over what is configured when the daemon starts, and launches what is enabled.
     ///
     /// An app whose files are wrong is listed with what is wrong; the others are launched.
-    func begin(with listing: ConfigurationListing) {
+    ///
+    /// - Parameter inheritance: what the watchdogd before this one has left; such apps run on.
+    func begin(with listing: ConfigurationListing, _ inheritance: Inheritance) {
         for diagnostic in listing.allDiagnostics { say(diagnostic.description) }
         invalidFiles = listing.invalidFiles
+        handDownControllers(for: listing)
         add(listing.valid.map { DaemonApp($0.configuration, file: $0.file, of: self) })
-        for name in appNames {
-            guard let app = apps[name], app.configuration.isEnabled else { continue }
-            app.begin()
-        }
+        resume(inheritance, known: Set(listing.apps.map(\.name.description)))
     }
 
     /// Reads the configuration again, beside the loop; nothing changes unless all of it is valid.
@@ -49,6 +49,12 @@ extension Daemon {
         }
     }
 
+    /// Only where an app needs it: it may mean to move this process to another cgroup.
+    private func handDownControllers(for listing: ConfigurationListing) {
+        let needed = Set(listing.valid.flatMap { $0.configuration.program.cgroupLimits.controllers })
+        if !needed.isEmpty { _ = host.cgroupParent?.enable(needed.sorted()) }
+    }
+
     private func refuse(_ diagnostics: [ControlDiagnostic], _ answer: ControlAnswer<ReloadReply>?) {
         say("the configuration is invalid; nothing was changed")
         for diagnostic in diagnostics { say(diagnostic.description) }
@@ -75,6 +81,7 @@ extension Daemon {
             }
         }
         invalidFiles = []
+        handDownControllers(for: listing)
         add(added)
         for app in added where app.configuration.isEnabled { app.begin() }
         for name in removed { apps[name]?.stop(.forget) }

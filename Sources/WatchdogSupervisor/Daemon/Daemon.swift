@@ -32,6 +32,14 @@ final class Daemon {
     /// Whether it ends as soon as nothing runs any more.
     private(set) var isStopping = false
 
+    /// Launches of the watchdogd before this one whose apps are not configured, or not validly.
+    var unclaimed: [String: AppLaunch] = [:]
+    /// Descriptors of launches of which nothing else is known.
+    var lostDescriptors: [String: InheritedDescriptors] = [:]
+    /// Whether it ends without ending its apps.
+    var isLeaving = false
+    var reexecution: Timer?
+
     private var postponed: [() -> Void] = []
     private var postponement: Timer?
     private var limiter = RateLimiter(capacity: 200, refillPerSecond: 50)
@@ -52,7 +60,7 @@ final class Daemon {
         postponed.append(action)
     }
 
-    private func doPostponed() {
+    func doPostponed() {
         let actions = postponed
         postponed = []
         for action in actions { action() }
@@ -123,11 +131,12 @@ final class Daemon {
             _ = try? ServiceManager.notify(["STOPPING=1"])
         }
         for app in apps.values { app.stop() }
+        for launch in unclaimed.values { launch.supervisor.requestTermination() }
         appCameToRest()
     }
 
     func appCameToRest() {
-        guard isStopping, apps.values.allSatisfy(\.isAtRest) else { return }
+        guard isStopping, unclaimed.isEmpty, apps.values.allSatisfy(\.isAtRest) else { return }
         host.loop.exit(code: 0)
     }
 

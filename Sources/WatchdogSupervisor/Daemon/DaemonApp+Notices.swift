@@ -14,8 +14,9 @@ extension DaemonApp {
         case .ready:
             restarts.ready(at: daemon.host.loop.now)
             answerLaunch(pid: launch.pid) { _ in true }
-        case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
-            .terminating, .transgressed, .captureTimedOut, .exited, .unkillable, .probe:
+        case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
+            .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable,
+            .lifecycle, .probe:
             break
         }
         daemon.publish(notice, of: self, pid: launch.pid)

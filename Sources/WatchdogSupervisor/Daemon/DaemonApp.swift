@@ -4,6 +4,7 @@ import WatchdogConfiguration
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogReport
 
 /// One app of the daemon, from launch to launch.
 ///
@@ -26,7 +27,7 @@ final class DaemonApp {
     }
 
     /// What is to follow when the present launch has ended.
-    enum Wish {
+    enum Wish: String, Codable {
         /// What its configuration says.
         case asConfigured
         /// Nothing.
@@ -42,11 +43,18 @@ final class DaemonApp {
     private(set) var file: String
     private(set) var configuration: AppConfiguration
     private(set) var stage = Stage.stopped {
-        didSet { since = .now() }
+        didSet {
+            since = .now()
+            remember()
+        }
     }
     private(set) var since = Timestamp.now()
-    var wish = Wish.asConfigured
-    var restarts: RestartMachine
+    var wish = Wish.asConfigured {
+        didSet { remember() }
+    }
+    var restarts: RestartMachine {
+        didSet { remember() }
+    }
     /// How often somebody asked for a restart.
     var requestedRestarts = 0
     var lastIncident: IncidentSummary?
@@ -56,11 +64,17 @@ final class DaemonApp {
     var launchWaiters: [LaunchWaiter] = []
     var endWaiters: [ControlAnswer<TerminateReply>] = []
 
+    /// The launch whose end was accounted for last.
+    var settled: IncidentID?
+    /// The launch that was counted last.
+    var counted: IncidentID?
+    private var isRemembering = false
+
     private var timer: Timer?
     /// What ``timer`` is for.
     private var due: () -> Void = {}
     /// Launches that are over but for their reports.
-    private var retired: [AppLaunch] = []
+    private(set) var retired: [AppLaunch] = []
 
     /// Who asked for a launch.
     struct LaunchWaiter {
@@ -94,19 +108,23 @@ final class DaemonApp {
     func begin() {
         guard current == nil else { return }
         if case .unkillable = stage { return }
+        if let launch = daemon.claim(name) { return takeOver(launch) }
         timer?.arm(at: nil)
         wish = .asConfigured
         restarts.launched(at: daemon.host.loop.now)
         do {
+            try daemon.host.checkNothingRuns(of: name)
             try OpenFileLimit.checkRoom()
             var launching = try LaunchConfiguration(
                 configuration, scope: daemon.places.scope, store: daemon.store,
                 warn: { [daemon, name] in daemon.say("\(name): \($0)") })
             launching.streams = try daemon.streams(for: configuration, launching)
             let launch = try AppLaunch(launching, on: daemon.host)
+            for refusal in launch.kernel.limitCgroup() { daemon.say("\(name) \(refusal)") }
             try launch.kernel.start(launch.supervisor)
             connect(launch)
             latest = launch
+            counted = launch.kernel.configuration.launchID
             prepare(launch)
         } catch {
             launchFailed("\(error)")
@@ -118,7 +136,7 @@ final class DaemonApp {
             stage = .live(launch)
             return launch.supervisor.launch()
         }
-        let preparation = Preparation(configuration.program.preparations, of: launch) { [weak self] failure in
+        let preparation = Preparation(configuration.program.preparations, of: launch.kernel) { [weak self] failure in
             self?.prepared(launch, failure: failure)
         }
         stage = .preparing(launch, preparation)
@@ -137,7 +155,7 @@ final class DaemonApp {
         }
     }
 
-    private func connect(_ launch: AppLaunch) {
+    func connect(_ launch: AppLaunch) {
         launch.supervisor.onNotice = { [unowned self, unowned launch] in noticed($0, of: launch) }
         launch.supervisor.onFinish = { [unowned self, unowned launch] outcome in
             // The launch is in the middle of handling what has ended it.
@@ -161,7 +179,7 @@ final class DaemonApp {
 
     // MARK: - Ending
 
-    private func ended(_ launch: AppLaunch, _ outcome: Outcome) {
+    func ended(_ launch: AppLaunch, _ outcome: Outcome) {
         guard current === launch else { return }
         lastExit = outcome.status?.words
         guard outcome.isDeathVerified else {
@@ -173,6 +191,10 @@ final class DaemonApp {
             daemon.appCameToRest()
             return
         }
+        settled = launch.kernel.configuration.launchID
+        // Before the launch's own state is given up.
+        remember()
+        let causedByMemory = launch.kernel.cgroup?.memoryKills ?? 0 > 0
         retire(launch)
         let reason = launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended"
         if outcome.cause == .spawnFailed {
@@ -181,7 +203,7 @@ final class DaemonApp {
         } else if case .exited = outcome.cause, let status = outcome.status, wish == .asConfigured {
             noteExit(status)
         }
-        settle(outcome, reason: reason)
+        settle(outcome, reason: reason, causedByMemory: causedByMemory)
     }
 
     /// An end that nobody asked for, and that the watchdog did not bring about.
@@ -195,7 +217,7 @@ final class DaemonApp {
     }
 
     /// Decides what follows an end.
-    private func settle(_ outcome: Outcome, reason: String) {
+    func settle(_ outcome: Outcome, reason: String, causedByMemory: Bool = false) {
         for answer in endWaiters { answer.succeed(TerminateReply(isGone: true)) }
         endWaiters = []
         if wish != .relaunch {
@@ -211,7 +233,7 @@ final class DaemonApp {
             // Not at once: a launch that fails comes back here.
             wait(until: daemon.host.loop.now)
         case .asConfigured:
-            follow(restarts.ended(outcome, causedByMemory: false, at: daemon.host.loop.now))
+            follow(restarts.ended(outcome, causedByMemory: causedByMemory, at: daemon.host.loop.now))
         }
     }
 
@@ -235,7 +257,7 @@ final class DaemonApp {
         daemon.appCameToRest()
     }
 
-    private func wait(until instant: Instant) {
+    func wait(until instant: Instant) {
         stage = .waiting(until: instant)
         arm(at: instant) { [unowned self] in begin() }
     }
@@ -264,14 +286,49 @@ final class DaemonApp {
     }
 
     /// Gives a launch up when its last report is written.
-    private func retire(_ launch: AppLaunch) {
+    func retire(_ launch: AppLaunch) {
         if launch.hasPendingReports {
             if !retired.contains(where: { $0 === launch }) { retired.append(launch) }
         } else {
             retired.removeAll { $0 === launch }
             launch.kernel.stop()
+            forgetState(of: launch)
             daemon.appCameToRest()
         }
+    }
+
+    // MARK: - Survival
+
+    /// Keeps the state for the next watchdogd when what is being done now is over.
+    func remember() {
+        guard let survival = daemon.host.survival, !isRemembering else { return }
+        isRemembering = true
+        daemon.later { [self] in
+            isRemembering = false
+            guard daemon.apps[name] === self else { return survival.forget(app: name) }
+            survival.keep(kept, of: name)
+        }
+    }
+
+    /// After the app's own state is kept: a launch that is neither there nor accounted for would be lost.
+    private func forgetState(of launch: AppLaunch) {
+        guard let keeper = launch.kernel.keeper else { return }
+        launch.kernel.keeper = nil
+        daemon.later { [survival = daemon.host.survival] in survival?.forget(keeper) }
+    }
+
+    /// Goes on with a launch that was under way before the app was known.
+    func takeOver(_ launch: AppLaunch) {
+        timer?.arm(at: nil)
+        latest = launch
+        counted = launch.kernel.configuration.launchID
+        connect(launch)
+        stage = .live(launch)
+    }
+
+    /// Takes over a stage in which nothing runs.
+    func restore(_ stage: Stage) {
+        self.stage = stage
     }
 
     // MARK: - Requests

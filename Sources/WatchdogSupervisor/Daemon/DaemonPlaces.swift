@@ -12,6 +12,9 @@ public struct DaemonPlaces: Hashable, Sendable {
         case system
         /// One user: the directories of the XDG Base Directory Specification.
         case user
+
+        /// The machine for root, else the user.
+        public static var ofThisUser: Scope { geteuid() == 0 ? .system : .user }
     }
 
     /// Whom it serves.
@@ -33,7 +36,7 @@ public struct DaemonPlaces: Hashable, Sendable {
     public init(
         scope: Scope? = nil, controlPath: ControlPath? = nil, environment: Environment = .inherited
     ) throws(RunError) {
-        self.scope = scope ?? (geteuid() == 0 ? .system : .user)
+        self.scope = scope ?? .ofThisUser
         switch self.scope {
         case .system:
             configurationDirectory = "/etc/watchdogd/apps.d"

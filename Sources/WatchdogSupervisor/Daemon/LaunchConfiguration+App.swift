@@ -29,7 +29,7 @@ extension LaunchConfiguration {
     ) throws(LaunchRefusal) {
         let program = app.program
         let user = try Self.account(of: program)
-        spec = app.spec
+        spec = app.spec.onThisMachine
         environment = try Self.environment(of: program, user: user, scope: scope, warn)
         credentials = program.command.isPrivileged ? nil : user.flatMap { geteuid() == 0 ? $0.credentials : nil }
         let directory = try Self.directory(program.workingDirectory, user: user, scope: scope)
@@ -47,6 +47,7 @@ extension LaunchConfiguration {
             fileModeMask: program.fileModeMask,
             noNewPrivileges: program.noNewPrivileges
         )
+        cgroupLimits = program.cgroupLimits
     }
 
     /// How a further command of the app runs: as the app itself, but for the command.
@@ -147,6 +148,17 @@ extension LaunchConfiguration {
         case .command(let command): .command(command)
         case .automatic, .channel, .notify, .probe, .none: nil
         }
+    }
+}
+
+extension ProgramSettings {
+    /// The limits for the app as a whole; shares are of what this machine has.
+    var cgroupLimits: CgroupLimits {
+        CgroupLimits(
+            cpuQuota: cpuQuota,
+            memory: memoryMaximum?.resolved(of: Machine.memoryBytes),
+            tasks: tasksMaximum?.resolved(of: Machine.maximumProcesses)
+        )
     }
 }
 

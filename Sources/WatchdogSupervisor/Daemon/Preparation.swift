@@ -9,13 +9,13 @@ import WatchdogPolicy
 /// Isolation: the loop's thread.
 final class Preparation {
     private var commands: ArraySlice<Command>
-    private unowned let launch: AppLaunch
+    private unowned let kernel: LinuxKernel
     private let finish: (String?) -> Void
 
     /// - Parameter finish: called once, with the reason when a command has failed; not after ``cancel()``.
-    init(_ commands: [Command], of launch: AppLaunch, finish: @escaping (String?) -> Void) {
+    init(_ commands: [Command], of kernel: LinuxKernel, finish: @escaping (String?) -> Void) {
         self.commands = commands[...]
-        self.launch = launch
+        self.kernel = kernel
         self.finish = finish
     }
 
@@ -23,9 +23,9 @@ final class Preparation {
     func begin() {
         guard let command = commands.popFirst() else { return finish(nil) }
         do {
-            let request = try launch.kernel.configuration.request(for: command)
-            let allowance = launch.kernel.configuration.spec.allowances.launch
-            try launch.kernel.run(request, for: allowance) { [weak self] isSuccess in
+            let request = try kernel.configuration.request(for: command)
+            let allowance = kernel.configuration.spec.allowances.launch
+            try kernel.run(request, for: allowance) { [weak self] isSuccess in
                 self?.ended(command, isSuccess)
             }
         } catch {
@@ -36,7 +36,7 @@ final class Preparation {
     /// Ends the command that runs.
     func cancel() {
         commands = []
-        launch.kernel.probeProcess?.cancel()
+        kernel.probeProcess?.cancel()
     }
 
     private func ended(_ command: Command, _ isSuccess: Bool) {

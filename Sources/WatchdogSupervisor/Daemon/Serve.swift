@@ -10,7 +10,7 @@ import WatchdogReport
 
 /// The daemon: every app of a configuration directory.
 public struct Serve {
-    private static let signals = [SIGTERM, SIGINT, SIGHUP]
+    private static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2]
 
     private let configuration: ServeConfiguration
 
@@ -30,7 +30,9 @@ public struct Serve {
         StandardStreams.openMissing()
         // Before the first thread: the kernel hands a signal to any thread that does not block it.
         SignalSource.block(Self.signals + [SIGCHLD, SIGTTOU])
-        for ignored in [SIGPIPE, SIGXFSZ, SIGUSR1] { signal(ignored, SIG_IGN) }
+        for ignored in [SIGPIPE, SIGXFSZ] { signal(ignored, SIG_IGN) }
+        _ = Reexecution.program
+        let passed = try passedDescriptors()
         let listing = try listing()
         let store = ReportStore(directory: configuration.places.reportsDirectory)
         do {
@@ -43,12 +45,26 @@ public struct Serve {
         do {
             try Subreaper.become()
             OpenFileLimit.raise()
-            return try serve(listing, store, socket)
+            return try serve(listing, store, socket, passed)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
             throw RunError.internalFailure("\(error)")
         }
+    }
+
+    private func passedDescriptors() throws(RunError) -> PassedDescriptors {
+        do throws(LinuxError) {
+            return try PassedDescriptors.take()
+        } catch {
+            throw RunError.internalFailure("\(error)")
+        }
+    }
+
+    private func survival() throws(LinuxError) -> Survival {
+        let standard = configuration.places.scope == .system ? ControlPath.system : ControlPath.user()
+        return try Survival(
+            controlPath: configuration.places.controlPath.path, standardPath: standard?.path ?? "")
     }
 
     private func listing() throws(RunError) -> ConfigurationListing {
@@ -76,24 +92,37 @@ public struct Serve {
         }
     }
 
-    private func serve(_ listing: ConfigurationListing, _ store: ReportStore, _ socket: ControlSocket) throws -> Int32 {
+    private func serve(
+        _ listing: ConfigurationListing, _ store: ReportStore, _ socket: ControlSocket, _ passed: PassedDescriptors
+    ) throws -> Int32 {
         let loop = try EventLoop()
-        let host = try Host(loop: loop, store: store)
-        defer { host.stop() }
-        defer { Strays.end() }
+        let survival = try survival()
+        let inheritance = survival.inherit(passed)
+        let host = try Host(loop: loop, store: store, survival: survival)
         let daemon = try Daemon(
             host: host, places: configuration.places, store: store, verbosity: configuration.verbosity)
+        defer { host.stop(leaving: daemon.isLeaving) }
+        defer { if !daemon.isLeaving { Strays.end() } }
+        survival.onProblem = { [unowned daemon] in daemon.say($0) }
         let server = try ControlServer(
             loop: loop, socket: socket, handler: daemon, info: ServiceInfo(version: watchdogdVersion))
         defer { server.stop() }
         server.onNotice = { daemon.say($0.description) }
         daemon.control = server
         let signals = try loop.onSignal(Self.signals) { signal in
-            signal.signal == SIGHUP ? daemon.reload() : daemon.stop()
+            switch signal.signal {
+            case SIGHUP: daemon.reload()
+            case SIGUSR1: daemon.leave()
+            case SIGUSR2: daemon.reexecute()
+            default: daemon.stop()
+            }
         }
         try host.start()
-        daemon.begin(with: listing)
+        daemon.begin(with: listing, inheritance)
         daemon.announceReadiness()
-        return try withExtendedLifetime(signals) { try loop.run() }
+        let code = try withExtendedLifetime(signals) { try loop.run() }
+        // What was to be done when the last app had ended.
+        if !daemon.isLeaving { daemon.doPostponed() }
+        return code
     }
 }

@@ -39,7 +39,7 @@ final class Program {
 
     init(
         _ command: [String], environment: Environment = testEnvironment(), directory: String? = nil,
-        streams: Streams = .pipes
+        streams: Streams = .pipes, passed: [(name: String, descriptor: OwnedDescriptor)] = []
     ) throws {
         let executable = try resolveExecutable(command[0], path: searchPath, workingDirectory: nil)
         var request = SpawnRequest(executable: executable, arguments: command, environment: environment)
@@ -62,6 +62,15 @@ final class Program {
             errors.pipe = errorPipe.read
             readsErrors = streams != .unreadErrors
             if streams == .pipesAndInput { input = inputPipe.write }
+        }
+        if !passed.isEmpty {
+            // sd_listen_fds(3).
+            request.environment["LISTEN_FDS"] = "\(passed.count)"
+            request.environment["LISTEN_FDNAMES"] = passed.map(\.name).joined(separator: ":")
+            request.processIdVariables = ["LISTEN_PID"]
+            for (index, entry) in passed.enumerated() {
+                request.descriptors.append(.init(entry.descriptor.number, as: 3 + Int32(index)))
+            }
         }
         process = try withExtendedLifetime((null, inputPipe, outputPipe, errorPipe)) { try spawn(request).process }
     }

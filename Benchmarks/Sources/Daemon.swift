@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+
+/// `watchdogd serve` over services that write down when they began to run.
+final class Daemon {
+    let process: Pidfd
+    private let directory: String
+    private let records: OwnedDescriptor
+    private var control: String { "\(directory)/control" }
+
+    /// Starts it without services.
+    init(_ bench: Bench) throws {
+        directory = bench.freshPath("daemon")
+        try FileManager.default.createDirectory(atPath: "\(directory)/apps", withIntermediateDirectories: true)
+        let (readEnd, writeEnd) = try OwnedDescriptor.pipe()
+        records = readEnd
+        let arguments = [
+            "serve", "--quiet", "--config", "\(directory)/apps", "--control", "\(directory)/control", "--reports",
+            bench.reports,
+        ]
+        process = try spawn(.underTest(bench.watchdogd, arguments, output: writeEnd.number)).process
+        let deadline = Instant.now() + .seconds(20)
+        while (try? client) == nil {
+            guard Instant.now() < deadline else { throw Failure("watchdogd serve does not answer") }
+            usleep(1_000)
+        }
+    }
+
+    deinit {
+        end()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// Ends it with its services, however many they are.
+    func end() {
+        try? process.send(SIGTERM)
+        var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
+        if poll(&entry, 1, 60_000) != 1 { try? process.send(SIGKILL) }
+        poll(&entry, 1, 5_000)
+        _ = try? process.waitExit()
+    }
+
+    var client: ControlClient { get throws { try ControlClient(ControlPath(control), patience: .seconds(60)) } }
+
+    /// Writes the files of services.
+    func configure(_ count: Int, prefix: String = "service", _ text: String) throws {
+        for index in 0..<count {
+            try Data(text.utf8).write(to: URL(filePath: "\(directory)/apps/\(prefix)\(index).app"))
+        }
+    }
+
+    /// The next service that began to run.
+    func nextRecord() throws -> Record {
+        var entry = pollfd(fd: records.number, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, 30_000) == 1 else { throw Failure("no service began to run for 30 s") }
+        return try Record.read(from: records)
+    }
+
+    /// User and system time.
+    var cpuTime: Duration {
+        let line = Machine.lines(of: "/proc/\(process.pid)/stat").first ?? ""
+        let fields = line.split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 12, let user = Int64(fields[11]), let system = Int64(fields[12]) else { return .zero }
+        return .milliseconds((user + system) * 1_000 / Int64(sysconf(Int32(_SC_CLK_TCK))))
+    }
+
+    /// Its share of memory in MB.
+    func proportionalMemory() throws -> Double {
+        let line = Machine.lines(of: "/proc/\(process.pid)/smaps_rollup").first { $0.hasPrefix("Pss:") }
+        guard let line, let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Double($0) }) else {
+            throw Failure("/proc/\(process.pid)/smaps_rollup cannot be read")
+        }
+        return kilobytes / 1024
+    }
+}

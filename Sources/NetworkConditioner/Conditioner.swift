@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogPolicy
+
+/// A TCP proxy behind which the network is as bad as a profile says.
+///
+/// All connections share the link's bandwidth. Memory is bounded: 64 KiB in each direction of at most ``connectionLimit``
+/// connections; who sends faster is not read from. A connection is accepted at once, but carries nothing before the round trip that
+/// making it would take. One whose link loses everything is accepted too, and stays silent.
+///
+/// Isolation: one thread, the one that calls ``run(until:)``.
+package final class Conditioner {
+    package static let connectionLimit = 256
+    /// How long nothing is accepted after the process has run out of descriptors.
+    private static let pause = Duration.milliseconds(100)
+
+    /// Where it listens; with the port that was chosen for port 0.
+    package let address: SocketAddress
+    private let target: SocketAddress
+    private let profile: LinkProfile
+    private let listener: Int32
+    private var relays: [Int: Relay] = [:]
+    private var nextRelay = 0
+    private var up: LinkShaper
+    private var down: LinkShaper
+    private var acceptingFrom = Instant(nanoseconds: .min)
+
+    package init(listen: SocketAddress, to target: SocketAddress, profile: LinkProfile) throws(ConditionerError) {
+        let listener = socket(
+            listen.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        guard listener >= 0 else { throw ConditionerError("make a socket", errno: errno) }
+        var on: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout.size(ofValue: on)))
+        guard listen.withPointer({ bind(listener, $0, $1) }) == 0, Glibc.listen(listener, 128) == 0 else {
+            let error = ConditionerError("listen on \(listen)", errno: errno)
+            close(listener)
+            throw error
+        }
+        self.listener = listener
+        address = SocketAddress(boundBy: listener)
+        self.target = target
+        self.profile = profile
+        let (now, pause) = (Instant.now, profile.retransmission)
+        up = LinkShaper(profile.uplink, retransmission: pause, seed: 1, at: now)
+        down = LinkShaper(profile.downlink, retransmission: pause, seed: 2, at: now)
+    }
+
+    deinit {
+        for relay in relays.values { relay.close(isReset: true) }
+        close(listener)
+    }
+
+    /// Passes connections on until `stop` is readable; for ever without.
+    package func run(until stop: Int32? = nil) throws(ConditionerError) {
+        while try turn(until: stop ?? -1) {}
+    }
+
+    // MARK: - The loop
+
+    private func turn(until stop: Int32) throws(ConditionerError) -> Bool {
+        let isAccepting = relays.count < Self.connectionLimit && .now >= acceptingFrom
+        var waits = [
+            pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: isAccepting ? listener : -1, events: Int16(POLLIN), revents: 0),
+        ]
+        let order = Array(relays.keys)
+        for id in order { waits += relays[id]?.waits ?? [] }
+        guard poll(&waits, nfds_t(waits.count), timeout(isAccepting: isAccepting)) >= 0 || errno == EINTR else {
+            throw ConditionerError("wait for the network", errno: errno)
+        }
+        if waits[0].revents != 0 { return false }
+        // What the link has delivered meanwhile makes room before more is read.
+        deliver(up.advance(to: .now), \.up)
+        deliver(down.advance(to: .now), \.down)
+        for (index, id) in order.enumerated() {
+            service(id, client: waits[2 + 2 * index].revents, server: waits[3 + 2 * index].revents)
+        }
+        if waits[1].revents != 0 { accept() }
+        return true
+    }
+
+    private func timeout(isAccepting: Bool) -> Int32 {
+        var next = [up.nextEvent, down.nextEvent].compactMap(\.self)
+        if !isAccepting, relays.count < Self.connectionLimit { next.append(acceptingFrom) }
+        guard let instant = next.min() else { return -1 }
+        return Int32(clamping: (max(0, (instant - .now).nanoseconds) + 999_999) / 1_000_000)
+    }
+
+    private func deliver(_ deliveries: [LinkShaper.Delivery], _ lane: WritableKeyPath<Relay, Relay.Lane>) {
+        for delivery in deliveries {
+            relays[delivery.stream]?[keyPath: lane].deliverable += delivery.bytes
+            if delivery.isEnd { relays[delivery.stream]?[keyPath: lane].isEndDue = true }
+        }
+    }
+
+    private func accept() {
+        while relays.count < Self.connectionLimit {
+            let client = Glibc.accept(listener, nil, nil)
+            guard client >= 0 else {
+                // Others mean that a connection has gone away meanwhile: accept(2).
+                if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) { acceptingFrom = .now + Self.pause }
+                if errno == ECONNABORTED || errno == EINTR { continue }
+                return
+            }
+            _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+            add(client)
+        }
+    }
+
+    private func add(_ client: Int32) {
+        let flags = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let server = socket(target.family, flags, 0)
+        guard server >= 0 else {
+            acceptingFrom = .now + Self.pause
+            close(client)
+            return
+        }
+        var relay = Relay(client: client, server: server)
+        var on: Int32 = 1
+        for descriptor in [client, server] {
+            // The link decides when what leaves, not Nagle's algorithm.
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout.size(ofValue: on)))
+        }
+        relay.isConnected = target.withPointer { connect(server, $0, $1) } == 0
+        guard relay.isConnected || errno == EINPROGRESS else {
+            relay.close(isReset: true)
+            return
+        }
+        let id = nextRelay
+        nextRelay += 1
+        relays[id] = relay
+        up.add(id, sendingFrom: .now + profile.roundTrip)
+        down.add(id, sendingFrom: .now + profile.roundTrip)
+    }
+
+    // MARK: - One connection
+
+    private func service(_ id: Int, client: Int16, server: Int16) {
+        guard var relay = relays[id] else { return }
+        relays[id] = nil
+        let isAlive = transfer(&relay, id, client, server)
+        guard isAlive, !relay.isDone else {
+            relay.close(isReset: !isAlive)
+            up.remove(id)
+            down.remove(id)
+            return
+        }
+        relays[id] = relay
+    }
+
+    private func transfer(_ relay: inout Relay, _ id: Int, _ client: Int16, _ server: Int16) -> Bool {
+        let readable = Int16(POLLIN) | Int16(POLLHUP) | Int16(POLLERR)
+        if !relay.isConnected, server != 0 {
+            guard relay.connectionError == 0 else { return false }
+            relay.isConnected = true
+        }
+        if client & readable != 0 {
+            guard read(relay.client, &relay.up, &up, id) else { return false }
+        }
+        if relay.isConnected, server & readable != 0 {
+            guard read(relay.server, &relay.down, &down, id) else { return false }
+        }
+        // Both ends are gone when nothing of what is on its way can matter to anybody.
+        if (client | server) & Int16(POLLERR) != 0 { return false }
+        guard Relay.write(to: relay.client, from: &relay.down) else { return false }
+        return !relay.isConnected || Relay.write(to: relay.server, from: &relay.up)
+    }
+
+    private func read(_ descriptor: Int32, _ lane: inout Relay.Lane, _ shaper: inout LinkShaper, _ id: Int) -> Bool {
+        switch Relay.read(from: descriptor, into: &lane) {
+        case .some(let count): shaper.enqueue(count, on: id, at: .now)
+        // On a link that loses everything the other end would never hear of it, nor this one of the other.
+        case .end where profile.uplink.isDead || profile.downlink.isDead: return false
+        case .end: shaper.enqueue(0, isEnd: true, on: id, at: .now)
+        case .nothing: break
+        case .failed: return false
+        }
+        return true
+    }
+}
+
+extension Relay {
+    /// What to wait for at both sockets.
+    ///
+    /// A socket of which nothing is wanted is left out: poll(2) would report its end again and again.
+    fileprivate var waits: [pollfd] {
+        let clientEvents = (up.room > 0 ? POLLIN : 0) | (down.wantsToWrite ? POLLOUT : 0)
+        let serverEvents =
+            isConnected ? (down.room > 0 ? POLLIN : 0) | (up.wantsToWrite ? POLLOUT : 0) : POLLOUT
+        return [
+            pollfd(fd: clientEvents == 0 ? -1 : client, events: Int16(clientEvents), revents: 0),
+            pollfd(fd: serverEvents == 0 ? -1 : server, events: Int16(serverEvents), revents: 0),
+        ]
+    }
+
+    /// The result of a connection that was made meanwhile: connect(2), EINPROGRESS.
+    fileprivate var connectionError: Int32 {
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout.size(ofValue: error))
+        return getsockopt(server, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno
+    }
+}
+
+extension Instant {
+    /// What the clock shows.
+    fileprivate static var now: Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// What could not be done, and why.
+package struct ConditionerError: Error, CustomStringConvertible {
+    package let operation: String
+    package let number: Int32
+
+    init(_ operation: String, errno number: Int32) {
+        self.operation = operation
+        self.number = number
+    }
+
+    package var description: String { "cannot \(operation): \(String(cString: strerror(number)))" }
+}

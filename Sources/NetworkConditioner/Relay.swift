@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// One connection that is passed on: both sockets, and what is on its way between them.
+struct Relay {
+    /// How much may be on its way in one direction: what a socket's buffer would hold.
+    static let window = 65536
+
+    /// One direction.
+    struct Lane {
+        var payload = ByteQueue()
+        /// How much of the payload has come out of the link and may be written.
+        var deliverable = 0
+        /// The source sends nothing any more.
+        var isSourceAtEnd = false
+        /// The end has come out of the link.
+        var isEndDue = false
+        /// The sink knows.
+        var isClosed = false
+
+        var room: Int { isSourceAtEnd ? 0 : Relay.window - payload.count }
+        var wantsToWrite: Bool { !isClosed && (deliverable > 0 || isEndDue) }
+    }
+
+    enum Outcome {
+        case some(Int)
+        case end
+        case nothing
+        case failed
+    }
+
+    let client: Int32
+    let server: Int32
+    var isConnected = false
+    var up = Lane()
+    var down = Lane()
+
+    var isDone: Bool { up.isClosed && down.isClosed }
+
+    /// Takes what the source of a lane has, as far as there is room.
+    static func read(from descriptor: Int32, into lane: inout Lane) -> Outcome {
+        let room = lane.room
+        guard room > 0 else { return .nothing }
+        return withUnsafeTemporaryAllocation(byteCount: min(room, 16384), alignment: 1) { buffer in
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+            switch (count, errno) {
+            case (1..., _):
+                lane.payload.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                return .some(count)
+            case (0, _):
+                lane.isSourceAtEnd = true
+                return .end
+            case (_, EAGAIN), (_, EINTR):
+                return .nothing
+            default:
+                return .failed
+            }
+        }
+    }
+
+    /// Gives the sink of a lane what has come out of the link, and its end; false when the sink is gone.
+    static func write(to descriptor: Int32, from lane: inout Lane) -> Bool {
+        while lane.deliverable > 0 {
+            let count = lane.payload.consume(upTo: lane.deliverable) { bytes in
+                send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return errno == EAGAIN || errno == EINTR }
+            lane.deliverable -= count
+        }
+        if lane.isEndDue, !lane.isClosed {
+            lane.isClosed = true
+            shutdown(descriptor, Int32(SHUT_WR))
+        }
+        return true
+    }
+
+    /// Closes both sides.
+    ///
+    /// - Parameter isReset: True to let both know that the connection broke, instead of that it ended.
+    func close(isReset: Bool) {
+        for descriptor in [client, server] {
+            if isReset {
+                var linger = linger(l_onoff: 1, l_linger: 0)
+                setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+            }
+            Glibc.close(descriptor)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Glibc
+
+/// A TCP address as people write it: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+package struct SocketAddress: Sendable, CustomStringConvertible {
+    /// Why a text is no address, with what to write instead.
+    package struct SyntaxError: Error, Equatable, CustomStringConvertible {
+        package let description: String
+    }
+
+    private let storage: sockaddr_storage
+    private let length: socklen_t
+
+    /// - Throws: ``SyntaxError`` also for names other than `localhost`, because looking them up may take any time.
+    package init(parsing text: String) throws(SyntaxError) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            throw SyntaxError(
+                description: "'\(text)' is no address; write 127.0.0.1:8080, [::1]:8080 or localhost:8080")
+        }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        if host == "localhost" { host = "127.0.0.1" }
+        var version4 = sockaddr_in()
+        version4.sin_family = sa_family_t(AF_INET)
+        version4.sin_port = port.bigEndian
+        if inet_pton(AF_INET, host, &version4.sin_addr) == 1 {
+            self.init(version4)
+            return
+        }
+        var version6 = sockaddr_in6()
+        version6.sin6_family = sa_family_t(AF_INET6)
+        version6.sin6_port = port.bigEndian
+        guard inet_pton(AF_INET6, host, &version6.sin6_addr) == 1 else {
+            throw SyntaxError(description: "'\(host)' is no numeric address; write 127.0.0.1, [::1] or localhost")
+        }
+        self.init(version6)
+    }
+
+    /// A port of the loopback; 0 for one that is free.
+    package static func loopback(_ port: UInt16) -> SocketAddress {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return SocketAddress(address)
+    }
+
+    /// The address to which a socket is bound.
+    package init(boundBy descriptor: Int32) {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        _ = withUnsafeMutableBytes(of: &storage) { bytes in
+            getsockname(descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, &length)
+        }
+        (self.storage, self.length) = (storage, length)
+    }
+
+    private init<Address>(_ address: Address) {
+        var storage = sockaddr_storage()
+        withUnsafeMutableBytes(of: &storage) { target in
+            withUnsafeBytes(of: address) { target.copyMemory(from: $0) }
+        }
+        self.storage = storage
+        length = socklen_t(MemoryLayout.size(ofValue: address))
+    }
+
+    package var family: Int32 { Int32(storage.ss_family) }
+
+    package var port: UInt16 {
+        // sin_port and sin6_port lie at the same place, after the family.
+        withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
+    }
+
+    package var description: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let host = withUnsafeBytes(of: storage) { bytes in
+            // The offsets of sin_addr and sin6_addr: ip(7), ipv6(7).
+            let offset = family == AF_INET6 ? 8 : 4
+            inet_ntop(family, bytes.baseAddress.map { $0 + offset }, &text, socklen_t(text.count))
+            return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+        return family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    package func withPointer<Result>(_ body: (UnsafePointer<sockaddr>?, socklen_t) -> Result) -> Result {
+        withUnsafeBytes(of: storage) { body($0.assumingMemoryBound(to: sockaddr.self).baseAddress, length) }
+    }
+}

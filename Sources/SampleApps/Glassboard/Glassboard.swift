@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import SampleSupport
+import Watchdog
+
+/// Message boards: loading, then loaded but useless, then loaded and useful; or the first and the last only.
+@MainActor
+final class Glassboard: Story {
+    private let app: SampleApp
+    private let board: Board
+    /// Whether what was on the screen is kept from one launch to the next.
+    private let keepsArchive: Bool
+    private var messages: [Message] = []
+    private let reading = DispatchQueue(label: "reading", qos: .userInitiated)
+    private let writing = DispatchQueue(label: "writing", qos: .utility)
+
+    init(_ app: SampleApp, keepsArchive: Bool) {
+        self.app = app
+        self.keepsArchive = keepsArchive
+        board = Board(app: app)
+    }
+
+    func launch(_ options: Application.LaunchOptions) {
+        app.screen.title = "Glassboard · \(keepsArchive ? "with the archive of the last visit" : "cold")"
+        let archived = keepsArchive ? board.readArchive() : nil
+        app.record.note("archive", archived == nil ? "none" : "read")
+        if let archived { show(archived) }
+        app.firstFrame()
+        if archived != nil { app.useful() }
+        refresh()
+    }
+
+    func touched(_ event: String) {
+        let words = event.split(separator: " ")
+        if words.first == "scroll" {
+            app.screen.top = max(0, words.dropFirst().first.flatMap { Int($0) } ?? app.screen.top + 1)
+        }
+        app.screen.render()
+    }
+
+    /// The array is taken on main, where it lives; a copy costs nothing.
+    ///
+    /// Encoding and writing it is somebody else's work.
+    func leave() {
+        guard keepsArchive, !messages.isEmpty else { return }
+        let (board, visible) = (board, Array(messages.prefix(2 * Screen.visibleRows)))
+        let task = Application.shared.beginBackgroundTask(named: "write archive")
+        let isWritten = DispatchSemaphore(value: 0)
+        writing.async {
+            board.writeArchive(visible)
+            Application.shared.endBackgroundTask(task)
+            isWritten.signal()
+        }
+        // An app that ends has no background left to write in.
+        if task == .invalid { isWritten.wait() }
+    }
+
+    // MARK: - Loading
+
+    private func refresh() {
+        let (app, board, isFrugal) = (app, board, keepsArchive)
+        reading.async {
+            let messages = (try? board.fetch()) ?? []
+            // The cold app decodes the pictures of everybody before it shows anybody.
+            let wanted = isFrugal ? [] : Array(0..<Board.people)
+            let avatars = Dictionary(uniqueKeysWithValues: wanted.map { ($0, try? board.avatar($0)) })
+            app.onMain {
+                self.show(messages)
+                for (index, message) in messages.prefix(Screen.visibleRows).enumerated() {
+                    app.screen.rows[index].picture = avatars[message.avatar] ?? nil
+                }
+                app.screen.render()
+                app.useful()
+                if isFrugal { self.loadVisibleAvatars() } else { app.complete() }
+            }
+        }
+    }
+
+    private func loadVisibleAvatars() {
+        let (app, board) = (app, board)
+        let visible = messages.dropFirst(app.screen.top).prefix(Screen.visibleRows).map(\.avatar)
+        let first = app.screen.top
+        reading.async {
+            for (index, number) in visible.enumerated() {
+                guard let picture = try? board.avatar(number) else { continue }
+                app.onMain { self.place(picture, of: number, at: first + index) }
+            }
+            app.onMain { app.complete() }
+        }
+    }
+
+    /// The row may show somebody else by now.
+    private func place(_ picture: Raster, of number: Int, at index: Int) {
+        guard messages.indices.contains(index), messages[index].avatar == number else { return }
+        app.screen.rows[index].picture = picture
+        app.screen.render()
+    }
+
+    private func show(_ messages: [Message]) {
+        self.messages = messages
+        app.screen.rows = messages.prefix(4 * Screen.visibleRows).map { message in
+            Screen.Row("\(message.person) · \(message.text)", detail: "\(message.board), \(message.comments) comments")
+        }
+        app.screen.render()
+    }
+}

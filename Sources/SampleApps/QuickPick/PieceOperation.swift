@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A piece of work that can be queued, limited, ordered and cancelled.
+///
+/// Who depends on it finds its result here; nil when the piece failed or was cancelled.
+final class PieceOperation<Value: Sendable>: Operation, @unchecked Sendable {
+    // SAFETY: written by `main`, read by operations that depend on this one; a queue orders the two.
+    private(set) var value: Value?
+    private let work: @Sendable (_ isCancelled: () -> Bool) throws -> Value
+
+    init(_ work: @escaping @Sendable (_ isCancelled: () -> Bool) throws -> Value) {
+        self.work = work
+    }
+
+    override func main() {
+        guard !isCancelled else { return }
+        value = try? work { isCancelled }
+    }
+
+    func after(_ others: Operation...) -> Self {
+        for other in others { addDependency(other) }
+        return self
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CPhotoStamp
+import FoundationEssentials
+import NetworkConditioner
+import SampleSupport
+import Watchdog
+
+/// One photo that somebody shares.
+struct Entry: Codable, Sendable {
+    var id: Int
+    var title: String
+    var author: String
+    var photo: String
+}
+
+/// What QuickPick does at launch, piece by piece.
+///
+/// None of it knows on which thread it runs, or when.
+struct Pieces: Sendable {
+    static let photoCount = 8
+
+    let app: SampleApp
+    let workload: Workload
+
+    // MARK: - Interface
+
+    @inline(never)
+    func loadInterface(_ file: String) throws -> Int {
+        try app.interval("interface") {
+            let interface = try Interface(file: "\(app.bundle)/\(file).json", imagePasses: workload["interface-image"])
+            return interface.views.count
+        }
+    }
+
+    // MARK: - Network
+
+    @inline(never)
+    func fetchFeed(isCancelled: () -> Bool = { false }) throws -> [Entry] {
+        try app.interval("download feed.json") {
+            try JSONDecoder().decode([Entry].self, from: Data(app.client.get("/feed.json", isCancelled: isCancelled)))
+        }
+    }
+
+    @inline(never)
+    func fetchFriends(isCancelled: () -> Bool = { false }) throws -> [String] {
+        try app.interval("download friends.json") {
+            try JSONDecoder().decode(
+                [String].self, from: Data(app.client.get("/friends.json", isCancelled: isCancelled)))
+        }
+    }
+
+    /// A photo in the size in which the list shows it.
+    @inline(never)
+    func fetchPhoto(_ path: String, isCancelled: () -> Bool = { false }) throws -> Raster {
+        try app.interval("download photo") {
+            try PNG.decode(app.client.get(path, isCancelled: isCancelled)).scaled(toWidth: 36, height: 22)
+        }
+    }
+
+    // MARK: - Databases
+
+    /// Depends on nothing.
+    @inline(never)
+    func openLocalPhotos() throws -> Int {
+        try app.interval("local photos") {
+            try Database("\(app.bundle)/local.sqlite").select("SELECT name, taken FROM photos ORDER BY name") { row in
+                row.text(0).count + row.integer(1)
+            }.count
+        }
+    }
+
+    /// Needs the feed.
+    @inline(never)
+    func buildSharedPhotos(_ entries: [Entry]) throws -> Int {
+        try app.interval("shared photos") {
+            let database = try Database("\(app.documents)/shared.sqlite")
+            try database.execute(
+                """
+                PRAGMA synchronous = OFF;
+                DROP TABLE IF EXISTS photos;
+                CREATE TABLE photos (id INTEGER, title TEXT, tag TEXT);
+                """)
+            let tags = max(10, Int(400 * app.timeScale))
+            let rows = entries.lazy.flatMap { entry in
+                (0..<tags).lazy.map {
+                    [.integer(entry.id), .text(entry.title), .text("tag \($0)")] as [Database.Value]
+                }
+            }
+            try database.insert("INSERT INTO photos VALUES (?, ?, ?)", rows)
+            return try database.select("SELECT count(*) FROM photos") { $0.integer(0) }.first ?? 0
+        }
+    }
+
+    // MARK: - Payload
+
+    /// The one small file that the first screen needs.
+    @inline(never)
+    func readDefaults() throws -> [Entry] {
+        try app.interval("defaults") {
+            let file = try Data(contentsOf: URL(filePath: "\(app.bundle)/defaults.plist"))
+            return try PropertyListDecoder().decode([Entry].self, from: file)
+        }
+    }
+
+    @inline(never)
+    func copyTemplates() throws -> Int {
+        try app.interval("copy templates") {
+            let (source, target) = ("\(app.bundle)/templates", "\(app.documents)/templates")
+            let files = FileManager.default
+            if files.fileExists(atPath: target) { try files.removeItem(atPath: target) }
+            try files.createDirectory(atPath: target, withIntermediateDirectories: true)
+            let names = try files.contentsOfDirectory(atPath: source)
+            for name in names { try files.copyItem(atPath: "\(source)/\(name)", toPath: "\(target)/\(name)") }
+            return names.count
+        }
+    }
+
+    // MARK: - Others
+
+    @inline(never)
+    func initializePhotoStamp() {
+        app.interval("photo stamp library") {
+            let error = photostamp_initialize(app.client.server.port)
+            if error != 0 { app.record.note("photo-stamp", "not licensed") }
+        }
+    }
+
+    /// What has to stay before the end of the launch: it is little.
+    ///
+    /// An event that has caused the launch is delivered right after it, so somebody has to listen by then.
+    @MainActor
+    func oddsAndEnds(_ options: Application.LaunchOptions) -> OddsAndEnds {
+        app.interval("odds and ends") {
+            OddsAndEnds(launchReason: options.eventKind, isInBackground: options.isInBackground)
+        }
+    }
+}
+
+/// The location services that an event may be for, the one advertisement that all screens share, and why the app was launched.
+struct OddsAndEnds: Sendable {
+    let launchReason: String?
+    let isInBackground: Bool
+    let banner = Raster(width: 80, height: 12, color: .accent)
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import SampleSupport
+import Watchdog
+
+// MARK: - Stage 4: every download is an operation
+
+extension QuickPick {
+    func launchWithDownloads(_ options: Application.LaunchOptions) {
+        loadFirstScreen(["table", "cell"], options)
+        app.firstFrame()
+        let pieces = pieces
+        let feed = PieceOperation { try pieces.fetchFeed(isCancelled: $0) }
+        let friends = PieceOperation { try pieces.fetchFriends(isCancelled: $0) }
+        let photos = (1...Pieces.photoCount).map { number in
+            PieceOperation { try pieces.fetchPhoto("/photos/\(number).png", isCancelled: $0) }
+        }
+        // The rest does not know what it needs, so it needs everything.
+        let rest = PieceOperation { _ in
+            _ = try? pieces.openLocalPhotos()
+            _ = try? pieces.buildSharedPhotos(feed.value ?? [])
+            _ = try? pieces.readDefaults()
+            _ = try? pieces.copyTemplates()
+            pieces.initializePhotoStamp()
+            let (entries, pictures) = (feed.value ?? [], photos.map(\.value))
+            self.app.onMain {
+                self.show(entries)
+                for case (let index, let picture?) in pictures.enumerated() { self.show(picture, at: index) }
+                self.app.useful()
+                self.app.complete()
+            }
+        }
+        for download in [feed, friends] + photos as [Operation] {
+            rest.addDependency(download)
+            network.addOperation(download)
+        }
+        work.addOperation(rest)
+    }
+}
+
+// MARK: - Stages 5 and 6: each piece waits for what it needs, and for nothing else
+
+extension QuickPick {
+    func launchWithDependencies(_ options: Application.LaunchOptions, showsDefaults: Bool) {
+        loadFirstScreen(["table", "cell"], options)
+        attempt {
+            let entries = try pieces.readDefaults()
+            if showsDefaults { show(entries) }
+        }
+        app.firstFrame()
+        if showsDefaults { app.useful() }
+        let (feed, shared) = queueFeed()
+        let photos = queuePhotos(after: feed)
+        let others = queueOthers()
+        let end = PieceOperation { _ in self.app.onMain { self.app.complete() } }
+        for operation in [shared] + photos + others { end.addDependency(operation) }
+        work.addOperation(end)
+    }
+
+    private func queueFeed() -> (feed: PieceOperation<[Entry]>, shared: Operation) {
+        let pieces = pieces
+        let feed = PieceOperation { try pieces.fetchFeed(isCancelled: $0) }
+        let shared = PieceOperation { _ in
+            guard let entries = feed.value else {
+                self.app.onMain { self.app.screen.footer = "no network: these are the photos that came with the app" }
+                return
+            }
+            _ = try? pieces.buildSharedPhotos(entries)
+            self.app.onMain {
+                self.replace(with: entries)
+                self.app.useful()
+            }
+        }.after(feed)
+        network.addOperation(feed)
+        work.addOperation(shared)
+        return (feed, shared)
+    }
+
+    private func queuePhotos(after feed: PieceOperation<[Entry]>) -> [Operation] {
+        let pieces = pieces
+        return (0..<Pieces.photoCount).map { index in
+            let photo = PieceOperation { isCancelled in
+                guard let entries = feed.value, entries.indices.contains(index) else { return }
+                let picture = try pieces.fetchPhoto(entries[index].photo, isCancelled: isCancelled)
+                self.app.onMain { self.place(picture, at: index) }
+            }.after(feed)
+            network.addOperation(photo)
+            return photo
+        }
+    }
+
+    /// Nobody waits for these.
+    private func queueOthers() -> [Operation] {
+        let pieces = pieces
+        let friends = PieceOperation { try pieces.fetchFriends(isCancelled: $0) }
+        friends.queuePriority = .low
+        network.addOperation(friends)
+        let library = PieceOperation { _ in pieces.initializePhotoStamp() }
+        network.addOperation(library)
+        let local = PieceOperation { _ in try pieces.openLocalPhotos() }
+        let templates = PieceOperation { _ in
+            let count = try pieces.copyTemplates()
+            self.app.onMain {
+                self.app.screen.footer = "\(count) templates"
+                self.app.screen.render()
+            }
+        }
+        for operation in [local, templates] as [Operation] {
+            operation.queuePriority = .low
+            work.addOperation(operation)
+        }
+        return [friends, library, local, templates]
+    }
+
+    /// Photos may have arrived before the list was there.
+    private func replace(with entries: [Entry]) {
+        let pictures = arrived
+        show(entries)
+        for (index, picture) in pictures { show(picture, at: index) }
+    }
+
+    private func place(_ picture: Raster, at index: Int) {
+        arrived[index] = picture
+        show(picture, at: index)
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import SampleSupport
+
+/// A stock's prices and what becomes of them, step by step.
+///
+/// None of it knows on which thread it runs.
+struct Market: Sendable {
+    static let stocks = 24
+    static let plotSize = (width: 200, height: 100)
+
+    struct Quote: Codable {
+        var day: Int
+        var price: Double
+    }
+
+    let app: SampleApp
+    let workload: Workload
+
+    static func symbol(_ stock: Int) -> String {
+        String(["ACME", "BOLT", "CORK", "DUNE", "ECHO", "FERN"][stock % 6]) + "\(stock / 6 + 1)"
+    }
+
+    /// The prices in a stock's file, without the noise; nil when it was cancelled.
+    @inline(never)
+    func load(_ stock: Int, isCancelled: () -> Bool = { false }) throws -> [Double]? {
+        let quotes = try app.interval("parse") {
+            try JSONDecoder().decode([Quote].self, from: Data(contentsOf: URL(filePath: "\(app.bundle)/\(stock).json")))
+        }
+        guard !isCancelled() else { return nil }
+        return app.interval("smooth") {
+            Series.smoothed(quotes.map(\.price), passes: workload["smooth"], isCancelled: isCancelled)
+        }
+    }
+
+    /// The curve, and below it the same ever smoother; nil when it was cancelled.
+    @inline(never)
+    func draw(_ prices: [Double], isCancelled: () -> Bool = { false }) -> Raster? {
+        app.interval("draw") { Self.draw(prices, layers: workload["draw"], isCancelled: isCancelled) }
+    }
+
+    @inline(never)
+    private static func draw(_ prices: [Double], layers: Int, isCancelled: () -> Bool) -> Raster? {
+        var plot = Series.plot(prices, width: plotSize.width, height: plotSize.height)
+        var prices = prices
+        for _ in 0..<layers {
+            guard let smoother = Series.smoothed(prices, passes: 2, isCancelled: isCancelled) else { return nil }
+            prices = smoother
+            plot = Series.plot(prices, width: plotSize.width, height: plotSize.height)
+        }
+        return plot
+    }
+
+    /// Writes the files, so large that a stock takes 625 ms: 250 to parse, 150 to smooth, 225 to draw.
+    @MainActor
+    static func prepare(_ app: SampleApp) {
+        app.prepare { folder, workload in
+            let draft = URL(filePath: "\(folder)/draft.json")
+            let piece = 250
+            try write(piece, seed: 1, to: draft)
+            try workload.calibrate("parse", to: app.scaled(.milliseconds(250))) { count in
+                for _ in 0..<count { _ = try JSONDecoder().decode([Quote].self, from: Data(contentsOf: draft)) }
+            }
+            try FileManager.default.removeItem(at: draft)
+            let prices = Series.walk(piece * workload["parse"], seed: 1)
+            workload.calibrate("smooth", to: app.scaled(.milliseconds(150))) { passes in
+                _ = Series.smoothed(prices, passes: passes)
+            }
+            workload.calibrate("draw", to: app.scaled(.milliseconds(225))) { layers in
+                _ = draw(prices, layers: layers) { false }
+            }
+            for stock in 0..<stocks {
+                try write(prices.count, seed: stock + 1, to: URL(filePath: "\(folder)/\(stock).json"))
+            }
+        }
+    }
+
+    private static func write(_ count: Int, seed: Int, to file: URL) throws {
+        let quotes = Series.walk(count, seed: seed).enumerated().map { Quote(day: $0.offset, price: $0.element) }
+        try JSONEncoder().encode(quotes).write(to: file)
+    }
+}

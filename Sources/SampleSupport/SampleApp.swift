@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import FoundationEssentials
+import Glibc
+import NetworkConditioner
+package import Watchdog
+
+/// What makes one sample app differ from the others.
+@MainActor
+package protocol Story: AnyObject {
+    /// The app is being launched; on return, the launch is over.
+    func launch(_ options: Application.LaunchOptions)
+    /// Somebody touched the screen. The time until this returns is what they wait.
+    func touched(_ event: String)
+    /// The app goes to the background or ends: what must not be lost is saved now.
+    func leave()
+}
+
+extension Story {
+    /// Nothing is lost.
+    package func leave() {}
+}
+
+/// What the sample apps have in common: their command line, screen, touches, milestones, and what they measure of themselves.
+///
+/// Isolation: the main actor, except for ``interval(_:_:)``, ``post(_:)`` and ``onMain(_:)``.
+@MainActor
+package final class SampleApp {
+    /// What has to exist before an app can be launched the way it is meant to.
+    package struct Preparation: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    package nonisolated let name: String
+    package nonisolated let arguments: Arguments
+    package nonisolated let timeScale: Double
+    package nonisolated let record = LaunchRecord()
+    package nonisolated let client: HTTPClient
+    package let screen: Screen
+
+    private nonisolated let signposter: Signposter
+    private var story: (any Story)?
+    private nonisolated let mainThread = pthread_self()
+    private let terminal: Terminal?
+    private let touches: Touches
+    private let quitWhen: LaunchRecord.Milestone?
+
+    /// Where files lie that were there before the app was ever launched.
+    package nonisolated let bundle: String
+    /// Where the app writes.
+    package nonisolated let documents: String
+    package private(set) var workload = Workload()
+
+    package init(_ arguments: Arguments) {
+        self.arguments = arguments
+        name = arguments.app
+        signposter = Signposter(category: arguments.app)
+        timeScale = arguments.timeScale
+        bundle = "\(arguments.dataFolder)/bundle"
+        documents = "\(arguments.dataFolder)/documents"
+        do {
+            client = HTTPClient(try SocketAddress(parsing: arguments["--server"] ?? "127.0.0.1:8225"))
+            touches = try Touches(script: arguments["--script"], interval: arguments.span("--touch-every"))
+        } catch {
+            arguments.fail("\(error)")
+        }
+        switch arguments["--quit-when"] {
+        case nil: quitWhen = nil
+        case "useful"?: quitWhen = .useful
+        case "complete"?: quitWhen = .complete
+        case let other?: arguments.fail("unknown '--quit-when \(other)'; use one of: useful, complete")
+        }
+        let keys = KeyboardRelay()
+        terminal = arguments.has("--prepare") ? nil : Terminal { keys.press($0) }
+        if let folder = arguments["--frames"] { Self.makeFolder(folder, arguments) }
+        screen = Screen(title: name, terminal: terminal, folder: arguments["--frames"])
+        keys.connect { [weak self] key in self?.press(key) }
+    }
+
+    /// A span of the talk, on this run's scale.
+    package nonisolated func scaled(_ duration: Duration) -> Duration { duration * timeScale }
+
+    // MARK: - Data
+
+    /// Sees to it that the app's files are there; `--prepare` ends here.
+    ///
+    /// - Parameter fill: Writes them into a folder and finds out how much work is wanted. It happens once, before the first launch,
+    ///   as an installation does.
+    package func prepare(_ fill: (_ folder: String, _ workload: inout Workload) throws -> Void) {
+        do {
+            Self.makeFolder(documents, arguments)
+            if access("\(bundle)/workload", F_OK) != 0 {
+                Watchdog.extend(by: .seconds(60), progress: "preparing the data")
+                tell("preparing \(arguments.dataFolder)")
+                let draft = "\(bundle).\(getpid())"
+                Self.makeFolder(draft, arguments)
+                try fill(draft, &workload)
+                try workload.write(to: draft)
+                // Another instance may have been quicker: its files are as good.
+                if rename(draft, bundle) != 0 { try? FileManager.default.removeItem(atPath: draft) }
+            }
+            workload = Workload(in: bundle)
+        } catch {
+            arguments.giveUp("cannot prepare \(arguments.dataFolder): \(error)")
+        }
+        if arguments.has("--prepare") { exit(0) }
+    }
+
+    private static func makeFolder(_ path: String, _ arguments: Arguments) {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            arguments.giveUp("cannot make \(path): \(error)")
+        }
+    }
+
+    // MARK: - Work
+
+    /// Does a piece of work under the name that it has on the launch bar.
+    package nonisolated func interval<Result>(_ name: StaticString, _ work: () throws -> Result) rethrows -> Result {
+        let (start, running, waiting) = (ProcessClock.now, ProcessClock.threadTime, ProcessClock.threadDelay)
+        defer {
+            record.add(
+                LaunchRecord.Interval(
+                    name: "\(name)", start: start, end: ProcessClock.now, running: ProcessClock.threadTime - running,
+                    waiting: ProcessClock.threadDelay - waiting,
+                    isOnMain: pthread_equal(pthread_self(), mainThread) != 0))
+        }
+        let signpost = signposter.beginInterval(name, id: SignpostID())
+        defer { signposter.endInterval(signpost) }
+        return try work()
+    }
+
+    /// Hands a result to the main loop, which alone may change what is on the screen.
+    package nonisolated func onMain(_ work: @escaping @MainActor @Sendable () -> Void) {
+        DispatchQueue.main.async {
+            let start = ProcessClock.now
+            work()
+            self.record.addMainWork(ProcessClock.now - start)
+        }
+    }
+
+    // MARK: - Touches
+
+    /// A touch, from any thread.
+    package nonisolated func post(_ event: String) {
+        let posted = ProcessClock.now
+        DispatchQueue.main.async {
+            let start = ProcessClock.now
+            self.story?.touched(event)
+            let end = ProcessClock.now
+            self.record.addLatency(end - posted)
+            self.record.addMainWork(end - start)
+            if event == "quit" { Application.shared.terminate() }
+        }
+    }
+
+    private func press(_ key: Character) {
+        switch key {
+        case "q": Application.shared.terminate()
+        case "\u{1B}", "\u{7F}": post("back")
+        case "1"..."9": post("select \(key)")
+        default: post("touch")
+        }
+    }
+
+    // MARK: - Milestones
+
+    /// Shows the first frame: the launch is over.
+    package func firstFrame() {
+        interval("first frame") { screen.render() }
+        Application.shared.firstFrame()
+        reach(.firstFrame)
+    }
+
+    /// The user can do now what the app is for.
+    package func useful() { reach(.useful) }
+
+    /// All that was begun at launch is done.
+    package func complete() { reach(.complete) }
+
+    private func reach(_ milestone: LaunchRecord.Milestone) {
+        guard let time = record.mark(milestone) else { return }
+        tell("\(milestone.rawValue) after \(time.text)")
+        Watchdog.summary("\(name): \(milestone.rawValue)")
+        // What is queued on main belongs to this run; quitting waits behind it.
+        if milestone == quitWhen { DispatchQueue.main.async { Application.shared.terminate() } }
+    }
+
+    /// A line for people, unless the terminal is the screen.
+    package func tell(_ text: String) {
+        guard terminal == nil else { return }
+        print("\(name): \(text)")
+        fflush(nil)
+    }
+
+    /// Launches the app.
+    package func run(_ story: any Story) -> Never {
+        self.story = story
+        Application.main(self)
+    }
+}
+
+// MARK: - Life
+
+extension SampleApp: ApplicationDelegate {
+    package var restorationIdentifier: String? { nil }
+
+    package func application(_ application: Application, didFinishLaunchingWith options: Application.LaunchOptions) {
+        touches.start { self.post($0) }
+        story?.launch(options)
+    }
+
+    /// An event of the supervisor is a touch like any other; its latency is the supervisor's to measure.
+    package func application(_ application: Application, handle event: Application.Event) {
+        story?.touched(event.payload.isEmpty ? event.kind : "\(event.kind) \(event.payload)")
+    }
+
+    package func applicationDidEnterBackground(_ application: Application) {
+        story?.leave()
+    }
+
+    package func applicationWillTerminate(_ application: Application) {
+        story?.leave()
+        record.note("frames", "\(screen.frames)")
+        terminal?.restore()
+        guard let path = arguments["--record"] else { return }
+        do {
+            try Data(record.text.utf8).write(to: URL(filePath: path))
+        } catch {
+            arguments.giveUp("cannot write \(path): \(error)")
+        }
+    }
+}
+
+/// Passes keys on once there is somebody to take them.
+private final class KeyboardRelay: Sendable {
+    // SAFETY: touched on the main actor only; `press` hops there first.
+    private nonisolated(unsafe) var handler: ((Character) -> Void)?
+
+    @MainActor
+    func connect(_ handler: @escaping (Character) -> Void) { self.handler = handler }
+
+    func press(_ key: Character) {
+        DispatchQueue.main.async { self.handler?(key) }
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+
+/// What the user of a sample app sees: a title, rows, perhaps a large picture, a line of state.
+///
+/// On a terminal it is drawn there; with `--frames`, every frame is a text file and a PNG file. Without either it is composed all
+/// the same, as the app would for a display that nobody looks at.
+///
+/// Isolation: the main actor, as screens are everywhere.
+@MainActor
+package final class Screen {
+    /// One line of a list.
+    package struct Row: Sendable {
+        package var title: String
+        package var detail: String
+        package var picture: Raster?
+        /// True while it stands for something that has not arrived.
+        package var isPlaceholder: Bool
+
+        package init(_ title: String, detail: String = "", picture: Raster? = nil, isPlaceholder: Bool = false) {
+            (self.title, self.detail, self.picture, self.isPlaceholder) = (title, detail, picture, isPlaceholder)
+        }
+    }
+
+    private static let columns = 80
+    private static let lines = 20
+
+    package var title: String
+    package var rows: [Row] = []
+    package var picture: Raster?
+    package var footer = ""
+    /// The first row that is shown.
+    package var top = 0
+
+    private let terminal: Terminal?
+    private let folder: String?
+    package private(set) var frames = 0
+
+    package init(title: String, terminal: Terminal?, folder: String?) {
+        self.title = title
+        self.terminal = terminal
+        self.folder = folder
+    }
+
+    /// How many rows are on the screen.
+    package static let visibleRows = lines - 4
+
+    package func render() {
+        frames += 1
+        let text = compose()
+        terminal?.show(text)
+        guard let folder else { return }
+        let name = "\(folder)/frame-\(String(repeating: "0", count: max(0, 4 - "\(frames)".count)))\(frames)"
+        try? Data(text.map { "\($0)\n" }.joined().utf8).write(to: URL(filePath: "\(name).txt"))
+        try? Data(PNG.encode(draw())).write(to: URL(filePath: "\(name).png"))
+    }
+
+    /// The frame as lines of text.
+    package func compose() -> [String] {
+        var lines = [title, String(repeating: "─", count: Self.columns)]
+        for row in rows.dropFirst(top).prefix(Self.visibleRows) {
+            let mark = row.isPlaceholder ? "░░" : row.picture.map(Self.swatch) ?? "· "
+            lines.append(" \(mark) \(Self.padded(row.title, 34)) \(row.detail)")
+        }
+        if rows.isEmpty { lines.append("    …") }
+        lines += [String(repeating: "─", count: Self.columns), footer]
+        return lines.map { String($0.prefix(Self.columns)) }
+    }
+
+    /// Two cells whose shade is that of a picture, for terminals without pictures.
+    private static func swatch(_ picture: Raster) -> String {
+        let color = picture.average
+        let light = (Int(color.red) + Int(color.green) + Int(color.blue)) / 3
+        return String(repeating: ["█", "▓", "▒", "░"][min(3, light / 64)], count: 2)
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        String(text.prefix(width)) + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    private func draw() -> Raster {
+        let rowHeight = 26
+        var frame = Raster(width: 480, height: 40 + Self.visibleRows * rowHeight)
+        frame.write(title, 10, 8, scale: 2, .accent)
+        frame.fill(0, 24, frame.width, 1, .pale)
+        for (index, row) in rows.dropFirst(top).prefix(Self.visibleRows).enumerated() {
+            let y = 28 + index * rowHeight
+            if let picture = row.picture, !row.isPlaceholder {
+                frame.place(picture.scaled(toWidth: 36, height: 22), 10, y)
+            } else {
+                frame.fill(10, y, 36, 22, .pale)
+            }
+            frame.write(row.title, 54, y + 2, scale: 2, row.isPlaceholder ? .pale : .ink)
+            frame.write(row.detail, 54, y + 15, scale: 1, .accent)
+        }
+        if let picture { frame.place(picture, max(0, frame.width - picture.width - 10), 32) }
+        frame.write(footer, 10, frame.height - 10, scale: 1)
+        return frame
+    }
+}

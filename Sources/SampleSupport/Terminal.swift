@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+
+/// A terminal as a screen and a keyboard: the alternate screen without echo, given back at the end.
+package final class Terminal: Sendable {
+    private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
+    private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
+
+    private let former: termios
+    // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
+    private nonisolated(unsafe) let keyboard: any DispatchSourceRead
+
+    /// Nil when standard input and output are not a terminal.
+    ///
+    /// - Parameter onKey: Called for each key, on a queue of the keyboard's own.
+    package init?(onKey: @escaping @Sendable (Character) -> Void) {
+        var settings = termios()
+        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &settings) == 0 else {
+            return nil
+        }
+        former = settings
+        // Signals stay: ^C ends the app.
+        settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
+        tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+        keyboard = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: DispatchQueue(label: "keyboard"))
+        keyboard.setEventHandler {
+            var bytes = [UInt8](repeating: 0, count: 64)
+            let count = read(STDIN_FILENO, &bytes, bytes.count)
+            for character in String(decoding: bytes.prefix(max(0, count)), as: UTF8.self) { onKey(character) }
+        }
+        keyboard.activate()
+        Self.write(Self.enter)
+    }
+
+    package func show(_ lines: [String]) {
+        Self.write("\u{1B}[H" + lines.map { "\($0)\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
+    }
+
+    /// Gives the terminal back as it was.
+    package func restore() {
+        Self.write(Self.leave)
+        var settings = former
+        tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+    }
+
+    private static func write(_ text: String) {
+        Glibc.write(STDOUT_FILENO, text, text.utf8.count)
+    }
+}

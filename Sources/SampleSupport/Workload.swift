@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+
+/// How much work of each kind takes as long as it should on this machine.
+///
+/// Measured when the data of a sample app are prepared, in CPU time, and fixed from then on: a machine that is busy does the same
+/// work and takes longer.
+package struct Workload: Sendable {
+    private static let file = "workload"
+    /// Less than this cannot be told from noise.
+    private static let measurable = Duration.milliseconds(20)
+
+    private var counts: [String: Int] = [:]
+
+    package init() {}
+
+    /// Reads what ``write(to:)`` has left.
+    package init(in folder: String) {
+        let text = (try? String(contentsOfFile: "\(folder)/\(Self.file)", encoding: .utf8)) ?? ""
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: "=")
+            if parts.count == 2, let count = Int(parts[1]) { counts[String(parts[0])] = count }
+        }
+    }
+
+    package func write(to folder: String) throws {
+        let text = counts.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined()
+        try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(Self.file)"))
+    }
+
+    /// The count for a kind of work, 1 for one that was not measured.
+    package subscript(name: String) -> Int { counts[name] ?? 1 }
+
+    /// Finds out how many units take `target` of CPU time.
+    ///
+    /// - Parameter work: Does as many units as it is told, in proportion.
+    @discardableResult
+    package mutating func calibrate(_ name: String, to target: Duration, work: (Int) throws -> Void) rethrows -> Int {
+        var count = 1
+        while true {
+            let start = ProcessClock.threadTime
+            try work(count)
+            let time = ProcessClock.threadTime - start
+            guard time < min(Self.measurable, target) else {
+                let exact = Double(count) * target.seconds / max(time.seconds, 1e-6)
+                counts[name] = max(1, Int(exact.rounded()))
+                return self[name]
+            }
+            count *= 2
+        }
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+package import SampleSupport
+
+package struct Star: Sendable {
+    package var name: String
+    package var magnitude: Double
+    package var ascension: Double
+    package var declination: Double
+}
+
+/// Loading and drawing stars.
+package enum StarChart {
+    @inline(never)
+    package static func load(_ file: String, limit: Int?) -> [Star] {
+        let query = "SELECT name, magnitude, ascension, declination FROM stars LIMIT \(limit ?? -1)"
+        let stars = try? Database(file).select(query) { row in
+            Star(name: row.text(0), magnitude: row.real(1), ascension: row.real(2), declination: row.real(3))
+        }
+        return stars ?? []
+    }
+
+    /// The screen that shows one star.
+    @inline(never)
+    package static func detail(_ star: Star, passes: Int) -> Raster {
+        var sky = Raster(width: 48, height: 48, color: .ink)
+        for index in 0..<60 {
+            let (x, y) = (Int(star.ascension) + index * 17, Int(star.declination) + index * 29)
+            sky[x % 48, y % 48] = .paper
+        }
+        return (0..<passes).reduce(sky) { sky, _ in sky.blurred() }
+    }
+
+    /// The letters, drawn once.
+    package static func lettering(passes: Int) -> Raster {
+        var atlas = Raster(width: 320, height: 12)
+        for _ in 0..<passes { atlas.write("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 0, 0) }
+        return atlas
+    }
+
+    static func write(_ count: Int, to file: String) throws {
+        let database = try Database(file)
+        try database.execute(
+            """
+            PRAGMA synchronous = OFF;
+            CREATE TABLE stars (name TEXT, magnitude REAL, ascension REAL, declination REAL);
+            """)
+        let rows = (0..<count).lazy.map { number -> [Database.Value] in
+            let (magnitude, ascension, declination) = (Double(number % 120) / 10, number % 360, number % 90)
+            return [.text("HD \(number + 1)"), .real(magnitude), .real(Double(ascension)), .real(Double(declination))]
+        }
+        try database.insert("INSERT INTO stars VALUES (?, ?, ?, ?)", rows)
+    }
+}

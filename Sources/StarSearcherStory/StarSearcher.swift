@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import FoundationEssentials
+package import SampleSupport
+package import Watchdog
+
+/// An app that finds stars, whose launch is slow for four reasons and quick without them.
+@MainActor
+package final class StarSearcher: Story {
+    private let app: SampleApp
+    private let repairs: Set<Repair>
+    private let workload: Workload
+    private var stars: [Star] = []
+    private var details: [Int: Raster] = [:]
+    /// Calls the logger, in the one case in which it is used.
+    private let log: (String) -> Void
+
+    package init(_ app: SampleApp, _ repairs: Set<Repair>, log: @escaping (String) -> Void) {
+        self.app = app
+        self.repairs = repairs
+        self.log = log
+        workload = app.workload
+    }
+
+    package func launch(_ options: Application.LaunchOptions) {
+        app.screen.title =
+            "StarSearcher · \(repairs.isEmpty ? "slow" : repairs.map(\.rawValue).sorted().joined(separator: ", "))"
+        app.interval("screen init") { _ = StarChart.lettering(passes: workload["lettering"]) }
+        startThumbnails()
+        app.interval("application init") { stars = loadStars() }
+        app.interval("first frame render") {
+            app.screen.rows = stars.prefix(Screen.visibleRows).map { star in
+                Screen.Row(star.name, detail: "magnitude \(star.magnitude)")
+            }
+            if !repairs.contains(.details) { warmUpDetails() }
+            app.firstFrame()
+        }
+        app.useful()
+        loadTheRest()
+    }
+
+    package func touched(_ event: String) {
+        let words = event.split(separator: " ")
+        switch words.first {
+        case "select":
+            guard let number = words.dropFirst().first.flatMap({ Int($0) }), stars.indices.contains(number - 1) else {
+                log("no star '\(event)'")
+                return
+            }
+            app.screen.picture = detail(number - 1)
+            app.screen.footer = stars[number - 1].name
+        case "back": app.screen.picture = nil
+        default: break
+        }
+        app.screen.render()
+    }
+
+    // MARK: - Application init
+
+    /// Ordinary work of the app, on the economical core.
+    private func startThumbnails() {
+        let amount = app.scaled(.milliseconds(640))
+        Work.start("thumbnails", .confined) { Work.compute(for: amount) }
+    }
+
+    @inline(never)
+    private func loadStars() -> [Star] {
+        let file = "\(app.bundle)/stars.sqlite"
+        let limit = repairs.contains(.firstRows) ? Screen.visibleRows : nil
+        guard !repairs.contains(.priority) else {
+            // The caller does the queue's work itself, with all it has: nobody can stand in the way of who waits.
+            return DispatchQueue(label: "stars").sync { StarChart.load(file, limit: limit) }
+        }
+        // A semaphore does not know who will signal it, so nobody lends that thread the caller's priority.
+        let (loaded, box) = (DispatchSemaphore(value: 0), Box())
+        Work.start("star loader", .background) {
+            box.stars = StarChart.load(file, limit: limit)
+            loaded.signal()
+        }
+        loaded.wait()
+        return box.stars
+    }
+
+    private final class Box: @unchecked Sendable {
+        // SAFETY: written before the semaphore is signalled, read after.
+        var stars: [Star] = []
+    }
+
+    private func loadTheRest() {
+        guard repairs.contains(.firstRows) else {
+            app.complete()
+            return
+        }
+        let (app, file) = (app, "\(app.bundle)/stars.sqlite")
+        DispatchQueue(label: "rest", qos: .utility).async {
+            let all = app.interval("all stars") { StarChart.load(file, limit: nil) }
+            app.onMain {
+                self.stars = all
+                app.complete()
+            }
+        }
+    }
+
+    // MARK: - Details
+
+    @inline(never)
+    private func warmUpDetails() {
+        for index in stars.indices.prefix(Screen.visibleRows) { _ = detail(index) }
+    }
+
+    private func detail(_ index: Int) -> Raster {
+        if let known = details[index] { return known }
+        let picture = StarChart.detail(stars[index], passes: workload["detail"])
+        details[index] = picture
+        return picture
+    }
+}
+
+/// What can be repaired, each by itself.
+package enum Repair: String, CaseIterable, Sendable {
+    case logger = "system-logger"
+    case priority
+    case firstRows = "first-rows"
+    case details = "details-on-demand"
+}

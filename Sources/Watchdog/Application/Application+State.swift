@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Application {
+    /// Where the app stands in front of its user.
+    public enum State: String, Hashable, Sendable, CaseIterable {
+        /// It is being launched or is on its way between the other two.
+        case inactive
+        /// It serves somebody.
+        case active
+        /// It is out of sight and may be suspended.
+        case background
+    }
+}

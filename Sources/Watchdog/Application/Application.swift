@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import WatchdogWire
+
+/// An app with a lifecycle: launched, brought to the foreground, sent to the background, ended.
+///
+/// ```swift
+/// import Watchdog
+///
+/// @main
+/// final class Clock: LaunchableApplication {
+///     func application(_ application: Application, didFinishLaunchingWith options: Application.LaunchOptions) {
+///         drawFace()
+///         application.firstFrame()
+///     }
+/// }
+/// ```
+///
+/// Under watchdogd the app goes where the supervisor wants it, and says when it is there. Otherwise it goes to the foreground
+/// at once and stays there until SIGTERM; under systemd and its like it also says ready, gives signs of life from the main loop,
+/// and says when it begins to end.
+///
+/// Isolation: the main actor, whose executor is the process's first thread. What may be called from any thread says so.
+///
+/// ## Topics
+/// ### Running
+/// - ``main(_:)``
+/// - ``shared``
+/// - ``state-swift.property``
+/// - ``terminate()``
+/// - ``ApplicationDelegate``
+/// - ``LaunchableApplication``
+/// ### Launch
+/// - ``firstFrame()``
+/// - ``extendLaunch(_:)``
+/// - ``finishExtendedLaunch(_:)``
+/// ### Work in the background
+/// - ``beginBackgroundTask(named:expirationHandler:function:file:)``
+/// - ``endBackgroundTask(_:)``
+/// - ``backgroundTimeRemaining``
+/// - ``performExpiringActivity(withReason:using:)``
+@MainActor
+public final class Application {
+    /// What the app asks of the rest of the process; tests ask something else.
+    struct Surroundings: Sendable {
+        /// Says something to the supervisor.
+        var say: @Sendable ((inout ClientMessage) -> Void) -> Void
+        /// Where the state is kept between lives; nil for nowhere.
+        var store: RestorationStore?
+        /// Ends the process.
+        var end: @MainActor @Sendable () -> Void
+    }
+
+    /// The app of this process.
+    ///
+    /// May be called from any thread.
+    ///
+    /// - Precondition: ``main(_:)`` has been called.
+    public nonisolated static var shared: Application {
+        guard let application = current.withLock({ $0 }) else {
+            preconditionFailure("Application.shared is there once Application.main(_:) has been called")
+        }
+        return application
+    }
+
+    /// Where the app stands in front of its user.
+    public internal(set) var state = State.inactive
+    /// What the app does on its way.
+    public let delegate: any ApplicationDelegate
+
+    let surroundings: Surroundings
+    let backgroundTasks: BackgroundTasks
+    var extendedLaunch = ExtendedLaunch()
+    /// What came before the launch was over.
+    var waiting: [Session.Incoming] = []
+    var isLaunched = false
+    var isEnding = false
+    var hasShownFrame = false
+    var (lastTransition, lastEvent): (UInt64, UInt64) = (0, 0)
+
+    private nonisolated static let current = Locked<Application?>(nil)
+
+    init(_ delegate: any ApplicationDelegate, _ surroundings: Surroundings) {
+        self.delegate = delegate
+        self.surroundings = surroundings
+        backgroundTasks = BackgroundTasks(say: surroundings.say)
+    }
+
+    /// Launches the app and serves its main loop, for ever.
+    ///
+    /// - Parameter delegate: What the app does; kept for the rest of the process.
+    /// - Precondition: Called once, on the process's first thread, in place of ``Watchdog/start()`` and ``Watchdog/run()``.
+    public static func main(_ delegate: any ApplicationDelegate) -> Never {
+        let surroundings = Surroundings(
+            say: { Watchdog.say($0) },
+            store: delegate.restorationIdentifier.flatMap { RestorationStore(identifier: $0) },
+            end: { exit(EXIT_SUCCESS) }
+        )
+        let application = Application(delegate, surroundings)
+        current.withLock { $0 = application }
+        Watchdog.onTerminate { application.terminate() }
+        let options = Watchdog.start { application.receive($0) }
+        guard let options else {
+            preconditionFailure("Application.main(_:) is called once, in place of Watchdog.start()")
+        }
+        // On the queue, as everything after it: what asserts to be on the main queue holds here too.
+        DispatchQueue.main.async { application.launch(options) }
+        Watchdog.run()
+    }
+}

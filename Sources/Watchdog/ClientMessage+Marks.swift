@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogWire
+
+extension ClientMessage {
+    /// The most signposts that wait to be sent; more are counted and lost.
+    static let signpostLimit = 2048
+
+    mutating func begin(_ task: BackgroundTask) {
+        tasksBegun.append(task)
+    }
+
+    /// Says that a task has ended; one whose beginning has not been sent is not mentioned at all.
+    mutating func endTask(_ id: UInt64) {
+        if let index = tasksBegun.lastIndex(where: { $0.id == id }) {
+            tasksBegun.remove(at: index)
+        } else {
+            tasksEnded.append(id)
+        }
+    }
+
+    mutating func add(_ signpost: Signpost) {
+        if signposts.count < Self.signpostLimit {
+            signposts.append(signpost)
+        } else {
+            signpostsLost = (signpostsLost ?? 0) + 1
+        }
+    }
+
+    /// Removes what can be said over a channel only.
+    mutating func removeMarks() {
+        (stateDone, eventDone, isFirstFrame) = (nil, nil, false)
+        (tasksBegun, tasksEnded, launchTasksBegun, launchTasksEnded) = ([], [], [], [])
+        (signposts, signpostsLost) = ([], nil)
+    }
+}

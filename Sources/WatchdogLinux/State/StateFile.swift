@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A file that always holds a whole state, at whatever moment its writer is killed.
+///
+/// It holds one checkpoint and, beside it, a short pulse: the little that has changed since. Both are kept twice and
+/// written alternately, each with a sequence number and a hash, so that the one before survives a write that was not
+/// finished. Nothing is synced: the file is to outlive its writer and not the machine, and says of which boot it is.
+///
+/// Isolation: belongs to one thread.
+public final class StateFile {
+    /// What a file holds.
+    public struct Contents: Sendable {
+        /// The latest whole checkpoint.
+        public let checkpoint: [UInt8]
+        /// The latest whole pulse that was written after that checkpoint; nil for none.
+        public let pulse: [UInt8]?
+    }
+
+    /// The longest pulse.
+    public static let longestPulse = 480
+
+    private static let magic = Array("WDSTATE\n".utf8)
+    private static let layout: UInt32 = 1
+    private static let pulseOffset = 4096
+    private static let pulseSize = 512
+    private static let checkpointOffset = 8192
+    /// No file has more room than this for a checkpoint; one that says so is not ours.
+    private static let mostCapacity = 16 << 20
+
+    /// Its path.
+    public let path: String
+    /// The version of what the checkpoint means, as its writer numbers it.
+    public let format: UInt32
+    private let file: OwnedDescriptor
+    private let capacity: Int
+    private var checkpointSequence: UInt64 = 0
+    private var pulseSequence: UInt64 = 0
+
+    /// Creates a file that only this user can read; one that is there is replaced.
+    ///
+    /// - Parameters:
+    ///   - path: where; only this user may create anything in its directory.
+    ///   - format: the version of what the checkpoint means.
+    ///   - capacity: the longest checkpoint, in bytes. Room that is not used costs no memory.
+    public init(creating path: String, format: UInt32, capacity: Int) throws(LinuxError) {
+        precondition(capacity > 0 && capacity <= Self.mostCapacity, "a state file has room for 1 byte to 16 MiB")
+        unlink(path)
+        file = try OwnedDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        self.path = path
+        self.format = format
+        self.capacity = capacity
+        var header = Self.magic
+        header.append(littleEndian: Self.layout)
+        header.append(littleEndian: format)
+        header.append(littleEndian: UInt64(capacity))
+        header += Machine.bootIdentifier.utf8
+        do throws(LinuxError) {
+            try write(header, at: 0)
+        } catch {
+            unlink(path)
+            throw error
+        }
+    }
+
+    /// Opens a file that another process has written, to read it and to go on with it.
+    ///
+    /// - Parameter newest: the newest format that is understood.
+    /// - Throws: ``StateFileError``, and the file is as it was.
+    public init(opening path: String, upTo newest: UInt32) throws(StateFileError) {
+        let header: [UInt8]
+        do throws(LinuxError) {
+            // Not to wait where somebody has put a pipe.
+            file = try OwnedDescriptor(opening: path, flags: O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+            header = try Self.read(file, at: 0, count: 128, path)
+        } catch {
+            throw StateFileError(path, .unreadable("\(error)"))
+        }
+        var information = stat()
+        guard fstat(file.number, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
+            information.st_uid == geteuid()
+        else { throw StateFileError(path, .damaged) }
+        guard header.starts(with: Self.magic), header.count > 24 else { throw StateFileError(path, .damaged) }
+        let layout = UInt32(littleEndian: header, at: 8)
+        let format = UInt32(littleEndian: header, at: 12)
+        guard layout <= Self.layout, format <= newest else { throw StateFileError(path, .newer(format)) }
+        let capacity = UInt64(littleEndian: header, at: 16)
+        guard layout == Self.layout, capacity > 0, capacity <= UInt64(Self.mostCapacity) else {
+            throw StateFileError(path, .damaged)
+        }
+        guard header[24...].starts(with: Machine.bootIdentifier.utf8) else { throw StateFileError(path, .otherBoot) }
+        self.path = path
+        self.format = format
+        self.capacity = Int(capacity)
+    }
+
+    /// What was written last and is whole.
+    ///
+    /// To be read once after opening, before anything is written.
+    public func contents() throws(StateFileError) -> Contents {
+        let records = [0, 1].compactMap { record(at: Self.checkpointOffset + $0 * slotSize, longest: capacity) }
+        guard let latest = records.max(by: { $0.sequence < $1.sequence }) else {
+            throw StateFileError(path, .damaged)
+        }
+        checkpointSequence = latest.sequence
+        let pulses = [0, 1].compactMap {
+            record(at: Self.pulseOffset + $0 * Self.pulseSize, longest: Self.longestPulse)
+        }
+        pulseSequence = pulses.map(\.sequence).max() ?? 0
+        let current = pulses.filter { $0.base == latest.sequence }.max { $0.sequence < $1.sequence }
+        return Contents(checkpoint: latest.payload, pulse: current?.payload)
+    }
+
+    /// Writes a checkpoint; the pulse before it counts no longer.
+    ///
+    /// - Throws: ``LinuxError`` with ``Errno/argumentsTooLong`` when it is longer than the file has room for.
+    public func write(checkpoint: [UInt8]) throws(LinuxError) {
+        guard checkpoint.count <= capacity else { throw LinuxError("write \(path)", .argumentsTooLong) }
+        let sequence = checkpointSequence + 1
+        try write(
+            Self.record(checkpoint, sequence, base: 0),
+            at: Self.checkpointOffset + Int(sequence % 2) * slotSize)
+        checkpointSequence = sequence
+    }
+
+    /// Writes what has changed since the last checkpoint.
+    public func write(pulse: [UInt8]) throws(LinuxError) {
+        precondition(pulse.count <= Self.longestPulse, "a pulse is short")
+        let sequence = pulseSequence + 1
+        try write(
+            Self.record(pulse, sequence, base: checkpointSequence),
+            at: Self.pulseOffset + Int(sequence % 2) * Self.pulseSize)
+        pulseSequence = sequence
+    }
+
+    /// Removes the file; it can be written to until the object goes.
+    public func remove() {
+        unlink(path)
+    }
+
+    // MARK: - Records
+
+    private static let recordHeader = 32
+
+    private var slotSize: Int { (Self.recordHeader + capacity + 4095) / 4096 * 4096 }
+
+    private static func record(_ payload: [UInt8], _ sequence: UInt64, base: UInt64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(recordHeader + payload.count)
+        bytes.append(littleEndian: sequence)
+        bytes.append(littleEndian: base)
+        bytes.append(littleEndian: UInt64(payload.count))
+        bytes.append(littleEndian: hash(bytes, payload))
+        bytes += payload
+        return bytes
+    }
+
+    private func record(at offset: Int, longest: Int) -> (sequence: UInt64, base: UInt64, payload: [UInt8])? {
+        guard let header = try? Self.read(file, at: offset, count: Self.recordHeader, path),
+            header.count == Self.recordHeader
+        else { return nil }
+        let length = UInt64(littleEndian: header, at: 16)
+        let sequence = UInt64(littleEndian: header, at: 0)
+        guard sequence > 0, sequence < .max, length <= UInt64(longest),
+            let payload = try? Self.read(file, at: offset + Self.recordHeader, count: Int(length), path),
+            payload.count == Int(length),
+            Self.hash(Array(header.prefix(24)), payload) == UInt64(littleEndian: header, at: 24)
+        else { return nil }
+        return (sequence, UInt64(littleEndian: header, at: 8), payload)
+    }
+
+    /// FNV-1a, 64 bits: against writes that were not finished, not against forgery.
+    private static func hash(_ header: [UInt8], _ payload: [UInt8]) -> UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for part in [header, payload] {
+            part.withUnsafeBufferPointer { bytes in
+                for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+            }
+        }
+        return hash
+    }
+
+    // MARK: - Bytes
+
+    private func write(_ bytes: [UInt8], at offset: Int) throws(LinuxError) {
+        let written = try check("write \(path)") { pwrite(file.number, bytes, bytes.count, off_t(offset)) }
+        // A file system that is full takes a part: proceed as write(2) says, and the next call gets the reason.
+        guard written < bytes.count else { return }
+        guard written > 0 else { throw LinuxError("write \(path)", Errno(rawValue: ENOSPC)) }
+        try write(Array(bytes[written...]), at: offset + written)
+    }
+
+    private static func read(
+        _ file: OwnedDescriptor, at offset: Int, count: Int, _ path: String
+    ) throws(LinuxError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let length = try check("read \(path)") { pread(file.number, &bytes, count, off_t(offset)) }
+        return Array(bytes.prefix(length))
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(littleEndian value: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
+    }
+}
+
+extension FixedWidthInteger {
+    /// The bytes from `offset` on must be there.
+    fileprivate init(littleEndian bytes: [UInt8], at offset: Int) {
+        self = bytes.withUnsafeBytes {
+            Self(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Self.self))
+        }
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a state file cannot be gone on with.
+public struct StateFileError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is the matter with it.
+    public enum Reason: Hashable, Sendable {
+        /// It cannot be opened or read, with the kernel's words.
+        case unreadable(String)
+        /// It is no state file, or nothing in it is whole.
+        case damaged
+        /// A newer watchdogd has written it, in this format.
+        case newer(UInt32)
+        /// It was written before the machine was booted: the processes it names are gone.
+        case otherBoot
+    }
+
+    /// The file.
+    public let path: String
+    /// What is the matter with it.
+    public let reason: Reason
+
+    /// Creates an error.
+    public init(_ path: String, _ reason: Reason) {
+        self.path = path
+        self.reason = reason
+    }
+
+    /// "/run/watchdogd/serve/x.state was written by a newer watchdogd (format 2)".
+    public var description: String {
+        switch reason {
+        case .unreadable(let words): words
+        case .damaged: "\(path) is no whole state file"
+        case .newer(let format): "\(path) was written by a newer watchdogd (format \(format))"
+        case .otherBoot: "\(path) is from before the machine was booted"
+        }
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Work for which an app wants to go on in the background.
+public struct BackgroundTask: Hashable, Sendable, Codable {
+    /// The app's number for it.
+    public let id: UInt64
+    /// What it is, in the app's words.
+    public let name: String
+    /// When the app began it.
+    public let begunAt: Instant
+
+    /// Creates a task.
+    public init(id: UInt64, name: String, begunAt: Instant) {
+        self.id = id
+        self.name = name
+        self.begunAt = begunAt
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension Daemon {
+    // MARK: - Beginning
+
+    /// Goes on where the watchdogd before this one was, and launches what else is enabled.
+    ///
+    /// - Parameter known: the apps that have files, valid or not.
+    func resume(_ inheritance: Inheritance, known: Set<String>) {
+        for problem in inheritance.problems { say("\(problem); what it told of a launch is lost") }
+        let kept = Dictionary(
+            uniqueKeysWithValues: appNames.compactMap { name in
+                host.survival?.kept(name).map { (name, $0) }
+            })
+        for (name, state) in kept { apps[name]?.restore(state) }
+        for launch in inheritance.launches { resume(launch, isKnown: known.contains(launch.state.name)) }
+        for launch in inheritance.unreadable { adopt(launch.launchID, launch.descriptors, file: launch.file) }
+        for name in appNames {
+            guard let app = apps[name], case .stopped = app.stage else { continue }
+            if adoptInstance(of: app) { continue }
+            app.goOn(from: kept[name]?.stage)
+        }
+    }
+
+    private func resume(_ inherited: InheritedLaunch, isKnown: Bool) {
+        let name = inherited.state.name
+        do {
+            let launch = try AppLaunch(resuming: inherited, on: host, store: store)
+            try launch.kernel.start(launch.supervisor)
+            if let app = apps[name] {
+                app.resume(launch, inherited)
+            } else {
+                hold(launch, inherited, isKnown: isKnown)
+            }
+        } catch {
+            say("\(name): the launch of the watchdogd before this one cannot be gone on with: \(error)")
+        }
+    }
+
+    /// Supervises a launch whose app is not configured: a file that is wrong is no reason to end it, a file that is gone
+    /// is, as at a reload.
+    private func hold(_ launch: AppLaunch, _ inherited: InheritedLaunch, isKnown: Bool) {
+        let name = inherited.state.name
+        unclaimed[name] = launch
+        let narration = Narration(name: name, verbosity: verbosity)
+        launch.supervisor.onNotice = { [unowned self] notice in
+            if let line = narration.line(for: notice) { say(line) }
+        }
+        launch.kernel.onReport = { [unowned self, unowned launch] incident, report in
+            say(narration.lines(of: incident, pid: launch.pid, report))
+            release(launch, of: name)
+        }
+        launch.supervisor.onFinish = { [unowned self, unowned launch] _ in
+            later { [self] in release(launch, of: name) }
+        }
+        let isUnderWay = launch.kernel.resume(inherited)
+        if case .ended = launch.supervisor.machine.phase { return release(launch, of: name) }
+        guard isUnderWay else { return release(launch, of: name, isOver: true) }
+        say("\(name) runs on, but has no \(isKnown ? "valid " : "")configuration" + (isKnown ? "" : "; it is ended"))
+        if !isKnown { launch.supervisor.requestTermination() }
+    }
+
+    private func release(_ launch: AppLaunch, of name: String, isOver: Bool = false) {
+        guard unclaimed[name] === launch else { return }
+        if !isOver {
+            guard case .ended = launch.supervisor.machine.phase, !launch.hasPendingReports else { return }
+        }
+        unclaimed[name] = nil
+        launch.kernel.stop()
+        if let keeper = launch.kernel.keeper { host.survival?.forget(keeper) }
+        host.survival?.forget(app: name)
+        appCameToRest()
+    }
+
+    /// A launch that runs on without an app, for the app that wants to run.
+    func claim(_ name: String) -> AppLaunch? {
+        unclaimed.removeValue(forKey: name)
+    }
+
+    // MARK: - History lost
+
+    /// A launch of which the state cannot be read: its process is taken over as it is.
+    private func adopt(_ launchID: String, _ descriptors: InheritedDescriptors, file: String?) {
+        let app = apps.values.first { $0.counted?.description == launchID && $0.current == nil }
+        if let app, let pid = descriptors.living, adopt(pid, descriptors, as: app) { return }
+        lostDescriptors[launchID] = descriptors
+        if let file { unlink(file) }
+        _ = try? ServiceManager.removeStored(launchID)
+    }
+
+    /// Processes of an app of which there is no state at all, found by the app's cgroup.
+    private func adoptInstance(of app: DaemonApp) -> Bool {
+        guard let cgroup = host.populatedCgroup(of: app.name) else { return false }
+        let processes = cgroup.processes()
+        let root = processes.first { pid in
+            ProcessStat.read(pid)?.session == pid
+                && ProcessFacts.environment(pid)?[LinuxKernel.launchVariable] != nil
+        }
+        guard let root else {
+            say("\(app.name) runs already (pid \(processes.first ?? 0)), and cannot be supervised; it is left alone")
+            return false
+        }
+        let launchID = ProcessFacts.environment(root)?[LinuxKernel.launchVariable] ?? ""
+        return adopt(root, lostDescriptors.removeValue(forKey: launchID) ?? InheritedDescriptors(), as: app)
+    }
+
+    private func adopt(_ pid: Int32, _ descriptors: InheritedDescriptors, as app: DaemonApp) -> Bool {
+        do {
+            let process = try Pidfd(opening: pid)
+            let environment = ProcessFacts.environment(pid)
+            guard let mark = environment?[LinuxKernel.launchVariable], let launchID = IncidentID(mark) else {
+                return false
+            }
+            var configuration = try LaunchConfiguration(
+                app.configuration, scope: places.scope, store: store,
+                warn: { [unowned self] in say("\(app.name): \($0)") })
+            configuration.launchID = launchID
+            let launch = try AppLaunch(
+                adopting: configuration, cgroup: host.populatedCgroup(of: app.name), descriptors,
+                notifyAddress: environment?["NOTIFY_SOCKET"] ?? "", on: host)
+            try launch.kernel.start(launch.supervisor)
+            app.takeOver(launch)
+            launch.kernel.adopt(process)
+            return true
+        } catch {
+            say("\(app.name) runs already (pid \(pid)), and cannot be supervised: \(error)")
+            return false
+        }
+    }
+
+    // MARK: - Ending without ending
+
+    /// Ends, and leaves the apps to the next watchdogd.
+    func leave() {
+        isLeaving = true
+        flush()
+        _ = try? ServiceManager.notify(["STOPPING=1"])
+        host.loop.exit(code: 0)
+    }
+
+    /// Executes the program anew, as it now is on disk, in this process.
+    func reexecute() {
+        reexecute(attempts: 100)
+    }
+
+    /// Waits for captures and reports that are under way, but not for ever: they would be begun again.
+    private func reexecute(attempts: Int) {
+        guard !isStopping, !isLeaving else { return }
+        guard !host.isBusy || attempts == 0 else {
+            reexecution = try? host.loop.timer { [unowned self] _ in reexecute(attempts: attempts - 1) }
+            reexecution?.arm(at: host.loop.now + .milliseconds(50))
+            return
+        }
+        let descriptors = flush()
+        host.releaseScheduling()
+        OpenFileLimit.restore()
+        let error = Reexecution.execute(keeping: descriptors)
+        OpenFileLimit.raise()
+        host.requestScheduling()
+        say("\(error); this watchdogd goes on")
+    }
+
+    /// Keeps everything as it is now, and returns the descriptors that go with it.
+    @discardableResult
+    private func flush() -> [Int32] {
+        doPostponed()
+        var launches = Array(unclaimed.values)
+        for app in apps.values {
+            host.survival?.keep(app.kept, of: app.name)
+            launches += app.retired
+            switch app.stage {
+            case .live(let launch), .unkillable(let launch): launches.append(launch)
+            case .preparing(_, let preparation): preparation.cancel()
+            case .stopped, .waiting, .failed: break
+            }
+        }
+        for launch in launches { launch.kernel.flush() }
+        return launches.flatMap { $0.kernel.keptDescriptors.map(\.number) }
+    }
+}
+
+extension Host {
+    /// The cgroup in which processes of an app run; nil when none do.
+    func populatedCgroup(of name: String) -> Cgroup? {
+        guard let path = cgroupParent?.path(of: name), let cgroup = try? Cgroup(opening: path) else { return nil }
+        return cgroup.isPopulated == true ? cgroup : nil
+    }
+
+    /// An app never runs twice, whatever has become of what is known of it.
+    func checkNothingRuns(of name: String) throws(LaunchRefusal) {
+        guard survival != nil, let cgroup = populatedCgroup(of: name) else { return }
+        let pids = cgroup.processes().prefix(4).map { "\($0)" }.joined(separator: ", ")
+        throw LaunchRefusal("it runs already: pid \(pids) in \(cgroup.path)")
+    }
+}

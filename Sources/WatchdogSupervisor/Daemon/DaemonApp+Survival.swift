@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension DaemonApp {
+    /// What the next watchdogd is to know of the app, besides its launch.
+    var kept: KeptApp {
+        let stage: KeptApp.Stage =
+            switch stage {
+            case .stopped: .stopped
+            case .preparing: .preparing
+            case .live: .live
+            case .waiting(let instant): .waiting(until: instant)
+            case .failed: .failed
+            case .unkillable: .unkillable
+            }
+        return KeptApp(
+            stage: stage, wish: wish, restarts: restarts, requestedRestarts: requestedRestarts, settled: settled,
+            counted: counted, lastIncident: lastIncident, lastExit: lastExit)
+    }
+
+    /// Takes over what the watchdogd before this one knew.
+    func restore(_ kept: KeptApp) {
+        restarts = kept.restarts
+        restarts.update(configuration.restart)
+        requestedRestarts = kept.requestedRestarts
+        settled = kept.settled
+        counted = kept.counted
+        lastIncident = kept.lastIncident
+        lastExit = kept.lastExit
+        wish = kept.wish
+    }
+
+    /// Goes on with a launch of the watchdogd before this one.
+    func resume(_ launch: AppLaunch, _ inherited: InheritedLaunch) {
+        let launchID = inherited.state.launchID
+        guard launchID != settled else { return resumeReports(of: launch, inherited) }
+        let isCounted = counted == launchID
+        takeOver(launch)
+        let wasOver = launch.supervisor.machine.phase
+        guard launch.kernel.resume(inherited) else {
+            // The process was about to be started, and was not.
+            restore(.stopped)
+            retire(launch)
+            return begin()
+        }
+        if !isCounted { restarts.launched(at: launch.launchedAt ?? daemon.host.loop.now) }
+        if case .ended(let outcome) = wasOver {
+            daemon.later { [self] in ended(launch, outcome) }
+        }
+    }
+
+    /// Its end was accounted for; what may be missing is a report.
+    private func resumeReports(of launch: AppLaunch, _ inherited: InheritedLaunch) {
+        connect(launch)
+        _ = launch.kernel.resume(inherited)
+        retire(launch)
+    }
+
+    /// Goes on where the app was while nothing of it runs.
+    ///
+    /// - Parameter stage: where it was; nil when that is not known.
+    func goOn(from stage: KeptApp.Stage?) {
+        switch stage {
+        case nil, .unkillable:
+            if configuration.isEnabled { begin() }
+        case .stopped: break
+        case .failed: restore(.failed)
+        case .preparing: begin()
+        case .waiting(let instant): wait(until: max(instant, daemon.host.loop.now))
+        case .live:
+            daemon.say("\(name) has ended while nothing is known of it")
+            lastExit = nil
+            settle(Outcome(cause: .exited, status: .unknown, isDeathVerified: true), reason: "it has ended")
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogConfiguration
+
+/// An app that is found by its name in a configuration directory.
+public enum InstalledApp {
+    /// Reads the files of an app; tells warnings on standard error.
+    ///
+    /// - Throws: ``RunError`` (EX_NOINPUT, EX_DATAERR) when there is no such app, with the nearest name, or its files are
+    ///   wrong, with every mistake.
+    public static func find(_ name: String, in directory: String) throws(RunError) -> AppConfiguration {
+        let loader = ConfigurationLoader(HostFileSystem(), specifiers: .host)
+        let found: AppDefinition?
+        do {
+            found = try loader.load(app: AppName(name), in: directory)
+        } catch let error as AppName.Invalid {
+            throw .usage("--app: \(error)")
+        } catch {
+            throw .noInput("\(error)")
+        }
+        guard let app = found else {
+            let question = loader.nearestName(to: name, in: directory).map { "; did you mean \"\($0)\"?" } ?? ""
+            throw .noInput("there is no app \"\(name)\" in \(directory)\(question)")
+        }
+        for diagnostic in app.diagnostics { StandardError.say(diagnostic.description) }
+        guard let configuration = app.configuration else {
+            throw RunError("\(app.files[0]) is invalid", exitCode: 65)
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogPolicy
+
+/// Carries out a ``LifecycleScript``, one command after the other, on a turn of the loop of its own.
+///
+/// Isolation: the loop's thread.
+final class ScriptRunner {
+    private enum Progress {
+        case done
+        case waiting(until: Instant)
+        case failed(String)
+    }
+
+    private let script: LifecycleScript
+    private let scale: Double
+    private let name: String
+    private let supervisor: Supervisor
+    private let loop: EventLoop
+    private let onEnd: () -> Void
+    private var index = 0
+    private var timer: Timer?
+    /// When the present command gives up, or is over; nil before it has begun.
+    private var due: Instant?
+    private var outcome: Outcome?
+    private var incidents: [Incident] = []
+    private var refusal: (request: LifecycleRequest, reason: LifecycleRefusal)?
+
+    /// Why the script was not carried out to its end; nil when it was, or is not over.
+    private(set) var failure: String?
+    private(set) var isOver = false
+
+    /// - Parameters:
+    ///   - scale: by which times to sleep are multiplied, like the allowances.
+    ///   - onEnd: called once, when the script is over.
+    init(
+        _ script: LifecycleScript, scale: Double, name: String, _ supervisor: Supervisor, _ loop: EventLoop,
+        onEnd: @escaping () -> Void
+    ) throws {
+        self.script = script
+        self.scale = scale
+        self.name = name
+        self.supervisor = supervisor
+        self.loop = loop
+        self.onEnd = onEnd
+        timer = try loop.timer { [unowned self] _ in advance() }
+    }
+
+    func begin() { awaken() }
+
+    func noticed(_ notice: Notice) {
+        switch notice {
+        case .transgressed(let incident): incidents.append(incident)
+        case .lifecycle(.refused(let request, let reason)): refusal = refusal ?? (request, reason)
+        case .launched, .ready, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
+            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle,
+            .adopted, .channelLost, .probe:
+            break
+        }
+        awaken()
+    }
+
+    func ended(_ outcome: Outcome) {
+        self.outcome = outcome
+        awaken()
+    }
+
+    /// Not at once: the supervisor may be in the middle of carrying out effects.
+    private func awaken() {
+        if !isOver { timer?.arm(at: loop.now) }
+    }
+
+    private func advance() {
+        while !isOver {
+            guard index < script.steps.count else { return end(nil) }
+            let step = script.steps[index]
+            if let refusal {
+                return end(
+                    "\(refusal.request) was refused: \(refusal.reason.words)", at: script.steps[max(0, index - 1)])
+            }
+            switch perform(step.command) {
+            case .done:
+                due = nil
+                index += 1
+            case .waiting(let instant):
+                timer?.arm(at: instant)
+                return
+            case .failed(let reason):
+                return end(reason, at: step)
+            }
+        }
+    }
+
+    private func end(_ reason: String?, at step: LifecycleScript.Step? = nil) {
+        if let reason, let step { failure = "\(script.path):\(step.line): \(step.text): \(reason)" }
+        isOver = true
+        timer?.cancel()
+        if outcome == nil { supervisor.requestTermination() }
+        onEnd()
+    }
+
+    // MARK: - Commands
+
+    private func perform(_ command: LifecycleScript.Command) -> Progress {
+        switch command {
+        case .launch:
+            return outcome?.cause == .spawnFailed ? .failed("\(name) could not be started") : .done
+        case .wait(let condition, let limit):
+            return wait(for: condition, within: limit)
+        case .request(let request):
+            guard outcome == nil else { return .failed(ending) }
+            supervisor.request(request)
+            return .done
+        case .terminate:
+            guard outcome == nil else { return .failed(ending) }
+            supervisor.requestTermination()
+            return .done
+        case .pass(let duration):
+            let scaled = Duration.nanoseconds(Int64(min(Double(duration.nanoseconds) * scale, 9e18)))
+            let end = due ?? loop.now + scaled
+            due = end
+            return loop.now >= end ? .done : .waiting(until: end)
+        case .expect(let condition):
+            switch condition {
+            case .killed, .reported, .exited: return wait(for: condition, within: LifecycleScript.patience)
+            case .ready, .state, .alive: return isMet(condition) ? .done : .failed(mismatch)
+            }
+        }
+    }
+
+    private func wait(for condition: LifecycleScript.Condition, within limit: Duration) -> Progress {
+        if isMet(condition) { return .done }
+        guard outcome == nil else { return .failed(mismatch) }
+        let end = due ?? loop.now + limit
+        due = end
+        return loop.now >= end ? .failed("\(mismatch), after \(limit.brief)") : .waiting(until: end)
+    }
+
+    private func isMet(_ condition: LifecycleScript.Condition) -> Bool {
+        switch condition {
+        case .ready: return supervisor.machine.launchDuration != nil
+        case .state(let state): return supervisor.machine.lifecycleState == state
+        case .alive: return outcome == nil && supervisor.account.exitStatus == nil
+        case .killed(let code, let event):
+            guard case .watchdog(let incident) = outcome?.cause else { return false }
+            return (code == nil || incident.code == code) && (event == nil || incident.event == event)
+        case .reported(let code): return incidents.contains { code == nil || $0.code == code }
+        case .exited(let code):
+            switch outcome?.cause {
+            case .exited, .terminated: return code.map { outcome?.status == .exited(code: $0) } ?? true
+            case .spawnFailed, .killedOnRequest, .watchdog, nil: return false
+            }
+        }
+    }
+
+    /// What is the case instead.
+    private var mismatch: String {
+        guard outcome == nil else { return ending }
+        let state = supervisor.machine.lifecycleState
+        return
+            "\(name) is \(state == .foreground || state == .background ? "in the \(state.rawValue)" : state.rawValue)"
+    }
+
+    private var ending: String {
+        guard let outcome else { return "\(name) lives" }
+        let narration = Narration(name: name, verbosity: .quiet)
+        if case .watchdog(let incident) = outcome.cause {
+            return "\(name) was killed: \(narration.exhausted(by: incident)) (\(incident.code.hexadecimal))"
+        }
+        return "\(name) \(narration.words(for: outcome))"
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+import WatchdogPolicy
+
+/// What is saved with each sign of life of an app, in bytes of a fixed layout: 28 words, little-endian.
+///
+/// That one is there also says that everything was done which the checkpoint before it led to.
+struct LaunchPulse: Equatable {
+    /// Where evidence counts from.
+    struct Window: Equatable {
+        var at: Instant
+        var processCPUTime: Duration
+        var schedule: ThreadSchedule?
+    }
+
+    static let byteCount = 28 * 8
+    private static let none = Int64.min
+
+    var machine: AppMachine.Pulse?
+    var window: Window?
+    var pingsSent = 0
+    var signsOfLife = 0
+    var lastSignOfLife: Instant?
+    /// The thread that runs the main loop.
+    var thread: Int32?
+
+    init() {}
+
+    /// Nil for anything that ``bytes`` cannot have given.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount else { return nil }
+        let words = bytes.withUnsafeBytes { buffer in
+            (0..<28).map { Int64(littleEndian: buffer.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self)) }
+        }
+        func instant(_ index: Int) -> Instant? {
+            words[index] == Self.none ? nil : Instant(nanoseconds: words[index])
+        }
+        if words[0] & 1 != 0 {
+            guard (0...Int64(AppMachine.pulseNonces)).contains(words[6]) else { return nil }
+            machine = AppMachine.Pulse(
+                nonceState: UInt64(bitPattern: words[1]),
+                unanswered: words[7..<(7 + Int(words[6]))].map { UInt64(bitPattern: $0) },
+                lastPingSent: instant(2),
+                nextPing: instant(3),
+                startedAt: instant(4),
+                allowance: .nanoseconds(words[5])
+            )
+        }
+        if let at = instant(15) {
+            window = Window(at: at, processCPUTime: .nanoseconds(words[16]))
+            if words[0] & 2 != 0 {
+                window?.schedule = ThreadSchedule(
+                    runTime: .nanoseconds(words[17]), runDelay: .nanoseconds(words[18]),
+                    timeslices: UInt64(bitPattern: words[19]))
+            }
+        }
+        pingsSent = Int(words[20])
+        signsOfLife = Int(words[21])
+        lastSignOfLife = instant(22)
+        thread = words[23] == Self.none ? nil : Int32(truncatingIfNeeded: words[23])
+    }
+
+    var bytes: [UInt8] {
+        var words = [Int64](repeating: 0, count: 28)
+        if let machine {
+            words[0] |= 1
+            words[1] = Int64(bitPattern: machine.nonceState)
+            words[2] = machine.lastPingSent?.nanoseconds ?? Self.none
+            words[3] = machine.nextPing?.nanoseconds ?? Self.none
+            words[4] = machine.startedAt?.nanoseconds ?? Self.none
+            words[5] = machine.allowance.nanoseconds
+            words[6] = Int64(machine.unanswered.count)
+            for (index, nonce) in machine.unanswered.enumerated() { words[7 + index] = Int64(bitPattern: nonce) }
+        }
+        words[15] = window?.at.nanoseconds ?? Self.none
+        words[16] = window?.processCPUTime.nanoseconds ?? 0
+        if let schedule = window?.schedule {
+            words[0] |= 2
+            words[17] = schedule.runTime.nanoseconds
+            words[18] = schedule.runDelay.nanoseconds
+            words[19] = Int64(bitPattern: schedule.timeslices)
+        }
+        words[20] = Int64(pingsSent)
+        words[21] = Int64(signsOfLife)
+        words[22] = lastSignOfLife?.nanoseconds ?? Self.none
+        words[23] = thread.map { Int64($0) } ?? Self.none
+        for index in words.indices { words[index] = words[index].littleEndian }
+        return words.withUnsafeBytes { Array($0) }
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// All that the next watchdogd has to know of a launch to go on with it.
+struct LaunchState: Codable {
+    /// The version of this structure; a newer one is not read.
+    ///
+    /// Fields may be added to it as optionals without a new version: an older file then has none.
+    static let format: UInt32 = 1
+    /// Room for the state of an app with a long environment and many incidents.
+    static let capacity = 4 << 20
+
+    /// The main process.
+    struct Process: Codable {
+        var pid: Int32
+        var startTime: UInt64?
+        var launchedAt: Instant
+        var launchTime: WatchdogReport.WallTime
+        /// The thread that runs the main loop.
+        var thread: Int32?
+    }
+
+    /// Numbers of descriptors, for a process that executes itself anew.
+    struct Descriptors: Codable {
+        var channel: Int32?
+        var notify: Int32
+        var process: Int32?
+
+        var all: [Int32] { [channel, notify, process].compactMap(\.self) }
+    }
+
+    /// What was launched, for the report and for readiness probes.
+    struct Program: Codable {
+        enum Probe: Codable {
+            case listening(String)
+            case command(String)
+        }
+
+        var executable: String
+        var arguments: [String]
+        var environment: [String]
+        var workingDirectory: String?
+        var user: UInt32?
+        var group: UInt32?
+        var groups: [UInt32]
+        var probe: Probe?
+        var livenessTarget: ProbeSettings.Target?
+    }
+
+    var launchID: IncidentID
+    /// Nil before the process runs.
+    var process: Process?
+    /// The cgroup that holds the processes; nil when none does.
+    var cgroup: String?
+    var notifyAddress: String
+    var descriptors: Descriptors
+    var suspendedTime: Duration
+    var program: Program
+    var machine: AppMachine
+    var account: AppAccount
+    /// Incidents whose reports are not written yet, with the reports' ids.
+    var owed: [OwedReport]
+
+    struct OwedReport: Codable, Hashable {
+        var incident: Incident
+        var report: IncidentID
+    }
+
+    var name: String { machine.spec.name }
+
+    func encoded() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
+
+    static func decode(_ bytes: [UInt8]) throws -> LaunchState {
+        try JSONDecoder().decode(LaunchState.self, from: Data(bytes))
+    }
+}
+
+extension LaunchState.Program {
+    init(_ configuration: LaunchConfiguration) {
+        executable = configuration.executable
+        arguments = configuration.arguments.map(\.description)
+        environment = configuration.environment.entries.map(\.description)
+        workingDirectory = configuration.workingDirectory
+        user = configuration.credentials?.user
+        group = configuration.credentials?.group
+        groups = configuration.credentials?.supplementaryGroups ?? []
+        probe =
+            switch configuration.probe {
+            case .listening(let address): .listening(address.description)
+            case .command(let command): .command(command)
+            case nil: nil
+            }
+        livenessTarget = configuration.livenessTarget
+    }
+}
+
+extension LaunchConfiguration {
+    /// What was launched by a watchdogd before this one.
+    init(resuming state: LaunchState, store: ReportStore) {
+        let program = state.program
+        var credentials: Credentials?
+        if let user = program.user, let group = program.group {
+            credentials = Credentials(user: user, group: group, supplementaryGroups: program.groups)
+        }
+        let probe: Probe? =
+            switch program.probe {
+            case .listening(let text): (try? ListenAddress(parsing: text)).map { .listening($0) }
+            case .command(let command): .command(command)
+            case nil: nil
+            }
+        self.init(
+            spec: state.machine.spec,
+            executable: program.executable,
+            arguments: program.arguments.map { ByteString($0) },
+            environment: Environment(entries: program.environment.map { ByteString($0) }),
+            workingDirectory: program.workingDirectory,
+            credentials: credentials,
+            probe: probe,
+            livenessTarget: program.livenessTarget,
+            store: store
+        )
+        launchID = state.launchID
+    }
+}

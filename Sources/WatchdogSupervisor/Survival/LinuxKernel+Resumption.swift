@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension LinuxKernel {
+    /// Goes on with a launch of the watchdogd before this one: hears what was said meanwhile, takes note of an end, and
+    /// asks again for what may be lost.
+    ///
+    /// To be called once, after ``start(_:)``.
+    ///
+    /// - Returns: false when nothing was launched.
+    func resume(_ inherited: InheritedLaunch) -> Bool {
+        guard let supervisor else { return false }
+        keeper = LaunchKeeper(inherited.file, storeName: "\(configuration.launchID)")
+        keeper?.setDirty()
+        let saved = inherited.state.process
+        formerProcess = saved
+        if let cgroup {
+            containment = .cgroup(cgroup)
+        } else if let saved {
+            containment = .processTree(
+                ProcessTree(root: saved.pid, startTime: saved.startTime ?? 0, marker: launchMarker))
+        }
+        owed = Dictionary(inherited.state.owed.map { ($0.incident.id, $0) }, uniquingKeysWith: { $1 })
+        if case .ended = supervisor.machine.phase {
+            repeatReports()
+            return true
+        }
+        guard let saved else { return resumeSpawning() }
+        if let process = inherited.process {
+            hold(process, saved, thread: inherited.pulse?.thread ?? saved.thread)
+            window = inherited.pulse?.window.map { window in
+                Window(
+                    start: ProcessProbe.Usage(
+                        at: window.at, schedule: window.schedule, processCPUTime: window.processCPUTime),
+                    machine: nil)
+            }
+            if inherited.descriptors.channel == nil { supervisor.channelLost() }
+            hearLastWords()
+            mainProcessEnded()
+        } else {
+            hearLastWords()
+            supervisor.exited(.unknown)
+        }
+        supervisor.returned(isLastStepDone: inherited.pulse != nil)
+        repeatReports()
+        return true
+    }
+
+    /// Takes over a process of the app of whose life nothing is known.
+    func adopt(_ process: Pidfd) {
+        guard let supervisor, let stat = ProcessStat.read(process.pid) else { return }
+        let saved = LaunchState.Process(
+            pid: process.pid, startTime: stat.startTime, launchedAt: now, launchTime: .current(), thread: nil)
+        if let cgroup {
+            containment = .cgroup(cgroup)
+        } else {
+            containment = .processTree(
+                ProcessTree(root: process.pid, startTime: stat.startTime, marker: launchMarker))
+        }
+        hold(process, saved, thread: nil)
+        supervisor.adopted(process.pid)
+        storeDescriptors()
+        hearLastWords()
+        mainProcessEnded()
+    }
+
+    private func hold(_ process: Pidfd, _ saved: LaunchState.Process, thread: Int32?) {
+        guard
+            let source = try? loop.onReadable(
+                process.descriptor, priority: .important,
+                handler: { [unowned self] in
+                    mainProcessEnded()
+                })
+        else { return }
+        host.setOwner(of: process.pid, to: self)
+        main = MainProcess(
+            process: process,
+            startTime: saved.startTime,
+            probe: (try? ProcessProbe(process.pid, thread: thread)) ?? (try? ProcessProbe(process.pid)),
+            source: source,
+            launchedAt: saved.launchedAt,
+            launchTime: saved.launchTime
+        )
+    }
+
+    /// The watchdogd before this one ended while it started the process: if it is there, it has the launch's mark.
+    private func resumeSpawning() -> Bool {
+        guard let supervisor else { return false }
+        let found = cgroup?.processes().first { pid in
+            ProcessFacts.environment(pid)?[Self.launchVariable] == configuration.launchID.description
+                && ProcessStat.read(pid)?.session == pid
+        }
+        guard let found, let process = try? Pidfd(opening: found) else { return false }
+        let saved = LaunchState.Process(
+            pid: found, startTime: ProcessStat.read(found)?.startTime, launchedAt: now, launchTime: .current(),
+            thread: nil)
+        hold(process, saved, thread: nil)
+        supervisor.spawned(found)
+        storeDescriptors()
+        hearLastWords()
+        mainProcessEnded()
+        return true
+    }
+
+    /// Writes the reports that were being written, without the stacks, unless they are there.
+    private func repeatReports() {
+        guard !owed.isEmpty else { return }
+        let written = Set(
+            ((try? configuration.store.list()) ?? []).prefix(64).compactMap { $0.metadata?.incidentID })
+        for owed in owed.values.sorted(by: { $0.incident.id < $1.incident.id })
+        where pendingReports[owed.incident.id] == nil {
+            if written.contains(owed.report.description) {
+                settleReport(of: owed.incident.id)
+            } else {
+                report(owed.incident)
+            }
+        }
+    }
+}

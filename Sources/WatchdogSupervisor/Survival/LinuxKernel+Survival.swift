@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension LinuxKernel {
+    func prepare(for effects: [AppEffect]) {
+        guard let keeper else { return }
+        for case .report(let incident) in effects {
+            owed[incident.id] = .init(incident: incident, report: facts[incident.id]?.id ?? .random())
+        }
+        guard let state else { return }
+        keeper.prepare(state, at: now)
+    }
+
+    func settle() {
+        guard let keeper, let supervisor else { return }
+        keeper.keep(supervisor.machine, pulse: { pulse }, at: now) { state }
+        if let failure = keeper.failure {
+            host.survival?.tell("the state of \(configuration.name) cannot be kept: \(failure)")
+        }
+    }
+
+    /// Writes everything, for the watchdogd that follows at once.
+    func flush() {
+        probeProcess?.cancel()
+        stopLiveness()
+        guard let keeper, let state else { return }
+        keeper.flush(state, pulse: pulse, at: now)
+    }
+
+    /// The report of an incident is written, or never will be.
+    func settleReport(of incident: Int) {
+        guard owed.removeValue(forKey: incident) != nil else { return }
+        keeper?.setDirty()
+        settle()
+    }
+
+    /// The descriptors without which the next watchdogd would know less.
+    var keptDescriptors: [OwnedDescriptor] {
+        var kept = [notifySocket.descriptor]
+        if channelSource != nil { kept.append(channel.descriptor) }
+        if let main { kept.append(main.process.descriptor) }
+        return kept
+    }
+
+    /// The main process is there, or another has taken its place.
+    func storeDescriptors() {
+        guard let keeper else { return }
+        keeper.setDirty()
+        host.survival?.store(keptDescriptors, of: keeper)
+    }
+
+    /// What was seen of an incident by the watchdogd before this one.
+    func rememberedEvidence(of incident: Incident) -> HangEvidence {
+        var result = HangEvidence(processorCount: host.facts.processorCount)
+        guard let evidence = incident.evidence else { return result }
+        result.window = incident.decidedAt - incident.windowStart
+        result.runTime = evidence.runTime
+        result.runDelay = evidence.runDelay
+        result.state = evidence.state
+        result.tracer = Int(evidence.tracer ?? 0)
+        result.isFrozen = evidence.isFrozen
+        return result
+    }
+
+    // MARK: - What is kept
+
+    private var state: LaunchState? {
+        guard let supervisor else { return nil }
+        var path: String?
+        if case .cgroup(let cgroup) = containment { path = cgroup.path }
+        // Before the process is there, it is not known whether the kernel takes it into the cgroup.
+        if containment == nil { path = cgroup?.path }
+        return LaunchState(
+            launchID: configuration.launchID,
+            process: main.map { main in
+                LaunchState.Process(
+                    pid: main.process.pid, startTime: main.startTime, launchedAt: main.launchedAt,
+                    launchTime: main.launchTime, thread: main.probe?.thread)
+            },
+            cgroup: path,
+            notifyAddress: notifySocket.address,
+            descriptors: LaunchState.Descriptors(
+                channel: channelSource == nil ? nil : channel.descriptor.number,
+                notify: notifySocket.descriptor.number,
+                process: main?.process.descriptor.number),
+            suspendedTime: supervisor.suspendedTime,
+            program: LaunchState.Program(configuration),
+            machine: supervisor.machine,
+            account: supervisor.account,
+            owed: owed.values.sorted { $0.incident.id < $1.incident.id }
+        )
+    }
+
+    private var pulse: LaunchPulse {
+        var pulse = LaunchPulse()
+        guard let supervisor else { return pulse }
+        pulse.machine = supervisor.machine.pulse
+        pulse.window = window.map {
+            LaunchPulse.Window(
+                at: $0.start.at, processCPUTime: $0.start.processCPUTime, schedule: $0.start.schedule)
+        }
+        pulse.pingsSent = supervisor.account.pingsSent
+        pulse.signsOfLife = supervisor.account.signsOfLife
+        pulse.lastSignOfLife = supervisor.account.lastSignOfLife
+        pulse.thread = main?.probe?.thread
+        return pulse
+    }
+}
+
+extension AppEffect {
+    /// Whether it cannot be taken back, or asked for again without the app noticing.
+    var isIrrevocable: Bool {
+        switch self {
+        case .spawn, .terminate, .capture, .killTree, .report, .finish: true
+        case .beginWindow, .sendPing, .probe, .probeLiveness, .cancelLivenessProbe, .inspect, .announce, .lifecycle:
+            false
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ClientMessage {
+    /// Work that should go on in the background, `BEGIN_TASK=<id> <name>`.
+    public struct BackgroundTask: Hashable, Sendable {
+        /// The app's number for the task, 1 or greater; used once.
+        public var id: UInt64
+        /// What the work is, for people; at most ``Wire/Limit/taskName`` bytes, and may be empty.
+        public var name: String
+
+        /// Creates a task.
+        public init(id: UInt64, name: String) {
+            self.id = id
+            self.name = name
+        }
+
+        init?(_ field: FieldReader.Field) {
+            let words = field.value.split(separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let id = FieldReader.Field(field, words[0]).number(in: 1...UInt64.max) else { return nil }
+            self.id = id
+            name = words.count > 1 ? FieldReader.Field(field, words[1]).text(limit: Wire.Limit.taskName) : ""
+        }
+
+        fileprivate var value: String { "\(id) \(name.fieldText(limit: Wire.Limit.taskName))" }
+    }
+
+    /// Writes the lists as far as there is room, and the state that is done once all tasks are told that were begun before.
+    ///
+    /// What is left of one list holds back all that follow: no end may overtake its beginning, and no app may be taken for idle
+    /// in the background that has begun a task.
+    ///
+    /// - Returns: What was not written.
+    func writeLists(to writer: inout FieldWriter) -> ClientMessage {
+        var rest = ClientMessage()
+        rest.tasksBegun = Array(writer.lines("BEGIN_TASK", tasksBegun[...]) { $0.value })
+        let states = [stateDone].compactMap(\.self)
+        rest.stateDone =
+            (rest.tasksBegun.isEmpty ? writer.lines("STATE_DONE", states[...], value: \.description) : states[...])
+            .first
+        var isFull = !rest.tasksBegun.isEmpty || rest.stateDone != nil
+        func write<Item>(_ key: String, _ items: [Item], value: (Item) -> String) -> [Item] {
+            guard !isFull else { return items }
+            let rest = writer.lines(key, items[...], value: value)
+            isFull = !rest.isEmpty
+            return Array(rest)
+        }
+        rest.tasksEnded = write("END_TASK", tasksEnded, value: \.description)
+        rest.launchTasksBegun = write("BEGIN_LAUNCH_TASK", launchTasksBegun) { $0.fieldText(limit: Wire.Limit.name) }
+        rest.launchTasksEnded = write("END_LAUNCH_TASK", launchTasksEnded) { $0.fieldText(limit: Wire.Limit.name) }
+        rest.signposts = write("SIGNPOST", signposts, value: \.value)
+        return rest
+    }
+}
+
+extension FieldReader.Field {
+    /// A part of a field as a field.
+    init(_ field: Self, _ part: ArraySlice<UInt8>) {
+        self.init(key: field.key, value: part)
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+extension RunCommand {
+    func validate() throws {
+        try app == nil ? validateCommand() : validateApp()
+        guard !(quiet && verbose) else {
+            throw ValidationError("--quiet and --verbose contradict each other; use one of them")
+        }
+        guard lifecycle.script == nil || expect == nil else {
+            throw ValidationError("--script and --expect contradict each other; write the expectation into the script")
+        }
+        for (option, value) in [
+            ("app", app), ("config", config), ("name", name), ("reports", reports), ("json", json), ("user", user),
+            ("chdir", chdir), ("script", lifecycle.script),
+        ] {
+            guard value != "" else { throw ValidationError("--\(option) is empty; give it a value or leave it out") }
+        }
+    }
+
+    /// What the app's file says is not said again: one place is enough to look at.
+    private func validateApp() throws {
+        let given: [(String, Bool)] = [
+            ("--name", name != nil), ("--launch", launch != nil), ("--update", update != nil),
+            ("--terminate", terminate != nil), ("--ping", ping != nil), ("--readiness", readiness != nil),
+            ("--enforce", enforce != nil), ("--time-scale", timeScale != nil), ("--user", user != nil),
+            ("--chdir", chdir != nil), ("--probe", probing.probe != nil), ("--env", !environment.isEmpty), ("a command", !command.isEmpty),
+        ]
+        if let (what, _) = given.first(where: \.1) {
+            throw ValidationError("\(what) and --app contradict each other; set it in the app's file, or in a drop-in")
+        }
+    }
+
+    private func validateCommand() throws {
+        if case .probe = readiness, probing.probe == nil {
+            throw ValidationError("--readiness probe has nothing to ask; add --probe")
+        }
+        guard config == nil else { throw ValidationError("--config is for --app; leave it out") }
+        guard !command.isEmpty else {
+            throw ValidationError("a command is missing; write watchdogd run [options] -- COMMAND [ARGS...]")
+        }
+        guard factor.isFinite, factor >= 0.001, factor <= 1000 else {
+            throw ValidationError("--time-scale \(factor) is out of range; use a factor from 0.001 to 1000")
+        }
+        guard let first = command.first, !first.isEmpty else {
+            throw ValidationError("the command is empty; write watchdogd run [options] -- COMMAND [ARGS...]")
+        }
+    }
+}

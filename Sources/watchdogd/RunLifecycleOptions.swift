@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WatchdogConfiguration
+import WatchdogPolicy
+import WatchdogSupervisor
+
+/// What `watchdogd run` knows of foreground, background and suspension.
+struct RunLifecycleOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Do what this script says, and exit with 0 only if all comes as it says.", valueName: "file")
+    )
+    var script: String?
+
+    @Option(
+        help: ArgumentHelp("Time in the background for open tasks.", valueName: "span"), transform: RunOptions.span)
+    var backgroundTime: Duration = .seconds(30)
+
+    @Option(
+        name: .customLong("background-cpu"),
+        help: ArgumentHelp("CPU time for a stay in the background.", valueName: "span"), transform: RunOptions.span)
+    var backgroundCPU: Duration?
+
+    @Flag(help: "Move the app by keys; ? shows them. The program's standard input is then empty.")
+    var keys = false
+
+    @Flag(help: "Draw the launch.")
+    var showLaunch = false
+
+    func apply(to allowances: inout LifecycleAllowances) {
+        allowances.background = backgroundTime
+        allowances.expiration = min(allowances.expiration, backgroundTime)
+        allowances.backgroundCPUTime = backgroundCPU
+    }
+
+    /// Reads the script whole, before anything is launched.
+    func apply(to configuration: inout RunConfiguration) throws {
+        configuration.readsKeys = keys
+        configuration.showsLaunch = showLaunch
+        guard let script = try script.map(RunScript.read) else { return }
+        configuration.script = script
+        configuration.spec.lifecycle.launchesInBackground = script.launchesInBackground
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension EndToEnd {
+    /// How every state of repair of the four apps ends.
+    ///
+    /// How quick they are is what scripts/samples shows on a machine that has nothing else to do.
+    @Suite("Sample apps that tell a story")
+    struct StoryTests {
+        private let nowhere = "127.0.0.1:1"
+
+        /// A tenth of the usual allowances, as the apps do a tenth of the work.
+        private func supervise(
+            _ app: StoryApp, _ arguments: [String], options: [String] = [], wrapper: [String] = []
+        ) throws -> Supervision {
+            let scratch = try Scratch()
+            return try Supervision(
+                ["--time-scale", StoryApp.timeScale] + options, try app.command(arguments, in: scratch),
+                wrapper: wrapper, scratch: scratch)
+        }
+
+        /// Runs an app that ends by itself.
+        private func record(
+            _ app: StoryApp, _ arguments: [String], quitWhen: String = "complete", options: [String] = []
+        ) throws -> StoryRecord {
+            let run = try supervise(
+                app, arguments + ["--quit-when", quitWhen], options: ["--expect", "exit:0"] + options)
+            let ending = try run.end()
+            #expect(ending.exitCode == 0, "\(ending.errors)")
+            #expect(ending.summary?.launch?.source == "channel")
+            return try StoryRecord(ending.scratch)
+        }
+
+        // MARK: - QuickPick
+
+        @Test(
+            "QuickPick that does everything at launch is killed while it waits for the network", arguments: ["1", "2"])
+        func quickPickKilled(stage: String) throws {
+            let service = try PhotoService()
+            let run = try supervise(
+                .quickPick, ["--stage", stage, "--server", service.address],
+                options: ["--expect", "0x8badf00d:scene-create"])
+            let ending = try run.end()
+            #expect(ending.exitCode == 0)
+            #expect(ending.output == "")
+            let report = try #require(ending.reports.first)
+            let symbols = report.body.threads[report.body.faultingThread].frames.compactMap(\.symbol)
+            #expect(symbols.contains { $0.contains("launchBlocking") }, "\(symbols)")
+        }
+
+        @Test("QuickPick with one background queue lives, and is useless until the slowest list is there")
+        func quickPickNaive() throws {
+            let service = try PhotoService()
+            let record = try record(.quickPick, ["--stage", "naive-async", "--server", service.address])
+            #expect(record.number("useless") >= 800)
+            #expect(record.count("interval.download photo") == 8)
+        }
+
+        @Test("QuickPick with operations downloads side by side", arguments: ["4", "5"])
+        func quickPickOperations(stage: String) throws {
+            let service = try PhotoService()
+            let record = try record(.quickPick, ["--stage", stage, "--server", service.address])
+            #expect(record.count("interval.download photo") == 8)
+            #expect(record.count("interval.local photos") == 1)
+            // All of it in a row would take the sum.
+            let sum = record.number("interval.download friends.json") + 8 * record.number("interval.download photo")
+            #expect(sum > 800)
+            if stage == "5" { #expect(record.number("useful") < record.number("complete")) }
+        }
+
+        @Test("QuickPick with placeholders is useful from its first frame on, and the rest arrives")
+        func quickPickPlaceholders() throws {
+            let service = try PhotoService()
+            let record = try record(.quickPick, ["--stage", "placeholders", "--server", service.address])
+            #expect(record.number("useless") < 50)
+            #expect(record.count("interval.download photo") == 8)
+            #expect(record.number("complete") > record.number("useful"))
+        }
+
+        @Test("QuickPick with placeholders is useful without any server, and answers touches")
+        func quickPickWithoutServer() throws {
+            let script = try Scratch()
+            let file = try script.write("1ms select 3\n2ms back\n400ms quit\n", to: "touches")
+            let run = try supervise(.quickPick, ["--stage", "6", "--server", nowhere, "--script", file])
+            try run.line("QuickPick: useful after")
+            let ending = try run.end()
+            #expect(ending.exitCode == 0)
+            let record = try StoryRecord(ending.scratch)
+            #expect(record.number("touches") == 3)
+            #expect(record["photo-stamp"] == "not licensed")
+        }
+
+        @Test("QuickPick with placeholders is useful when nothing ever arrives, and ends when asked")
+        func quickPickOnDeadLink() throws {
+            let service = try PhotoService(["--profile", "100-percent-loss"])
+            let run = try supervise(.quickPick, ["--stage", "6", "--server", service.address])
+            try run.line("QuickPick: useful after")
+            #expect(try run.program.lives(for: .milliseconds(500)))
+            try run.send(SIGTERM)
+            let ending = try run.end()
+            #expect(ending.exitCode == 0)
+            #expect(try StoryRecord(ending.scratch)["complete"] == nil)
+        }
+
+        // MARK: - StarSearcher
+
+        @Test("StarSearcher: each of the four repairs takes its own cause away, and all of them take all")
+        func starSearcher() throws {
+            let slow = try record(.starSearcher, ["--slow"])
+            #expect(slow.number("interval.static init") >= 39)
+            #expect(slow.number("interval.application init") >= 60)
+            // Main sleeps for the loader while others compute.
+            #expect(slow.number("blocked.application init") > 0.7 * slow.number("interval.application init"))
+            #expect(slow.number("interval.first frame render") >= 60)
+
+            #expect(try record(.starSearcher, ["--repair", "system-logger"]).count("interval.static init") == 0)
+            let details = try record(.starSearcher, ["--repair", "details-on-demand"])
+            #expect(details.number("interval.first frame render") < slow.number("interval.first frame render") / 2)
+            #expect(details.count("interval.static init") == 1)
+            #expect(try record(.starSearcher, ["--repair", "priority"]).count("interval.all stars") == 0)
+            #expect(try record(.starSearcher, ["--repair", "first-rows"]).count("interval.all stars") == 1)
+
+            let fast = try record(.starSearcher, ["--fast"])
+            #expect(fast.number("first-frame") < slow.number("first-frame"))
+            #expect(fast.count("interval.static init") == 0)
+        }
+
+        @Test("What StarSearcher does not use is not even linked")
+        func linkage() throws {
+            let symbols = try Program(["nm", product("StarSearcher")])
+            #expect(try symbols.end().code == 0)
+            #expect(!symbols.text(.output).contains("superfast_log"))
+        }
+
+        // MARK: - Stocks
+
+        @Test("Stocks that computes on its main loop hangs, and the hang is reported")
+        func stocksBlocking() throws {
+            let script = try Scratch()
+            let file = try script.write("20ms select 1\n21ms back\n22ms quit\n", to: "touches")
+            let run = try supervise(
+                .stocks, ["--stage", "blocking", "--script", file, "--touch-every", "16ms"],
+                options: ["--enforce", "report", "--expect", "0x8badf00d:scene-update"])
+            let ending = try run.end()
+            #expect(ending.exitCode == 0)
+            #expect(try StoryRecord(ending.scratch).number("touch.max") >= 1000)
+            let report = try #require(ending.reports.first)
+            let symbols = report.body.threads[report.body.faultingThread].frames.compactMap(\.symbol)
+            #expect(symbols.contains { $0.contains("loadOnMain") }, "\(symbols)")
+        }
+
+        @Test("Stocks that computes elsewhere answers touches meanwhile", arguments: ["2", "3"])
+        func stocks(stage: String) throws {
+            let script = try Scratch()
+            let file = try script.write("20ms select 1\n", to: "touches")
+            let record = try record(
+                .stocks, ["--stage", stage, "--script", file, "--touch-every", "16ms"])
+            #expect(record["plots"] == "24")
+            #expect(record.count("interval.draw") == 24)
+            #expect(record.number("touch.p50") < 500)
+        }
+
+        @Test("Stocks that is left stops what nobody wants any more")
+        func stocksCancellation() throws {
+            let script = try Scratch()
+            let file = try script.write("20ms select 1\n100ms back\n900ms quit\n", to: "touches")
+            let run = try supervise(.stocks, ["--stage", "cancellation", "--script", file])
+            let ending = try run.end()
+            #expect(ending.exitCode == 0)
+            let record = try StoryRecord(ending.scratch)
+            #expect(record.number("cancelled-at-back") > 0)
+            #expect(record.count("interval.draw") < 24)
+        }
+
+        // MARK: - Glassboard
+
+        @Test("Glassboard is loaded but useless when cold, and when it has been there before it is not")
+        func glassboard() throws {
+            let scratch = try Scratch()
+            let command = try StoryApp.glassboard.command(
+                ["--quit-when", "complete", "--server", nowhere], in: scratch)
+            func visit(_ kind: String) throws -> StoryRecord {
+                let program = try Program(command + [kind], directory: scratch.path)
+                #expect(try program.end().code == 0, "\(program.text(.errors))")
+                return try StoryRecord(scratch)
+            }
+            let cold = try visit("--cold")
+            #expect(cold.number("useless") >= 60)
+            #expect(cold.count("interval.avatar") == 60)
+            #expect(cold.count("interval.write archive") == 0)
+            let first = try visit("--snapshot")
+            #expect(first["archive"] == "none")
+            #expect(first.count("interval.write archive") == 1)
+            let second = try visit("--snapshot")
+            #expect(second["archive"] == "read")
+            #expect(second.number("useless") < 40)
+            #expect((1...16).contains(second.count("interval.avatar")))
+        }
+
+        @Test("Glassboard outlives an archive that is damaged")
+        func damagedArchive() throws {
+            let scratch = try Scratch()
+            let command = try StoryApp.glassboard.command(["--quit-when", "complete", "--snapshot"], in: scratch)
+            _ = try scratch.makeDirectory("data with blanks/documents")
+            try scratch.write("no property list", to: "data with blanks/documents/visible.plist")
+            let program = try Program(command)
+            #expect(try program.end().code == 0)
+            #expect(try StoryRecord(scratch)["archive"] == "none")
+        }
+    }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import Testing
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+
+/// One `watchdogd serve` after the other, under something that plays the service manager: it keeps descriptors
+/// (`FDSTORE=1`) and passes them to the next.
+final class Succession {
+    let scratch: Scratch
+    private(set) var program: Program
+    private let marker: String
+    private let socket: NotifySocket
+    private let runtime: RuntimeDirectory
+    private var environment: Environment
+    private let keepsDescriptors: Bool
+    /// What the service manager has, by name.
+    private(set) var store: [(name: String, descriptor: OwnedDescriptor)] = []
+    private(set) var isReady = false
+    /// What all that have ended have said.
+    private(set) var said = ""
+
+    /// - Parameters:
+    ///   - apps: the contents of files, by the names of the apps.
+    ///   - keepsDescriptors: whether there is a service manager at all.
+    init(_ apps: [String: String], keepsDescriptors: Bool = true, binary: String = product("watchdogd")) throws {
+        scratch = try Scratch()
+        self.keepsDescriptors = keepsDescriptors
+        marker = "WATCHDOGD_TEST=\(UInt64.random(in: 0 ... .max))"
+        runtime = try RuntimeDirectory.lasting("test-\(getpid())-\(UInt32.random(in: 0 ... .max))")
+        socket = try NotifySocket(in: runtime, name: "manager")
+        environment = testEnvironment()
+        environment["HOME"] = scratch.path
+        environment["TMPDIR"] = scratch.path
+        environment["XDG_RUNTIME_DIR"] = try scratch.makeDirectory("runtime", mode: 0o700)
+        environment["WATCHDOGD_TEST"] = String(marker.dropFirst("WATCHDOGD_TEST=".count))
+        if keepsDescriptors { environment["NOTIFY_SOCKET"] = socket.address }
+        _ = try scratch.makeDirectory("apps")
+        for (name, text) in apps { try scratch.write(text, to: "apps/\(name).app") }
+        program = try Self.start(binary, scratch, environment, [])
+        try awaitReadiness()
+    }
+
+    deinit {
+        if program.status == nil { try? program.send(SIGKILL) }
+        for pid in Leftovers.processes(marked: marker) { kill(pid, SIGKILL) }
+        for name in names(in: "/run/watchdogd") + names(in: scratch["runtime/watchdogd"])
+        where name.hasPrefix("serve-") { remove(name) }
+        runtime.remove()
+    }
+
+    private func remove(_ name: String) {
+        // Only what this one made: the name is made from the path of its control socket.
+        let hash = scratch["control"].utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        guard name == "serve-" + String(hash, radix: 16) else { return }
+        try? FileManager.default.removeItem(atPath: "/run/watchdogd/\(name)")
+        guard let cgroup = Leftovers.ownCgroup.map({ "\($0)/watchdogd-\(name)" }) else { return }
+        _ = eventually(within: .seconds(2)) {
+            Leftovers.remove(cgroup)
+            return access(cgroup, F_OK) != 0
+        }
+    }
+
+    private static func start(
+        _ binary: String, _ scratch: Scratch, _ environment: Environment,
+        _ passed: [(name: String, descriptor: OwnedDescriptor)]
+    ) throws -> Program {
+        try Program(
+            [
+                binary, "serve", "--user", "--verbose", "--config", scratch["apps"], "--control", scratch["control"],
+                "--reports", scratch["reports"],
+            ], environment: environment, directory: scratch.path, passed: passed)
+    }
+
+    // MARK: - The service manager
+
+    /// Heeds what watchdogd has told the service manager.
+    func pump() throws {
+        while let message = try socket.receive() {
+            var fields: [Substring: Substring] = [:]
+            for line in String(decoding: message.bytes, as: UTF8.self).split(separator: "\n") {
+                let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                if parts.count == 2 { fields[parts[0]] = parts[1] }
+            }
+            if fields["READY"] == "1" { isReady = true }
+            guard let name = fields["FDNAME"].map(String.init) else { continue }
+            if fields["FDSTORE"] == "1" { store += message.attachments.map { (name, $0) } }
+            if fields["FDSTOREREMOVE"] == "1" { store.removeAll { $0.name == name } }
+        }
+    }
+
+    private func awaitReadiness() throws {
+        let isThere = try eventually {
+            try pump()
+            guard !program.hasEnded else { return true }
+            return keepsDescriptors ? isReady : (try? client.list()) != nil
+        }
+        guard isThere, !program.hasEnded else { throw Failure("watchdogd did not start\n\(program.text(.errors))") }
+    }
+
+    /// Kills watchdogd, and waits for its end.
+    func killDaemon(_ signal: Int32 = SIGKILL) throws {
+        try program.send(signal)
+        try program.end()
+        said += program.text(.errors)
+        try pump()
+    }
+
+    /// Starts the next watchdogd.
+    func succeed(_ binary: String = product("watchdogd")) throws {
+        isReady = false
+        program = try Self.start(binary, scratch, environment, store)
+        try awaitReadiness()
+    }
+
+    /// Has it execute its program anew, and waits until that serves.
+    func reexecute() throws {
+        try pump()
+        isReady = false
+        try program.send(SIGUSR2)
+        try awaitReadiness()
+    }
+
+    /// Makes the state of all launches unreadable, while no watchdogd runs.
+    func damageState(isNewer: Bool) throws {
+        for directory in names(in: "/run/watchdogd").map({ "/run/watchdogd/\($0)" })
+            + names(in: scratch["runtime/watchdogd"]).map({ scratch["runtime/watchdogd/\($0)"] })
+        {
+            for name in names(in: directory) where store.contains(where: { "\($0.name).launch" == name }) {
+                let file = try OwnedDescriptor(opening: "\(directory)/\(name)", flags: O_RDWR)
+                // The version of the format, or the beginning of both checkpoints.
+                let bytes: [UInt8] = isNewer ? [99, 0, 0, 0] : [0]
+                pwrite(file.number, bytes, bytes.count, 12)
+                if !isNewer { ftruncate(file.number, 8192) }
+            }
+        }
+    }
+
+    /// Forgets what is stored, as when the machine has no service manager.
+    func loseDescriptors() { store = [] }
+
+    // MARK: - What there is to see
+
+    var client: ControlClient { get throws { try ControlClient(ControlPath(scratch["control"])) } }
+
+    func app(_ name: String) throws -> AppSummary {
+        guard let app = try client.list().apps.first(where: { $0.name == name }) else {
+            throw Failure("no app \(name)")
+        }
+        return app
+    }
+
+    @discardableResult
+    func wait(
+        for name: String, within limit: Duration = patience, _ condition: (AppSummary) -> Bool
+    ) throws -> AppSummary {
+        var latest: AppSummary?
+        let isMet = try eventually(within: limit) {
+            try pump()
+            latest = try app(name)
+            return latest.map(condition) ?? false
+        }
+        guard isMet, let latest else {
+            throw Failure("\(name) did not come there: \(String(describing: latest))\n\(said)\(program.text(.errors))")
+        }
+        return latest
+    }
+
+    /// Living processes of the apps.
+    var processes: [Int32] { Leftovers.processes(marked: marker).filter { $0 != program.pid } }
+
+    /// What an app has written down.
+    func log(_ app: String) -> [Entry] {
+        (scratch.read("\(app).log") ?? "").split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ")
+            guard words.count == 3, let seconds = Double(words[0]), let pid = Int32(words[1]) else { return nil }
+            return Entry(
+                at: Instant(nanoseconds: Int64(seconds * 1e9)), pid: pid, what: String(words[2]))
+        }
+    }
+
+    struct Entry {
+        let at: Instant
+        let pid: Int32
+        let what: String
+    }
+
+    /// Asks it to end; nothing may be left of it then.
+    func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try program.send(SIGTERM)
+        let status = try program.end()
+        #expect(status.code == 0, sourceLocation: sourceLocation)
+        _ = eventually(within: .milliseconds(300)) { processes.isEmpty }
+        #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
+        try pump()
+        #expect(store.isEmpty, "nothing stays in the store", sourceLocation: sourceLocation)
+        #expect(!scratch.exists("control"), sourceLocation: sourceLocation)
+    }
+
+    /// The configuration of an app that writes down what happens to it.
+    func survivor(_ name: String, _ rest: String = "") -> String { Self.survivor(scratch[name], rest) }
+
+    static func survivor(_ path: String, _ rest: String = "") -> String {
+        "[App]\nExecStart=/usr/bin/python3 \(subjects)/survivor.py \(path).log\n[Watchdog]\nPing=100ms\n\(rest)"
+    }
+
+    /// Adds apps, and launches them.
+    func add(_ apps: [String: String]) throws {
+        for (name, text) in apps { try scratch.write(text, to: "apps/\(name).app") }
+        _ = try client.reload()
+        for name in apps.keys { try wait(for: name) { $0.state == .running } }
+    }
+}

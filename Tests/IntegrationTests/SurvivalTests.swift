@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension EndToEnd {
+    @Suite("Apps outlive watchdogd")
+    struct SurvivalTests {
+        /// How soon the next ping has to come on a machine that does other things as well.
+        private static let soon = Duration.seconds(1)
+
+        private func start(_ rest: [String: String], keepsDescriptors: Bool = true) throws -> Succession {
+            let succession = try Succession([:], keepsDescriptors: keepsDescriptors)
+            var apps: [String: String] = [:]
+            for (name, rest) in rest { apps[name] = succession.survivor(name, rest) }
+            try succession.add(apps)
+            for name in apps.keys {
+                #expect(eventually { succession.log(name).contains { $0.what == "ping" } }, "\(name) is pinged")
+            }
+            return succession
+        }
+
+        private func pids(_ succession: Succession, _ names: [String]) throws -> [Int32?] {
+            try names.map { try succession.app($0).pid }
+        }
+
+        /// Waits for the first ping after an instant; returns how long it took.
+        private func pinged(_ succession: Succession, _ name: String, after instant: Instant) -> Duration? {
+            var first: Instant?
+            let isPinged = eventually {
+                first = succession.log(name).first { $0.what == "ping" && $0.at > instant }?.at
+                return first != nil
+            }
+            return isPinged ? first.map { $0 - instant } : nil
+        }
+
+        private func expectOneLife(
+            _ succession: Succession, _ names: [String], _ pids: [Int32?],
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            for (name, pid) in zip(names, pids) {
+                let app = try succession.app(name)
+                #expect(app.pid == pid, sourceLocation: sourceLocation)
+                #expect(app.state == .running, sourceLocation: sourceLocation)
+                #expect(app.restarts == 0, sourceLocation: sourceLocation)
+                #expect(
+                    succession.log(name).filter { $0.what == "started" }.map(\.pid) == [pid], "one instance of \(name)",
+                    sourceLocation: sourceLocation)
+            }
+        }
+
+        @Test(
+            "twenty kills at any time: the same processes, pinged again at once, none twice, nothing held against them")
+        func killedAgainAndAgain() throws {
+            let names = ["a", "b", "c"]
+            let succession = try start(["a": "", "b": "", "c": "Update=2s\n"])
+            let before = try pids(succession, names)
+            var longest = Duration.zero
+            for _ in 0..<20 {
+                poll(nil, 0, Int32.random(in: 0...300))
+                try succession.killDaemon()
+                try succession.succeed()
+                let ready = Instant.now()
+                for name in names {
+                    let wait = try #require(pinged(succession, name, after: ready))
+                    longest = max(longest, wait)
+                }
+            }
+            print("longest time to a ping after the start: \(longest)")
+            #expect(longest < Self.soon)
+            try expectOneLife(succession, names, before)
+            #expect(Set(succession.processes) == Set(before.compactMap(\.self)))
+            #expect(names.allSatisfy { name in !succession.log(name).contains { $0.what == "lost" } })
+            try succession.end()
+            #expect(names.allSatisfy { succession.log($0).last?.what == "terminated" })
+        }
+
+        @Test("an end that nobody saw is noticed, with its status where the kernel tells, and accounted for once")
+        func endMeanwhile() throws {
+            let succession = try start(["a": "", "b": ""])
+            let pid = try #require(try succession.app("a").pid)
+            let process = try Pidfd(opening: pid)
+            try succession.killDaemon()
+            try succession.scratch.write("", to: "a.log.exit")
+            #expect(eventually { process.hasExited })
+            unlink(succession.scratch["a.log.exit"])
+            try succession.succeed()
+            let app = try succession.wait(for: "a") { $0.state == .running && $0.restarts == 1 && $0.pid != pid }
+            if kernelTellsExitStatus { #expect(app.lastIncident?.summary.contains("7") == true) }
+            #expect(eventually { succession.log("a").filter { $0.what == "started" }.count == 2 })
+            try succession.killDaemon()
+            try succession.succeed()
+            #expect(try succession.app("a").restarts == 1)
+            #expect(try succession.app("b").restarts == 0)
+            try succession.end()
+        }
+
+        @Test("a hang that began before the kill is ended at its deadline, one that is over is not")
+        func hangAcrossTheKill() throws {
+            let succession = try start(["hangs": "Update=3s\n", "lives": "Update=3s\n"])
+            let pid = try #require(try succession.app("hangs").pid)
+            let lives = try #require(try succession.app("lives").pid)
+            let process = try Pidfd(opening: pid)
+            try succession.scratch.write("", to: "hangs.log.hang")
+            #expect(eventually { succession.log("hangs").contains { $0.what == "hangs" } })
+            // The ping after the last that was answered is the one that counts.
+            let last = try #require(succession.log("hangs").last { $0.what == "ping" }).at
+            poll(nil, 0, 500)
+            try succession.killDaemon()
+            unlink(succession.scratch["hangs.log.hang"])
+            try succession.succeed()
+            #expect(eventually { process.hasExited })
+            let death = Instant.now() - last
+            print("from the last answer to the death: \(death)")
+            #expect(death >= .seconds(3) && death < .seconds(4))
+            let app = try succession.wait(for: "hangs") { $0.restarts == 1 && $0.lastIncident?.report != nil }
+            #expect(app.lastIncident?.event == "scene-update")
+            #expect(try succession.app("lives").pid == lives)
+            #expect(names(in: succession.scratch["reports"]).count == 1)
+            try succession.end()
+        }
+
+        @Test("a deadline that passed meanwhile is no deadline granted again; who answered meanwhile is left alone")
+        func deadlineMeanwhile() throws {
+            let succession = try start(["hangs": "Update=600ms\n", "lives": "Update=600ms\n"])
+            let lives = try #require(try succession.app("lives").pid)
+            let process = try Pidfd(opening: try #require(try succession.app("hangs").pid))
+            try succession.scratch.write("", to: "hangs.log.hang")
+            #expect(eventually { succession.log("hangs").contains { $0.what == "hangs" } })
+            try succession.killDaemon()
+            poll(nil, 0, 2_000)
+            unlink(succession.scratch["hangs.log.hang"])
+            #expect(!process.hasExited)
+            try succession.succeed()
+            #expect(eventually(within: .seconds(2)) { process.hasExited })
+            try succession.wait(for: "hangs") {
+                $0.restarts == 1 && $0.state == .running && $0.lastIncident?.report != nil
+            }
+            #expect(try succession.app("lives").pid == lives)
+            #expect(try succession.app("lives").lastIncident == nil)
+            #expect(names(in: succession.scratch["reports"]).count == 1)
+            try succession.end()
+        }
+
+        @Test("told to leave, watchdogd ends and its apps do not")
+        func leaves() throws {
+            let succession = try start(["a": "", "b": ""])
+            let before = try pids(succession, ["a", "b"])
+            try succession.killDaemon(SIGUSR1)
+            #expect(succession.program.status == .exited(code: 0))
+            #expect(succession.processes.count == 2)
+            try succession.succeed()
+            _ = try #require(pinged(succession, "a", after: .now()))
+            try expectOneLife(succession, ["a", "b"], before)
+            try succession.end()
+        }
+
+        @Test("what was stopped by hand stays stopped, and a wait for a restart goes on")
+        func stages() throws {
+            let succession = try start(["stopped": ""])
+            try succession.add([:])
+            let fails =
+                "[App]\nExecStart=/bin/sh -c 'echo $$$$ >> \(succession.scratch["fails"]); exit 3'\n"
+                + "[Watchdog]\nReadiness=none\n[Restart]\nDelay=3s\nFactor=1\n"
+            try succession.scratch.write(fails, to: "apps/fails.app")
+            _ = try succession.client.reload()
+            _ = try succession.client.terminate(AppRequest("stopped"))
+            let waiting = try succession.wait(for: "fails") { $0.state == .waiting && $0.restarts == 1 }
+            let next = try #require(waiting.nextLaunch)
+            try succession.wait(for: "stopped") { $0.state == .stopped }
+            try succession.killDaemon()
+            try succession.succeed()
+            #expect(try succession.app("stopped").state == .stopped)
+            let again = try succession.app("fails")
+            #expect(again.state == .waiting && again.restarts == 1)
+            let difference = (again.nextLaunch?.microseconds ?? 0) - next.microseconds
+            #expect(abs(difference) < 100_000, "the same instant")
+            try succession.wait(for: "fails") { $0.restarts == 2 }
+            try succession.end()
+        }
+
+        @Test("an app whose file is wrong by now runs on; one whose file is gone is ended")
+        func configurationChanged() throws {
+            let succession = try start(["wrong": "", "gone": ""])
+            let wrong = try #require(try succession.app("wrong").pid)
+            let text = try #require(succession.scratch.read("apps/wrong.app"))
+            try succession.killDaemon()
+            unlink(succession.scratch["apps/gone.app"])
+            try succession.scratch.write("[App]\nExecStrat=/bin/true\n", to: "apps/wrong.app")
+            try succession.succeed()
+            #expect(eventually { succession.log("gone").last?.what == "terminated" })
+            #expect(eventually { succession.processes == [wrong] })
+            _ = try #require(pinged(succession, "wrong", after: .now()))
+            try succession.scratch.write(text, to: "apps/wrong.app")
+            _ = try succession.client.reload()
+            try expectOneLife(succession, ["wrong"], [wrong])
+            try succession.end()
+        }
+
+        // MARK: - Executed anew
+
+        @Test("SIGUSR2 executes what is in the program's place by then; children stay children")
+        func reexecution() throws {
+            let scratch = try Scratch()
+            let binary = scratch["watchdogd"]
+            #expect(try Program(["/bin/cp", product("watchdogd"), binary]).end() == .exited(code: 0))
+            let succession = try Succession([:], binary: binary)
+            try succession.add(["a": succession.survivor("a"), "b": succession.survivor("b")])
+            let before = try pids(succession, ["a", "b"])
+            for _ in 0..<5 {
+                // As package managers do: another file under the same name.
+                #expect(
+                    try Program(["/bin/sh", "-c", "cp \(binary) \(binary).new && mv \(binary).new \(binary)"]).end()
+                        == .exited(code: 0))
+                try succession.reexecute()
+                let wait = try #require(pinged(succession, "a", after: .now()))
+                #expect(wait < Self.soon)
+                #expect(ProcessFacts.executable(succession.program.pid) == binary)
+                try expectOneLife(succession, ["a", "b"], before)
+            }
+            try succession.scratch.write("", to: "a.log.exit")
+            let app = try succession.wait(for: "a") { $0.restarts >= 1 }
+            #expect(app.lastIncident?.summary.contains("7") == true)
+            unlink(succession.scratch["a.log.exit"])
+            try succession.end()
+        }
+
+        @Test("when the program cannot be executed, the one that runs goes on")
+        func reexecutionFails() throws {
+            let scratch = try Scratch()
+            let binary = scratch["watchdogd"]
+            #expect(try Program(["/bin/cp", product("watchdogd"), binary]).end() == .exited(code: 0))
+            let succession = try Succession([:], binary: binary)
+            try succession.add(["a": succession.survivor("a")])
+            let before = try pids(succession, ["a"])
+            unlink(binary)
+            try succession.program.send(SIGUSR2)
+            let line = try succession.program.line("goes on", on: .errors)
+            #expect(line.contains("cannot execute \(binary): No such file or directory (ENOENT)"))
+            _ = try #require(pinged(succession, "a", after: .now()))
+            try expectOneLife(succession, ["a"], before)
+            try succession.end()
+        }
+
+        // MARK: - With less than everything
+
+        @Test("a state that cannot be read, or is newer, costs the history and not the app", arguments: [false, true])
+        func unreadable(isNewer: Bool) throws {
+            let succession = try start(["a": "", "b": ""])
+            let before = try pids(succession, ["a", "b"])
+            try succession.killDaemon()
+            try succession.damageState(isNewer: isNewer)
+            try succession.succeed()
+            for name in ["a", "b"] { _ = try #require(pinged(succession, name, after: .now())) }
+            try expectOneLife(succession, ["a", "b"], before)
+            #expect(try succession.program.line("found running", on: .errors).contains("what was known of it is lost"))
+            // It is watched over again.
+            try succession.killDaemon()
+            try succession.succeed()
+            try expectOneLife(succession, ["a", "b"], before)
+            try succession.end()
+        }
+
+        @Test("without a service manager the processes are found again, and the lost channel is told")
+        func withoutStore() throws {
+            let succession = try start(["a": "", "b": ""], keepsDescriptors: false)
+            let before = try pids(succession, ["a", "b"])
+            try succession.killDaemon()
+            try succession.succeed()
+            try expectOneLife(succession, ["a", "b"], before)
+            #expect(eventually { succession.log("a").contains { $0.what == "lost" } })
+            _ = try succession.program.line("the channel of", on: .errors)
+            // Exits are noticed.
+            kill(try #require(before[1]), SIGKILL)
+            try succession.wait(for: "b") { $0.restarts == 1 && $0.state == .running }
+            try succession.end()
+        }
+
+        // MARK: - In the middle of everything
+
+        @Test("kills in the middle of incidents: each death has one report, each launch is counted once")
+        func incidents() throws {
+            let succession = try Succession([:])
+            let log = succession.scratch["launches"]
+            let hang =
+                "[App]\nExecStart=/bin/sh -c 'echo $$$$ >> \(log); exec \(product("HangMain")) --how sleep --after 0 >/dev/null 2>&1'\n"
+                + "[Watchdog]\nUpdate=300ms\nPing=50ms\n"
+                + "[Restart]\nDelay=20ms\nMaxDelay=20ms\nLimit=infinity\n"
+            try succession.add(["hang": hang])
+            for _ in 0..<20 {
+                poll(nil, 0, Int32.random(in: 100...700))
+                try succession.killDaemon()
+                try succession.succeed()
+            }
+            do {
+                _ = try succession.client.terminate(AppRequest("hang"))
+            } catch {
+                throw Failure("\(error)\n\(succession.said)\(succession.program.text(.errors))")
+            }
+            let app = try succession.wait(for: "hang") { $0.state == .stopped }
+            let launched = (succession.scratch.read("launches") ?? "").split(separator: "\n").compactMap { Int($0) }
+            try succession.end()
+            // What was being written when its writer was killed has another name.
+            let files = names(in: succession.scratch["reports"]).filter { $0.hasPrefix("hang-") }
+            let reported = try files.map { name in
+                try ReportCoding.decode(contents(of: "\(succession.scratch["reports"])/\(name)") ?? []).body.pid
+            }
+            print("\(launched.count) launches, \(reported.count) reports")
+            #expect(launched.count == Set(launched).count)
+            #expect(app.restarts == launched.count - 1)
+            #expect(Set(reported).count == reported.count, "no incident is reported twice: \(reported)")
+            // The last was told to end; all others hung.
+            #expect(Set(launched.dropLast()).subtracting(reported).isEmpty, "each death is accounted for")
+        }
+    }
+}
+
+/// Linux 6.15 tells how a process ended that was somebody else's child.
+private let kernelTellsExitStatus: Bool = {
+    let parts = Machine.kernelRelease.split(separator: ".").prefix(2).compactMap { Int($0.prefix { $0.isNumber }) }
+    return parts.count == 2 && (parts[0], parts[1]) >= (6, 15)
+}()

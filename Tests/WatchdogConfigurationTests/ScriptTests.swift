@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogConfiguration
+import WatchdogPolicy
+
+@Suite("Lifecycle scripts")
+struct ScriptTests {
+    private func commands(_ text: String) throws -> [LifecycleScript.Command] {
+        try LifecycleScript(parsing: ConfigurationFile(path: "s", text: text)).steps.map(\.command)
+    }
+
+    private func errors(_ text: String) -> [String] {
+        do {
+            _ = try commands(text)
+            return []
+        } catch let failure as LifecycleScript.Failure {
+            return failure.diagnostics.map(\.description)
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    @Test("every command is read")
+    func everything() throws {
+        let text = """
+            # saves, and is suspended
+            launch background   # into the background
+            wait ready within 1min 30s
+            \tevent url  http://x/?a=1 #2\t
+            event tick
+            foreground
+            background
+            suspend
+            resume
+            sleep 250ms
+            expect alive
+            expect state suspended
+            expect background
+            expect killed
+            expect killed 0x2182bad2
+            expect killed 0x8BADF00D:scene-update
+            expect reported 0xdead10cc
+            expect exited
+            expect exited 3
+            terminate
+
+            """
+        let expected: [LifecycleScript.Command] = [
+            .launch(inBackground: true), .wait(.ready, within: .seconds(90)),
+            .request(.event(kind: "url", payload: "http://x/?a=1 #2")), .request(.event(kind: "tick", payload: "")),
+            .request(.foreground), .request(.background), .request(.suspend), .request(.resume),
+            .pass(.milliseconds(250)), .expect(.alive), .expect(.state(.suspended)), .expect(.state(.background)),
+            .expect(.killed(nil, nil)), .expect(.killed(.backgroundTask, nil)),
+            .expect(.killed(.ateBadFood, .sceneUpdate)), .expect(.reported(.deadLock)), .expect(.exited(nil)),
+            .expect(.exited(3)), .terminate,
+        ]
+        #expect(try commands(text) == expected)
+        let script = try LifecycleScript(parsing: ConfigurationFile(path: "s", text: text))
+        #expect(script.launchesInBackground)
+        #expect(script.steps[1].line == 3)
+        #expect(script.steps[2].text == "event url  http://x/?a=1 #2")
+    }
+
+    @Test(
+        "each error names its place and what to write instead",
+        arguments: [
+            ("launch\nbackgruond", "s:2:1: error: unknown command \"backgruond\"; did you mean \"background\"?"),
+            ("launch\nwait redy", "s:2:6: error: unknown condition \"redy\"; did you mean \"ready\"?"),
+            ("launch\nsleep 2", "s:2:7: error: \"2\" has no unit; write 2s or 2ms"),
+            ("launch\nsleep", "s:2:1: error: sleep lacks a time span, such as sleep 2s"),
+            ("launch\nwait", "s:2:1: error: wait lacks what to wait for, such as wait ready"),
+            ("launch\nwait ready within", "s:2:12: error: within lacks a time span, such as within 5s"),
+            ("launch\nexpect", "s:2:1: error: expect lacks what is expected, such as expect alive"),
+            ("launch\nevent", "s:2:1: error: event lacks the kind of the event, such as event url"),
+            ("launch\n  suspend now", "s:2:11: error: nothing is expected after the command"),
+            (
+                "launch\nexpect killed 0x8badf00",
+                "s:2:15: error: unknown code \"0x8badf00\"; did you mean \"0x8badf00d\"?"
+            ),
+            ("launch\nexpect exited 256", "s:2:15: error: \"256\" is no exit code; write 0 to 255"),
+            ("launch\nlaunch", "s:2:1: error: the app is launched once, at the beginning"),
+            ("suspend", "s:1:1: error: a script begins with launch; did you mean \"launch\"?"),
+            ("launch bakground", "s:1:8: error: unknown place \"bakground\"; did you mean \"background\"?"),
+            ("# nothing", "s: error: the script is empty; its first command is launch"),
+            ("launch\nevent \u{1b}[2J", "s:2:7: error: control characters have no place here"),
+            (
+                "launch\néé xx",
+                "s:2:1: error: unknown command \"éé\"; use one of launch, wait, event, foreground, background, suspend, resume, terminate, sleep, expect"
+            ),
+        ])
+    func mistakes(text: String, message: String) {
+        #expect(errors(text) == [message])
+    }
+
+    @Test("all errors are told, not only the first")
+    func allErrors() {
+        #expect(errors("launch\nfoo\nsleep x\nexpect what ever").count == 3)
+    }
+
+    @Test("bytes that are no text, and too many of them, are refused")
+    func hostile() {
+        let bytes = ConfigurationFile(path: "s", contents: Array("launch\n".utf8) + [0xff, 0xfe])
+        #expect(throws: LifecycleScript.Failure.self) { try LifecycleScript(parsing: bytes) }
+        let long = ConfigurationFile(path: "s", contents: [UInt8](repeating: 0x20, count: 300 << 10))
+        #expect(throws: LifecycleScript.Failure.self) { try LifecycleScript(parsing: long) }
+    }
+}

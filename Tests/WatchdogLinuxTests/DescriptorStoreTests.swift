@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import WatchdogLinux
+
+@Suite("Descriptors that outlive their process")
+struct DescriptorStoreTests {
+    @Test("are told apart by what they are")
+    func kinds() throws {
+        try withTemporaryDirectory { directory in
+            let (channel, app) = try Channel.pair()
+            #expect(DescriptorKind(of: channel.descriptor) == .channel)
+            #expect(DescriptorKind(of: app) == .channel)
+            let socket = try NotifySocket(in: RuntimeDirectory(path: directory), name: "notify")
+            #expect(DescriptorKind(of: socket.descriptor) == .notifySocket(address: "\(directory)/notify"))
+            let long = String(repeating: "n", count: 100)
+            let abstract = try NotifySocket(in: RuntimeDirectory(path: directory), name: long)
+            #expect(DescriptorKind(of: abstract.descriptor) == .notifySocket(address: abstract.address))
+            #expect(DescriptorKind(of: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY)) == .other)
+            #expect(DescriptorKind(of: try OwnedDescriptor.pipe().read) == .other)
+            let process = try spawn(shell("exec sleep 100")).process
+            #expect(DescriptorKind(of: process.descriptor) == .process(process.pid))
+            try process.send(SIGKILL)
+            _ = try waitForExit(process)
+            #expect(DescriptorKind(of: process.descriptor) == .process(nil))
+        }
+    }
+
+    @Test("a notify socket that is taken over is the one at its address, and no other")
+    func takenOver() throws {
+        try withTemporaryDirectory { directory in
+            let first = try NotifySocket(in: RuntimeDirectory(path: directory), name: "notify")
+            first.keepsAddress = true
+            #expect(NotifySocket(first.descriptor, boundTo: "\(directory)/other") == nil)
+            let second = try #require(NotifySocket(first.descriptor, boundTo: first.address))
+            _ = try run(shell("test -S $1", first.address))
+            #expect(second.address == "\(directory)/notify")
+        }
+    }
+
+    @Test(
+        "only names that the service manager keeps are used for them",
+        arguments: [
+            ("356753AC-2172-45DC-977A-11F2328980D0", true), ("", false), ("a:b", false), ("a b", false), ("ü", false),
+            ("a\n", false), (String(repeating: "a", count: 255), true), (String(repeating: "a", count: 256), false),
+        ])
+    func names(name: String, isFine: Bool) {
+        #expect(ServiceManager.isStoreName(name) == isFine)
+    }
+
+    @Test("go to the service manager with what sd_notify(3) demands")
+    func store() async throws {
+        await #expect(processExitsWith: .success) {
+            try withTemporaryDirectory { directory in
+                let manager = try NotifySocket(in: RuntimeDirectory(path: directory), name: "manager")
+                setenv("NOTIFY_SOCKET", manager.address, 1)
+                let (channel, app) = try Channel.pair()
+                #expect(try ServiceManager.store([channel.descriptor, app], as: "launch"))
+                let message = try #require(try manager.receive())
+                #expect(String(decoding: message.bytes, as: UTF8.self) == "FDSTORE=1\nFDPOLL=0\nFDNAME=launch")
+                #expect(message.attachments.map { DescriptorKind(of: $0) } == [.channel, .channel])
+                try ServiceManager.removeStored("launch")
+                let removal = try #require(try manager.receive())
+                #expect(String(decoding: removal.bytes, as: UTF8.self) == "FDSTOREREMOVE=1\nFDNAME=launch")
+            }
+        }
+    }
+
+    @Test("a lasting directory is the same one for the next process, and only a safe one")
+    func lasting() throws {
+        try withTemporaryDirectory { directory in
+            let environment: Environment = ["XDG_RUNTIME_DIR": directory, "TMPDIR": directory]
+            let name = "test-\(getpid())"
+            let first = try RuntimeDirectory.lasting(name, environment: environment)
+            #expect(try RuntimeDirectory.lasting(name, environment: environment) == first)
+            chmod(first.path, 0o777)
+            let second = try RuntimeDirectory.lasting(name, environment: environment)
+            #expect(second.path != first.path)
+            for path in [first.path, second.path] { rmdir(path) }
+        }
+    }
+}

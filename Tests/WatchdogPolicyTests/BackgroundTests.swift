@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+/// The rules of background tasks, as iOS has them.
+@Suite("Background tasks")
+struct BackgroundTests {
+    @Test("a task starts nothing: in the foreground it costs nothing, however old it becomes")
+    func foregroundTask() {
+        var life = Timeline.participating()
+        life.begin(1)
+        life.run(to: .minutes(10))
+        #expect(life.incidents.isEmpty)
+        #expect(life.lifecycleEffects.isEmpty)
+    }
+
+    @Test(
+        "a task that is ended before the background time is over is no kill, one that is not is",
+        arguments: [false, true])
+    func openTask(isOver: Bool) {
+        var life = Timeline.inBackground(tasks: 1)
+        if !isOver { life.at(.seconds(30) - .nanosecond, .lifecycle(.taskEnded(id: 1))) }
+        life.run(to: .seconds(40))
+        #expect(life.decisionTimes == (isOver ? [.seconds(30)] : []))
+        #expect(life.codes == (isOver ? [.backgroundTask] : []))
+    }
+
+    @Test("the clock starts when the app is in the background, not when the task begins")
+    func clockStart() {
+        var life = Timeline.participating()
+        life.begin(1)
+        life.stateTime = .seconds(2)
+        life.ask(.background, at: .seconds(20))
+        life.run(to: .seconds(60))
+        #expect(life.decisionTimes == [.seconds(52)])
+    }
+
+    @Test("there is one clock for all tasks: a second one gets no time of its own")
+    func oneClock() {
+        var life = Timeline.inBackground(tasks: 1)
+        life.at(.seconds(15), .lifecycle(.taskBegan(id: 2, name: "second")))
+        life.at(.seconds(20), .lifecycle(.taskEnded(id: 1)))
+        life.run(to: .seconds(60))
+        #expect(life.decisionTimes == [.seconds(30)])
+        guard case .backgroundTasks(let tasks, isMachineBusy: false)? = life.incidents.first?.cause else {
+            Issue.record("\(life.incidents)")
+            return
+        }
+        #expect(tasks.map(\.name) == ["second"])
+    }
+
+    @Test("each task ends by itself, and the app is suspended when the last one has")
+    func eachEndsByItself() {
+        var life = Timeline.inBackground(tasks: 2)
+        life.at(.seconds(10), .lifecycle(.taskEnded(id: 1)))
+        life.run(to: .seconds(19))
+        #expect(life.state == .background)
+        life.at(.seconds(20), .lifecycle(.taskEnded(id: 2)))
+        life.run(to: .seconds(25))
+        #expect(life.state == .suspended)
+        #expect(life.times(of: "freeze") == [.seconds(25)])
+        #expect(life.times(of: "expire").isEmpty)
+    }
+
+    @Test("handlers run 5 s before the end, and what they end in time is no kill", arguments: [false, true])
+    func handlers(isOver: Bool) {
+        var life = Timeline.inBackground(tasks: 3)
+        life.handlerTime = .seconds(5) + (isOver ? .nanosecond : .nanoseconds(-1))
+        life.run(to: .seconds(60))
+        #expect(life.times(of: "expire") == [.seconds(25)])
+        #expect(life.decisionTimes == (isOver ? [.seconds(30)] : []))
+        #expect(life.state == (isOver ? .notRunning : .suspended))
+    }
+
+    @Test("handlers that are done bring the app to rest at once")
+    func handlersAreDone() {
+        var life = Timeline.inBackground(tasks: 1)
+        life.handlerTime = .milliseconds(200)
+        life.run(to: .seconds(60))
+        #expect(life.times(of: "freeze") == [.milliseconds(25_200)])
+    }
+
+    @Test("expiry can come early: somebody wants the app suspended", arguments: [false, true])
+    func earlyExpiry(isOver: Bool) {
+        var life = Timeline.inBackground(tasks: 1)
+        life.handlerTime = isOver ? nil : .seconds(1)
+        life.ask(.suspend, at: .seconds(3))
+        life.run(to: .seconds(60))
+        #expect(life.times(of: "expire") == [.seconds(3)])
+        #expect(life.times(of: "freeze") == (isOver ? [] : [.seconds(4)]))
+        #expect(life.decisionTimes == (isOver ? [.seconds(8)] : []))
+    }
+
+    @Test("a task that begins when the time is spent has to end within seconds", arguments: [false, true])
+    func lateTask(isOver: Bool) {
+        var life = Timeline.inBackground(.restless)
+        life.at(.seconds(100), .lifecycle(.taskBegan(id: 1, name: "late")))
+        #expect(life.times(of: "expire") == [.seconds(100)])
+        if !isOver { life.at(.seconds(105) - .nanosecond, .lifecycle(.taskEnded(id: 1))) }
+        life.run(to: .seconds(130))
+        #expect(life.decisionTimes == (isOver ? [.seconds(105)] : []))
+    }
+
+    @Test("tasks that take turns get no time beyond the end")
+    func turns() {
+        var life = Timeline.inBackground(tasks: 1)
+        for index in 1..<40 {
+            let id = UInt64(index)
+            life.at(.seconds(index), .lifecycle(.taskBegan(id: id + 1, name: "next")), .lifecycle(.taskEnded(id: id)))
+        }
+        #expect(life.decisionTimes == [.seconds(30)])
+    }
+
+    @Test("in the foreground again, the clock is gone; the next stay has its own")
+    func nextStay() {
+        var life = Timeline.inBackground(tasks: 1)
+        life.ask(.foreground, at: .seconds(24))
+        life.run(to: .seconds(100))
+        #expect(life.incidents.isEmpty)
+        life.ask(.background)
+        life.run(to: .seconds(200))
+        #expect(life.decisionTimes == [.seconds(130)])
+    }
+
+    @Test("the incident names the open tasks and when they began")
+    func namesTasks() {
+        var life = Timeline.participating()
+        life.at(.seconds(3), .lifecycle(.taskBegan(id: 9, name: "Saving library")))
+        life.stateTime = .zero
+        life.ask(.background, at: .seconds(5))
+        life.run(to: .seconds(60))
+        guard case .backgroundTasks(let tasks, _)? = life.incidents.first?.cause else {
+            Issue.record("\(life.incidents)")
+            return
+        }
+        #expect(tasks.map(\.id) == [9])
+        #expect(tasks.map(\.name) == ["Saving library"])
+        #expect(life.incidents.map { $0.decidedAt - tasks[0].begunAt } == [.seconds(32)])
+        #expect(life.incidents.map(\.allowance) == [.seconds(30)])
+        #expect(life.incidents.map(\.event) == [.backgroundTask])
+    }
+
+    @Test("a thousand open tasks are no kill, one more is", arguments: [1_000, 1_001])
+    func taskFlood(count: Int) {
+        var life = Timeline.participating()
+        for id in 1...count { life.begin(UInt64(id)) }
+        life.run(to: .seconds(1))
+        #expect(life.codes == (count > 1_000 ? [.tooManyTasks] : []))
+        #expect(count == 1_000 || life.decisionTimes == [.zero])
+    }
+
+    @Test("a task is told of when it is 30 s old, once, in the foreground too", arguments: [false, true])
+    func longTask(isOver: Bool) {
+        var life = Timeline.participating()
+        life.begin(1)
+        if !isOver { life.at(.seconds(30) - .nanosecond, .lifecycle(.taskEnded(id: 1))) }
+        life.run(to: .minutes(5))
+        #expect(life.log.filter { $0.effect.summary == "(longTask)" }.map(\.at) == (isOver ? [.seconds(30)] : []))
+    }
+
+    @Test("an app without tasks rests after five seconds, unless somebody asks something of it")
+    func idle() {
+        var life = Timeline.inBackground()
+        life.eventTime = .seconds(1)
+        life.ask(.event(kind: "push", payload: ""), at: .seconds(3))
+        life.run(to: .seconds(60))
+        #expect(life.times(of: "freeze") == [.seconds(9)])
+    }
+
+    @Test("what somebody else stopped, or no CPU was left for, is not killed for its tasks")
+    func fairness() {
+        var traced = Timeline.inBackground(tasks: 1)
+        traced.evidence = Evidence(state: "t", tracer: 9)
+        traced.run(to: .minutes(10))
+        #expect(traced.incidents.isEmpty)
+        traced.evidence = Evidence(state: "S")
+        traced.run(to: .minutes(11))
+        #expect(traced.decisionTimes.count == 1)
+
+        var starved = Timeline.inBackground(tasks: 1)
+        starved.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
+        starved.use = ResourceUse(cpuTime: .zero, runDelay: .seconds(4))
+        starved.run(to: .minutes(2))
+        #expect(starved.decisionTimes == [.seconds(34)])
+        #expect(starved.codes == [.backgroundTask])
+    }
+
+    @Test("an app for which the machine had no CPU is killed under another code, after all credit")
+    func machineBusy() {
+        var life = Timeline.inBackground(tasks: 1)
+        life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
+        life.use = ResourceUse(cpuTime: .zero, runDelay: .seconds(40))
+        life.run(to: .minutes(5))
+        #expect(life.decisionTimes == [.seconds(60)])
+        #expect(life.codes == [.machineBusy])
+    }
+
+    @Test("a supervisor that slept gives the handlers their time")
+    func overslept() {
+        var life = Timeline.inBackground(tasks: 1)
+        life.handlerTime = .seconds(4)
+        life.run(to: .seconds(20))
+        life.lateness = .seconds(10)
+        life.run(to: .seconds(36))
+        life.lateness = .zero
+        life.run(to: .seconds(60))
+        #expect(life.incidents.isEmpty)
+    }
+
+    @Test("CPU time in the background is limited where that is asked for", arguments: [1.0, 0.9])
+    func backgroundCPUTime(load: Double) {
+        var life = Timeline.inBackground(.app { $0.lifecycle.backgroundCPUTime = .seconds(10) }, tasks: 1)
+        life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
+        life.load = load
+        life.at(.seconds(10.5), .lifecycle(.taskEnded(id: 1)))
+        life.run(to: .seconds(11))
+        #expect(life.codes == (load == 1 ? [.backgroundCPUTime] : []))
+    }
+
+    @Test("where nothing is killed, the app goes on to be suspended, and is reported once")
+    func reportOnly() {
+        var life = Timeline.inBackground(.reporting, tasks: 1)
+        life.ask(.suspend, at: .seconds(5))
+        life.run(to: .minutes(5))
+        #expect(life.codes == [.backgroundTask])
+        #expect(life.state == .suspended)
+        #expect(life.reports.count == 1)
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+/// How the books go on over a restart of the supervisor.
+extension Ledger {
+    /// Answers to no ping are only counted: what was counted since the machine was last saved is lost.
+    mutating func restarted(strays: Int) {
+        self.strays = strays
+    }
+
+    mutating func bookReturn(_ effects: [AppEffect], isLastStepDone: Bool, at now: Instant) -> String? {
+        probes.bookReturn(at: now)
+        var expected: [String] = []
+        if let open = capture {
+            capture?.end = now + spec.captureBudget
+            expected = ["capture"]
+            if effects != [.capture(open.incident)] { return "not captured again" }
+        } else if stage == .dying {
+            deathEnd = now + spec.deathBudget
+            expected = ["kill"]
+        } else if stage == .launching || stage == .running || isEnding {
+            if !isLastStepDone, stage == .ending(isRequested: true) { expected.append("terminate") }
+            if stage == .launching, spec.readiness.isProbed, nextProbe == nil { expected.append("probe") }
+            if let asked = trigger {
+                trigger?.due = now + (asked.isHeld ? spec.fairness.pauseInterval : .milliseconds(250))
+                expected.append("inspect")
+            }
+            expected += returnToClock(effects, at: now)
+        }
+        let done = effects.map(\.summary)
+        return done == expected ? nil : "after the return \(done), not \(expected)"
+    }
+
+    private var isEnding: Bool {
+        if case .ending = stage { true } else { false }
+    }
+
+    private mutating func returnToClock(_ effects: [AppEffect], at now: Instant) -> [String] {
+        switch clock {
+        case .none, .over: return []
+        case .counting where until > now: return []
+        case .counting:
+            guard event == .sceneUpdate, answersPings, stage == .running else {
+                clock = .looking(until: now + .milliseconds(250))
+                return ["inspect"]
+            }
+            until = now + min(whole, .milliseconds(250))
+            for case .sendPing(let nonce) in effects {
+                if outstanding.count == 8 { outstanding.removeFirst() }
+                outstanding.append(nonce)
+                lastPing = now
+            }
+            return ["ping"]
+        case .looking:
+            clock = .looking(until: now + .milliseconds(250))
+            return ["inspect"]
+        case .standing(let left, let isFound, _):
+            clock = .standing(left: left, isFound: isFound, nextLook: now + spec.fairness.pauseInterval)
+            return trigger == nil ? ["inspect"] : []
+        }
+    }
+
+    mutating func bookAdoption(_ effects: [AppEffect], at now: Instant) -> String? {
+        guard stage == .idle, !isSpawning else { return effects.isEmpty ? nil : "adopted at \(stage)" }
+        stage = .running
+        launchedAt = now
+        hasSpoken = true
+        probes.bookReady(at: now)
+        for case .sendPing(let nonce) in effects {
+            outstanding.append(nonce)
+            lastPing = now
+        }
+        let done = effects.map(\.summary)
+        return done == ["(adopted)", "window", "ping"] ? nil : "adopted with \(done)"
+    }
+
+    mutating func bookLoss(_ effects: [AppEffect], at now: Instant) -> String? {
+        let isAwaited = spec.readiness == .channel || (spec.readiness == .automatic && answersPings)
+        outstanding = []
+        guard answersPings || isAwaited else { return effects.isEmpty ? nil : "lost what never was" }
+        switch stage {
+        case .launching where isAwaited:
+            stage = .running
+            clock = .none
+            nextProbe = nil
+            grace = nil
+            answersPings = false
+            probes.bookReady(at: now)
+            if pushes { begin(.sceneUpdate, pushAllowance ?? spec.allowances.update, at: now) }
+        case .running:
+            nextPing = nil
+            if answersPings, event == .sceneUpdate { clock = .none }
+        case .idle, .launching, .ending, .dying, .over:
+            break
+        }
+        answersPings = false
+        return effects.first == .announce(.channelLost) ? nil : "a loss of which nothing is said"
+    }
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+@Suite("Foreground, background and back")
+struct LifecycleTests {
+    @Test("an app is launched, foreground, inactive, background, suspended, and foreground again")
+    func wholeWay() {
+        var life = Timeline(isLaunched: false)
+        #expect(life.state == .notRunning)
+        life.pongTime = .milliseconds(1)
+        life.tell(.launchRequested)
+        #expect(life.state == .launching)
+        life.tell(.lifecycle(.joined), .ready(.channel))
+        #expect(life.state == .foreground)
+        life.stateTime = .milliseconds(10)
+        life.ask(.background, at: .seconds(1))
+        #expect(life.state == .inactive)
+        life.run(to: .seconds(2))
+        #expect(life.state == .background)
+        life.ask(.suspend)
+        #expect(life.state == .suspended)
+        life.ask(.foreground, at: .seconds(60))
+        #expect(life.state == .inactive)
+        life.run(to: .seconds(61))
+        #expect(life.state == .foreground)
+        #expect(
+            life.machine.lifecycleRecord.moments.map(\.state) == [
+                .launching, .foreground, .inactive, .background, .suspended, .background, .inactive, .foreground,
+            ])
+        life.tell(.terminateRequested)
+        #expect(life.state == .terminating)
+    }
+
+    @Test("didEnterBackground that takes just over 5 s is a kill, just under is none", arguments: [false, true])
+    func enteringBackground(isOver: Bool) {
+        var life = Timeline.participating()
+        life.stateTime = .seconds(5) + (isOver ? .nanosecond : .nanoseconds(-1))
+        life.ask(.background, at: .seconds(10))
+        life.run(to: .seconds(20))
+        #expect(life.decisionTimes == (isOver ? [.seconds(15)] : []))
+        guard isOver else { return }
+        #expect(life.incidents.first?.event == .sceneUpdate)
+        #expect(life.incidents.first?.allowance == .seconds(5))
+        #expect(life.codes == [.ateBadFood])
+    }
+
+    @Test("entering the foreground has 10 s", arguments: [false, true])
+    func enteringForeground(isOver: Bool) {
+        var life = Timeline.inBackground(.restless)
+        life.stateTime = .seconds(10) + (isOver ? .nanosecond : .nanoseconds(-1))
+        life.ask(.foreground, at: .seconds(20))
+        life.run(to: .seconds(40))
+        #expect(life.decisionTimes == (isOver ? [.seconds(30)] : []))
+    }
+
+    @Test("an app that hung before it was asked is killed when the first of both deadlines is over")
+    func hungBefore() {
+        var early = Timeline.participating()
+        early.run(to: .milliseconds(500))
+        early.pongTime = nil
+        early.stateTime = nil
+        early.ask(.background, at: .seconds(2))
+        early.run(to: .seconds(30))
+        #expect(early.decisionTimes == [.seconds(7)])
+
+        var late = Timeline.participating()
+        late.run(to: .milliseconds(500))
+        late.pongTime = nil
+        late.stateTime = nil
+        late.ask(.background, at: .seconds(9))
+        late.run(to: .seconds(30))
+        #expect(late.decisionTimes == [.seconds(11)])
+    }
+
+    @Test("a ping that is answered late leaves the transition its whole time")
+    func answeredBetween() {
+        var life = Timeline.participating()
+        life.run(to: .milliseconds(500))
+        life.pongTime = .seconds(9)
+        life.stateTime = nil
+        life.ask(.background, at: .seconds(9))
+        life.run(to: .seconds(30))
+        #expect(life.decisionTimes == [.seconds(15)])
+    }
+
+    @Test("no ping goes out while a transition is under way, and pings go on in the background")
+    func pings() {
+        var life = Timeline.participating(.restless)
+        life.stateTime = .seconds(4)
+        life.ask(.background, at: .milliseconds(500))
+        life.run(to: .milliseconds(4_499))
+        #expect(life.pingTimes == [.zero])
+        life.run(to: .seconds(8))
+        #expect(
+            life.pingTimes == [
+                .zero, .milliseconds(4_500), .milliseconds(5_500), .milliseconds(6_500), .milliseconds(7_500),
+            ])
+    }
+
+    @Test("in the background the main loop has to answer as in the foreground")
+    func hangInBackground() {
+        var life = Timeline.inBackground(.restless)
+        life.run(to: .seconds(3))
+        life.pongTime = nil
+        life.run(to: .seconds(20))
+        #expect(life.incidents.map(\.visibility) == [.background])
+        #expect(life.decisionTimes == [.seconds(14)])
+    }
+
+    @Test("an event has the update allowance", arguments: [false, true])
+    func event(isOver: Bool) {
+        var life = Timeline.participating()
+        life.eventTime = .seconds(10) + (isOver ? .nanosecond : .nanoseconds(-1))
+        life.ask(.event(kind: "url", payload: "x"), at: .seconds(1))
+        life.run(to: .seconds(20))
+        #expect(life.decisionTimes == (isOver ? [.seconds(11)] : []))
+        #expect(life.machine.hangs.count == (isOver ? 0 : 1))
+    }
+
+    @Test("events are answered in order, and each has its whole allowance")
+    func eventsInOrder() {
+        var life = Timeline.participating()
+        for _ in 0..<3 { life.ask(.event(kind: "tick", payload: "")) }
+        life.at(.seconds(9), .lifecycle(.eventDone(1)))
+        life.at(.seconds(18), .lifecycle(.eventDone(2)))
+        life.run(to: .seconds(40))
+        #expect(life.decisionTimes == [.seconds(28)])
+    }
+
+    @Test("one answer counts for all events before it")
+    func cumulativeAnswer() {
+        var life = Timeline.participating()
+        for _ in 0..<3 { life.ask(.event(kind: "tick", payload: "")) }
+        life.at(.seconds(9), .lifecycle(.eventDone(3)))
+        life.run(to: .seconds(40))
+        #expect(life.incidents.isEmpty)
+        #expect(life.machine.lifecycleRecord.mistakes.total == 0)
+    }
+
+    @Test("what is asked during the launch is done after it")
+    func duringLaunch() {
+        var life = Timeline()
+        life.pongTime = .milliseconds(1)
+        life.stateTime = .milliseconds(1)
+        life.eventTime = .milliseconds(1)
+        life.tell(.lifecycle(.joined))
+        life.ask(.event(kind: "url", payload: ""), at: .seconds(1))
+        life.ask(.background)
+        #expect(life.lifecycleEffects.isEmpty)
+        life.at(.seconds(2), .ready(.channel))
+        #expect(life.lifecycleEffects.map(\.summary) == ["deliver", "enter-background"])
+        life.run(to: .seconds(3))
+        #expect(life.state == .background)
+    }
+
+    @Test("the latest wish counts: an app that is to be suspended turns round on its way")
+    func turnsRound() {
+        var life = Timeline.participating()
+        life.ask(.suspend, at: .seconds(1))
+        life.ask(.foreground)
+        life.run(to: .seconds(2))
+        #expect(life.state == .foreground)
+        #expect(life.lifecycleEffects.contains(.freeze) == false)
+        #expect(life.times(of: "enter-foreground") == [.milliseconds(1_010)])
+    }
+
+    @Test("a program that does not take part is sent nothing, and can be suspended and resumed")
+    func outsider() {
+        var life = Timeline(.app { $0.readiness = .none })
+        life.ask(.background, at: .seconds(1))
+        #expect(life.state == .background)
+        life.run(to: .seconds(100))
+        life.ask(.suspend)
+        #expect(life.state == .suspended)
+        life.ask(.resume)
+        #expect(life.state == .background)
+        life.ask(.foreground)
+        life.ask(.event(kind: "url", payload: ""))
+        #expect(life.lifecycleEffects == [.freeze, .thaw])
+        #expect(
+            life.lifecycleNotices.last == .refused(.event(kind: "url", payload: ""), .notTakingPart))
+    }
+
+    @Test("what cannot be done is refused by name")
+    func refusals() {
+        var life = Timeline(isLaunched: false)
+        life.ask(.background)
+        life = .participating()
+        life.ask(.resume)
+        life.stateTime = nil
+        life.ask(.suspend)
+        life.ask(.suspend)
+        for _ in 0..<64 { life.ask(.event(kind: "x", payload: "")) }
+        life.tell(.terminateRequested)
+        life.ask(.foreground)
+        let refusals = life.lifecycleNotices.compactMap { notice -> LifecycleRefusal? in
+            if case .refused(_, let refusal) = notice { refusal } else { nil }
+        }
+        #expect(refusals == [.notSuspended, .alreadySuspended, .tooManyEvents, .notRunning])
+    }
+
+    @Test("an app that answers what it was not asked is tolerated, and its mistakes are counted")
+    func mistakes() {
+        var life = Timeline.participating(.restless)
+        life.tell(.lifecycle(.stateDone(7)), .lifecycle(.eventDone(1)), .lifecycle(.taskEnded(id: 3)))
+        life.begin(1)
+        life.begin(1)
+        life.stateTime = .zero
+        life.ask(.background)
+        life.ask(.foreground)
+        life.tell(.lifecycle(.stateDone(1)), .lifecycle(.stateDone(2)))
+        life.run(to: .seconds(20))
+        let mistakes = life.machine.lifecycleRecord.mistakes
+        #expect(mistakes.unknownStates == 1)
+        #expect(mistakes.unknownEvents == 1)
+        #expect(mistakes.unknownTasks == 1)
+        #expect(mistakes.repeatedTasks == 1)
+        #expect(mistakes.statesOutOfOrder == 1)
+        #expect(life.incidents.isEmpty)
+        #expect(life.state == .foreground)
+    }
+
+    @Test("a debugger stops the clock of a transition")
+    func debugged() {
+        var life = Timeline.participating()
+        life.stateTime = nil
+        life.evidence = Evidence(state: "t", tracer: 7)
+        life.ask(.background, at: .seconds(1))
+        life.run(to: .seconds(100))
+        #expect(life.incidents.isEmpty)
+        life.evidence = Evidence(state: "S")
+        life.run(to: .seconds(110))
+        #expect(life.incidents.count == 1)
+    }
+
+    @Test("where nothing is killed, an answer that comes too late brings the app to the background all the same")
+    func reportOnly() {
+        var life = Timeline.participating(.reporting)
+        life.stateTime = .seconds(8)
+        life.ask(.background, at: .seconds(1))
+        life.run(to: .seconds(10))
+        #expect(life.decisionTimes == [.seconds(6)])
+        #expect(life.state == .background)
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+import WatchdogPolicy
+
+@Suite("The supervisor's own restart")
+struct ResumptionTests {
+    /// A machine that was saved and read again.
+    private func copy(of machine: AppMachine) throws -> AppMachine {
+        let bytes = try JSONEncoder().encode(machine)
+        return try #require(AppMachine(resuming: try JSONDecoder().decode(AppMachine.self, from: bytes)))
+    }
+
+    private func returned(_ life: inout Timeline, at time: Duration, _ waiting: AppEvent...) throws {
+        life.replace(try copy(of: life.machine))
+        life.oversleep(to: time)
+        for event in waiting { life.tell(event) }
+        life.tell(.supervisorReturned(isLastStepDone: true))
+    }
+
+    @Test("leaves a deadline that lies ahead where it is")
+    func exact() throws {
+        var life = Timeline.pinging()
+        try returned(&life, at: .seconds(9) + .milliseconds(999))
+        #expect(life.nextDeadline == .seconds(10))
+        life.run(to: .seconds(10) - .nanosecond)
+        #expect(life.decisionTimes == [])
+        life.run(to: .seconds(10))
+        #expect(life.decisionTimes == [.seconds(10)])
+        #expect(life.incidents.map(\.rebases) == [0])
+    }
+
+    @Test("counts an answer that was waiting, and records no hang for it")
+    func waitingAnswer() throws {
+        var life = Timeline.pinging()
+        try returned(&life, at: .seconds(12), .ponged(nonce: life.nonces[0]))
+        life.run(to: .seconds(12))
+        #expect(life.decisionTimes == [])
+        #expect(life.machine.hangs.count == 0)
+        #expect(life.pingTimes == [.zero, .seconds(12)])
+        #expect(life.nextDeadline == .seconds(22))
+    }
+
+    @Test("asks once more when the deadline passed meanwhile: an answer just in time saves the app")
+    func askedAgain() throws {
+        var life = Timeline.pinging()
+        try returned(&life, at: .seconds(12))
+        #expect(life.pingTimes == [.zero, .seconds(12)])
+        life.at(.seconds(12) + .milliseconds(250), .ponged(nonce: life.nonces[1]))
+        life.run(to: .seconds(14))
+        #expect(life.decisionTimes == [])
+    }
+
+    @Test("kills an app that does not answer then, and grants no second allowance")
+    func notAnswered() throws {
+        var life = Timeline.pinging()
+        try returned(&life, at: .seconds(12))
+        life.run(to: .seconds(12) + .milliseconds(250))
+        #expect(life.decisionTimes == [.seconds(12) + .milliseconds(250)])
+        #expect(life.incidents.map(\.rebases) == [0])
+    }
+
+    @Test("looks at once at an app that was to be ready while nobody ran")
+    func launching() throws {
+        var life = Timeline(.app { $0.readiness = .notify })
+        try returned(&life, at: .seconds(21))
+        #expect(life.decisionTimes == [.seconds(21)])
+        var ready = Timeline(.app { $0.readiness = .notify })
+        try returned(&ready, at: .seconds(21), .ready(.notify))
+        ready.run(to: .seconds(60))
+        #expect(ready.decisionTimes == [])
+    }
+
+    @Test("takes the stacks again when the capture was lost, and closes the incident by one report")
+    func capturing() throws {
+        var life = Timeline.pinging()
+        life.captureTime = nil
+        life.run(to: .seconds(10))
+        #expect(life.decisionTimes == [.seconds(10)])
+        life.captureTime = .milliseconds(3)
+        try returned(&life, at: .seconds(11))
+        life.run(to: .seconds(12))
+        #expect(life.decisionTimes == [.seconds(10)])
+        #expect(life.reports.map(\.id) == [1])
+        #expect(life.outcome?.isDeathVerified == true)
+    }
+
+    @Test("kills again what it was killing")
+    func dying() throws {
+        var life = Timeline.pinging()
+        life.deathTime = nil
+        life.run(to: .seconds(10) + .milliseconds(3))
+        life.deathTime = .milliseconds(1)
+        try returned(&life, at: .seconds(60))
+        life.run(to: .seconds(61))
+        #expect(life.outcome?.isDeathVerified == true)
+        #expect(life.reports.count == 1)
+    }
+
+    @Test("repeats the request to end only when it may not have gone out")
+    func terminating() throws {
+        var life = Timeline.pinging()
+        life.at(.milliseconds(100), .terminateRequested)
+        try returned(&life, at: .seconds(1))
+        #expect(life.effects.filter { $0 == .terminate }.count == 1)
+        life.tell(.supervisorReturned(isLastStepDone: false))
+        #expect(life.effects.filter { $0 == .terminate }.count == 2)
+        #expect(life.nextDeadline == .milliseconds(5_100))
+    }
+
+    @Test("an app whose history is lost is not killed for silence, and watched as soon as it answers")
+    func adopted() {
+        var silent = Timeline(isLaunched: false)
+        silent.tell(.adopted(pid: 7))
+        silent.run(to: .minutes(10))
+        #expect(silent.machine.phase == .running)
+        #expect(silent.decisionTimes == [])
+        var speaking = Timeline(isLaunched: false)
+        speaking.tell(.adopted(pid: 7))
+        speaking.at(.seconds(3), .ponged(nonce: speaking.nonces[0]))
+        speaking.run(to: .minutes(10))
+        #expect(speaking.decisionTimes == [.seconds(13)])
+    }
+
+    @Test("without its channel an app is neither asked nor killed for not answering")
+    func channelLost() throws {
+        var life = Timeline.pinging()
+        life.replace(try copy(of: life.machine))
+        life.oversleep(to: .seconds(11), .channelLost, .supervisorReturned(isLastStepDone: true))
+        life.run(to: .minutes(10))
+        #expect(life.decisionTimes == [])
+        #expect(life.notices.contains(.channelLost))
+        #expect(life.machine.phase == .running)
+    }
+
+    @Test("only what changes with each ping has to be saved for an app that is well")
+    func pulse() throws {
+        var life = Timeline.pinging()
+        life.run(to: .zero)
+        life.pongTime = .milliseconds(2)
+        life.tell(.ponged(nonce: life.nonces[0]))
+        let saved = life.machine
+        life.run(to: .seconds(60) + .milliseconds(1))
+        #expect(life.machine.withoutPulse == saved.withoutPulse)
+        let pulse = try #require(life.machine.pulse)
+        let resumed = try #require(AppMachine(resuming: saved, pulse: pulse))
+        #expect(resumed.nextDeadline == life.machine.nextDeadline)
+        #expect(resumed.pulse == pulse)
+        life.tell(.stopped)
+        #expect(life.machine.pulse == nil)
+    }
+
+    @Test("a machine with an interval that is not positive is refused")
+    func implausible() throws {
+        let bytes = try JSONEncoder().encode(AppMachine(spec: AppSpec(name: "App")))
+        let text = String(decoding: bytes, as: UTF8.self)
+        let interval = String(decoding: try JSONEncoder().encode(Duration.seconds(1)), as: UTF8.self)
+        let zero = String(decoding: try JSONEncoder().encode(Duration.zero), as: UTF8.self)
+        let changed = text.replacing("\"pingInterval\":\(interval)", with: "\"pingInterval\":\(zero)")
+        #expect(changed != text)
+        let machine = try JSONDecoder().decode(AppMachine.self, from: Data(changed.utf8))
+        #expect(AppMachine(resuming: machine) == nil)
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import WatchdogPolicy
+
+extension Storm {
+    /// What a supervisor keeps of a machine: all of it when it changed, else its pulse.
+    struct Memory {
+        private var saved: AppMachine
+        private var bare: AppMachine
+        private var pulse: AppMachine.Pulse?
+
+        init(_ machine: AppMachine) {
+            saved = machine
+            bare = machine.withoutPulse
+        }
+
+        mutating func save(_ machine: AppMachine) {
+            let current = machine.withoutPulse
+            if current == bare {
+                pulse = machine.pulse
+            } else {
+                saved = machine
+                bare = current
+                pulse = nil
+            }
+        }
+
+        func restored() throws -> AppMachine? {
+            let bytes = try JSONEncoder().encode(saved)
+            return AppMachine(resuming: try JSONDecoder().decode(AppMachine.self, from: bytes), pulse: pulse)
+        }
+    }
+
+    /// The supervisor is killed, and another goes on with what it finds: everything but what is only counted.
+    mutating func restart(_ isTracing: Bool) -> String? {
+        let restored: AppMachine
+        do {
+            guard let machine = try memory.restored() else { return "nothing to go on with" }
+            restored = machine
+        } catch {
+            return "\(error)"
+        }
+        guard restored.nextDeadline == machine.nextDeadline else {
+            return
+                "next deadline \(String(describing: restored.nextDeadline)) instead of \(String(describing: machine.nextDeadline))"
+        }
+        guard restored.pulse == machine.pulse, restored.phase == machine.phase,
+            restored.withoutPulse == AppMachine(resuming: machine)?.withoutPulse
+        else { return "not what was saved" }
+        machine = restored
+        ledger.restarted(strays: restored.strayAnswers)
+        for _ in 0..<generator.below(3) {
+            pass()
+            if let complaint = step(waiting(), isTracing) { return complaint }
+        }
+        pass()
+        return step(.supervisorReturned(isLastStepDone: !generator.oneIn(4)), isTracing)
+    }
+
+    /// What was in the sockets while nobody read them.
+    private mutating func waiting() -> AppEvent {
+        switch generator.below(6) {
+        case 0: .exited(.unknown)
+        case 1: .watchdogPinged
+        case 2: .ready(.channel)
+        case 3: .hello
+        default: .ponged(nonce: usedNonces.last ?? 0)
+        }
+    }
+}

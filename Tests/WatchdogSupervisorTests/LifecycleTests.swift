@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogSupervisor
+
+@Suite("The lifecycle on the wire, on virtual time")
+struct LifecycleTests {
+    private let kernel = ScriptedKernel()
+
+    /// Answers pings, states and events at once, and ends its tasks when they expire.
+    private func launch(endsTasks: Bool = true, hello: String = "HELLO=1\nLIFECYCLE=1\n") -> Supervisor {
+        kernel.onSend = { [kernel] text in
+            let fields = Dictionary(
+                text.split(separator: "\n").map { line in
+                    let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                    return (String(parts[0]), String(parts[1]))
+                }, uniquingKeysWith: { first, _ in first })
+            for (question, answer) in [("PING", "PONG"), ("STATE_ID", "STATE_DONE"), ("EVENT_ID", "EVENT_DONE")] {
+                guard let number = fields[question] else { continue }
+                kernel.after(.microseconds(100)) { kernel.say("\(answer)=\(number)\n") }
+            }
+            if fields["EXPIRE"] != nil, endsTasks {
+                kernel.after(.milliseconds(10)) { kernel.say("END_TASK=1\nEND_TASK=2\n") }
+            }
+        }
+        let supervisor = kernel.supervise(AppSpec(name: "App"))
+        supervisor.launch()
+        kernel.say(hello)
+        kernel.say("READY=1\n")
+        return supervisor
+    }
+
+    private var sent: [String] {
+        kernel.calls.compactMap { if case .send(let text) = $0 { text } else { nil } }
+    }
+
+    @Test("an app saves in the background, is suspended, comes back, and ends")
+    func wholeLife() {
+        let supervisor = launch()
+        kernel.run(for: .seconds(5))
+        kernel.say("BEGIN_TASK=1 save\nBEGIN_TASK=2\n")
+        supervisor.request(.background)
+        kernel.run(for: .seconds(26))
+        #expect(supervisor.machine.lifecycleState == .suspended)
+        supervisor.request(.foreground)
+        kernel.run(for: .seconds(1))
+        supervisor.request(.event(kind: "url", payload: "http://x/"))
+        kernel.run(for: .seconds(1))
+        #expect(
+            sent == [
+                "STATE=background\nSTATE_ID=1\nBACKGROUND_USEC=30000000\n", "BACKGROUND_USEC=30000000\n",
+                "BACKGROUND_USEC=5000000\nEXPIRE=1\n", "STATE=foreground\nSTATE_ID=2\n",
+                "EVENT=url\nEVENT_ID=1\nPAYLOAD=http://x/\n",
+            ])
+        #expect(kernel.calls.contains(.freeze) && kernel.calls.contains(.thaw))
+        #expect(supervisor.machine.lifecycleRecord.mistakes.total == 0)
+        #expect(supervisor.machine.lifecycleRecord.resumes.count == 1)
+        #expect(kernel.outcome == nil)
+    }
+
+    @Test("a task that is left open is a kill under its own code")
+    func leakedTask() {
+        let supervisor = launch(endsTasks: false)
+        kernel.say("BEGIN_TASK=1 save\n")
+        supervisor.request(.background)
+        kernel.run(for: .seconds(60))
+        guard case .watchdog(let incident) = kernel.outcome?.cause else {
+            Issue.record("ended by \(String(describing: kernel.outcome))")
+            return
+        }
+        #expect(incident.code.hexadecimal == "0x2182bad2")
+    }
+
+    @Test("beginnings of one datagram count before its state, and its ends after that")
+    func order() {
+        let supervisor = launch()
+        kernel.onSend = { _ in }
+        supervisor.request(.background)
+        kernel.say("END_TASK=1\nSTATE_DONE=1\nBEGIN_TASK=1 save\n")
+        #expect(supervisor.machine.lifecycleRecord.openTasks.isEmpty)
+        #expect(supervisor.machine.lifecycleRecord.mistakes.total == 0)
+        #expect(supervisor.machine.lifecycleRecord.taskCount == 1)
+    }
+
+    @Test("a flood loses no end of a task")
+    func flood() {
+        let supervisor = launch()
+        for id in 1...3_000 { kernel.say("BEGIN_TASK=\(id) t\nSTATUS=\(id)\n"); kernel.say("END_TASK=\(id)\n") }
+        #expect(supervisor.account.dropped > 1_000)
+        #expect(supervisor.machine.lifecycleRecord.openTasks.isEmpty)
+        #expect(kernel.outcome == nil)
+    }
+
+    @Test("an app that does not say that it takes part is sent no state")
+    func outsider() {
+        let supervisor = launch(hello: "HELLO=1\n")
+        supervisor.request(.background)
+        supervisor.request(.suspend)
+        kernel.run(for: .seconds(60))
+        #expect(sent.isEmpty)
+        #expect(supervisor.machine.lifecycleState == .suspended)
+    }
+
+    @Test("a suspended app is ended without SIGTERM")
+    func endOfSuspended() {
+        let supervisor = launch()
+        supervisor.request(.suspend)
+        kernel.run(for: .seconds(60))
+        supervisor.requestTermination()
+        kernel.run(for: .seconds(1))
+        #expect(kernel.calls.contains { if case .signal = $0 { true } else { false } } == false)
+        #expect(kernel.outcome?.cause == .killedOnRequest)
+    }
+
+    @Test("signposts are paired by category, name and number, and bounded")
+    func trace() {
+        let supervisor = launch()
+        kernel.say("SIGNPOST=begin 1 1000 main net\tload\nSIGNPOST=begin 2 2000 other net\tload\n")
+        kernel.say("SIGNPOST=end 1 5000 main net\tload\nSIGNPOST=event 0 6000 main ui\tdrawn\nFIRST_FRAME=1\n")
+        kernel.say("SIGNPOST=end 9 5000 main net\tload\n")
+        let intervals = supervisor.trace.intervals
+        #expect(intervals.map(\.end?.nanoseconds) == [5_000, nil, nil])
+        #expect(intervals.map(\.isOnMainThread) == [true, false, true])
+        #expect(supervisor.trace.firstFrame != nil)
+        #expect(supervisor.trace.lost == 1)
+        for id in 0..<600 { kernel.say("SIGNPOST=begin \(id) 1 main a\tb\n") }
+        #expect(supervisor.trace.intervals.count == 512)
+    }
+}

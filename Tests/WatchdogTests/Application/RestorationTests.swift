@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogWire
+
+@testable import Watchdog
+
+/// A folder that is gone with this object.
+final class ScratchFolder {
+    let path: String
+
+    init() {
+        var template = Array("/tmp/watchdog-test-XXXXXX".utf8CString)
+        precondition(mkdtemp(&template) != nil)
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        remove(path)
+    }
+
+    private func remove(_ path: String) {
+        for name in Self.names(in: path) where unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    static func names(in path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}
+
+@MainActor
+@Suite("State restoration")
+struct RestorationTests {
+    private let scratch = ScratchFolder()
+    private var folder: String { "\(scratch.path)/deep/er" }
+    private var store: RestorationStore { RestorationStore(folder: folder) }
+
+    @Test("the state of one life comes back in the next, between the two launch callbacks")
+    func comesBack() throws {
+        let first = try Stage(store: store)
+        first.launch()
+        #expect(first.delegate.restored == nil)
+        first.delegate.stateToKeep = [1, 2, 3]
+        first.enterBackground()
+        #expect(ScratchFolder.names(in: folder) == ["state"])
+
+        let second = try Stage(store: store)
+        second.launch()
+        #expect(
+            second.delegate.calls.prefix(3) == ["will finish launching", "did decode", "did finish launching"])
+        #expect(second.delegate.restored == [1, 2, 3])
+        // Killed without notice, it leaves what it found.
+        let third = try Stage(store: store)
+        third.launch()
+        #expect(third.delegate.restored == [1, 2, 3])
+    }
+
+    @Test("the background is reported done when the state is written")
+    func savedBeforeAnswer() throws {
+        let stage = try Stage(store: store)
+        stage.launch()
+        stage.delegate.stateToKeep = [7]
+        stage.delegate.reactions["will encode"] = { _ in
+            #expect(stage.channel.drain().allSatisfy { $0.stateDone == nil })
+        }
+        stage.send(.background, 1)
+        #expect(stage.turn().map(\.stateDone) == [1])
+        #expect(stage.delegate.calls.suffix(2) == ["did enter background", "will encode"])
+    }
+
+    @Test("a state with which a launch did not come to its end is not offered again")
+    func poison() throws {
+        store.save([6, 6, 6])
+        // As far as a launch comes that dies of it.
+        #expect(store.takeForLaunch() == [6, 6, 6])
+        let next = try Stage(store: store)
+        next.launch()
+        #expect(next.delegate.restored == nil)
+        #expect(ScratchFolder.names(in: folder) == [])
+    }
+
+    @Test("an app that is ended during its launch leaves the state as it was, and its delegate is not told")
+    func endedDuringLaunch() throws {
+        store.save([1, 2])
+        let stage = try Stage(store: store)
+        stage.delegate.reactions["did finish launching"] = { $0.terminate() }
+        stage.launch()
+        #expect(stage.endCount == 1)
+        #expect(!stage.delegate.calls.contains("will terminate"))
+        let next = try Stage(store: store)
+        next.application.terminate()
+        #expect(next.delegate.calls == [])
+        let last = try Stage(store: store)
+        last.launch()
+        #expect(last.delegate.restored == [1, 2])
+    }
+
+    @Test("what is saved during a launch is newer than what the launch was given")
+    func savedMeanwhile() {
+        store.save([1])
+        #expect(store.takeForLaunch() == [1])
+        store.save([2])
+        store.keepAfterLaunch()
+        #expect(store.takeForLaunch() == [2])
+    }
+
+    @Test("no state means that the old one is forgotten")
+    func forgotten() throws {
+        store.save([1])
+        let stage = try Stage(store: store)
+        stage.launch()
+        stage.enterBackground()
+        #expect(store.takeForLaunch() == nil)
+    }
+
+    @Test("an empty state is a state, a large one is kept whole, one beyond the limit is not")
+    func sizes() {
+        #expect(store.save([]))
+        #expect(store.takeForLaunch() == [])
+        let large = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0) }
+        #expect(store.save(large))
+        #expect(store.takeForLaunch() == large)
+        #expect(!store.save([UInt8](repeating: 0, count: RestorationStore.limit + 1)))
+    }
+
+    @Test("files are the user's own, and a link in their place is not followed")
+    func permissions() {
+        store.save([1])
+        var facts = stat()
+        #expect(stat("\(folder)/state", &facts) == 0 && facts.st_mode & 0o777 == 0o600)
+        #expect(stat(folder, &facts) == 0 && facts.st_mode & 0o777 == 0o700)
+        unlink("\(folder)/state")
+        symlink("/etc/hostname", "\(folder)/state")
+        #expect(store.takeForLaunch() == nil)
+    }
+
+    @Test("the place follows XDG_STATE_HOME and HOME, and a name is one file name")
+    func places() async {
+        await #expect(processExitsWith: .success) {
+            let scratch = ScratchFolder()
+            setenv("HOME", scratch.path, 1)
+            unsetenv("XDG_STATE_HOME")
+            #expect(RestorationStore(identifier: "Clock")?.save([1]) == true)
+            #expect(ScratchFolder.names(in: "\(scratch.path)/.local/state/Clock") == ["state"])
+            setenv("XDG_STATE_HOME", "\(scratch.path)/xdg", 1)
+            #expect(RestorationStore(identifier: "Clock")?.save([1]) == true)
+            #expect(ScratchFolder.names(in: "\(scratch.path)/xdg/Clock") == ["state"])
+            setenv("XDG_STATE_HOME", "relative", 1)
+            #expect(RestorationStore(identifier: "Other")?.save([1]) == true)
+            #expect(ScratchFolder.names(in: "\(scratch.path)/.local/state") == ["Clock", "Other"])
+            for name in ["", ".", "..", "a/b", "a\0b"] { #expect(RestorationStore(identifier: name) == nil) }
+            setenv("HOME", "", 1)
+            #expect(RestorationStore(identifier: "Clock") == nil)
+        }
+    }
+}

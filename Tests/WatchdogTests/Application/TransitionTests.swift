@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogWire
+
+@testable import Watchdog
+
+/// SplitMix64, so that a failing case can be repeated from its seed.
+private struct Generator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+@MainActor
+@Suite("An application on its way")
+struct TransitionTests {
+    @Test("going to the background and back calls the delegate in order and answers with the numbers")
+    func thereAndBack() throws {
+        let stage = try Stage.launched()
+        var states: [Application.State] = []
+        for call in ["will resign active", "did enter background", "will enter foreground", "did become active"] {
+            stage.delegate.reactions[call] = { states.append($0.state) }
+        }
+        stage.send(.background, 1)
+        #expect(stage.turn().map(\.stateDone) == [1])
+        #expect(stage.delegate.takeCalls() == ["will resign active", "did enter background"])
+        stage.send(.foreground, 2)
+        #expect(stage.turn().map(\.stateDone) == [2])
+        #expect(stage.delegate.takeCalls() == ["will enter foreground", "did become active"])
+        #expect(states == [.active, .background, .background, .active])
+    }
+
+    @Test("the answer comes when the callback has returned, and after the tasks that it has begun")
+    func answerLast() throws {
+        let stage = try Stage.launched()
+        stage.delegate.reactions["did enter background"] = { application in
+            _ = application.beginBackgroundTask(named: "one")
+            _ = application.beginBackgroundTask(named: "two")
+            #expect(stage.channel.drain().map(\.stateDone) == [nil, nil])
+        }
+        stage.send(.background, 1)
+        #expect(stage.turn().map(\.stateDone) == [1])
+    }
+
+    @Test("requests that arrive together are heeded one after another")
+    func together() throws {
+        let stage = try Stage.launched()
+        stage.send(.background, 1)
+        stage.send(.foreground, 2)
+        stage.send(.background, 3)
+        #expect(stage.turn().map(\.stateDone) == [1, 2, 3])
+        #expect(stage.delegate.calls.count == 6)
+        #expect(stage.application.state == .background)
+    }
+
+    @Test("a repeated or overtaken request is answered again and changes nothing")
+    func repeated() throws {
+        let stage = try Stage.launched()
+        stage.send(.background, 5)
+        stage.send(.background, 5)
+        stage.send(.foreground, 5)
+        stage.send(.foreground, 4)
+        #expect(stage.turn().map(\.stateDone) == [5, 5, 5, 5])
+        #expect(stage.delegate.takeCalls() == ["will resign active", "did enter background"])
+        stage.send(.background, 6)
+        #expect(stage.turn().map(\.stateDone) == [6])
+        #expect(stage.delegate.takeCalls() == [])
+    }
+
+    @Test("events are handled in order, each once")
+    func events() throws {
+        let stage = try Stage.launched()
+        for id in [1, 2, 2, 1, 3] as [UInt64] {
+            stage.send { $0.event = .init(kind: "tap", id: id, payload: "\(id)") }
+        }
+        #expect(stage.turn().map(\.eventDone) == [1, 2, 2, 2, 3])
+        #expect(stage.delegate.events.map(\.payload) == ["1", "2", "3"])
+    }
+
+    @Test("of one datagram the state comes before the expiration, that before the event, and the end last")
+    func oneDatagram() throws {
+        let stage = try Stage.launched()
+        _ = stage.application.beginBackgroundTask(named: "x") { _ in stage.application.firstFrame() }
+        stage.send {
+            ($0.transition, $0.backgroundTime) = (.init(to: .background, id: 1), .seconds(9))
+            ($0.isExpiring, $0.isTerminating) = (true, true)
+            $0.event = .init(kind: "tap", id: 1)
+        }
+        stage.delegate.reactions["did enter background"] = { #expect($0.backgroundTimeRemaining != nil) }
+        let said = stage.turn()
+        #expect(said.map(\.stateDone) == [nil, 1, nil, nil, nil])
+        #expect(said.map(\.isFirstFrame) == [false, false, true, false, false])
+        #expect(said.map(\.eventDone) == [nil, nil, nil, 1, nil])
+        #expect(said.map(\.isStopping) == [false, false, false, false, true])
+    }
+
+    @Test(
+        "a random stream of requests, in any order and again and again, keeps the callbacks in turn",
+        arguments: 0..<20 as Range<UInt64>)
+    func storm(seed: UInt64) throws {
+        let stage = try Stage.launched()
+        var random = Generator(state: seed)
+        var highest: UInt64 = 0
+        for _ in 0..<200 {
+            let id = UInt64.random(in: max(1, highest &- min(highest, 3))...(highest + 2), using: &random)
+            highest = max(highest, id)
+            stage.send(Bool.random(using: &random) ? .foreground : .background, id)
+            if Bool.random(using: &random) { _ = stage.expire() }
+            #expect(stage.turn().allSatisfy { $0.stateDone == highest || $0.stateDone == nil })
+        }
+        let calls = stage.delegate.takeCalls()
+        let round = ["will resign active", "did enter background", "will enter foreground", "did become active"]
+        #expect(calls == calls.indices.map { round[$0 % 4] })
+    }
+
+    @Test("ending saves, tells the delegate and ends the process, once")
+    func terminate() throws {
+        let stage = try Stage(store: RestorationStore(folder: "/proc/self/nowhere"))
+        stage.launch()
+        _ = stage.turn()
+        _ = stage.delegate.takeCalls()
+        stage.delegate.reactions["will terminate"] = { application in
+            #expect(stage.channel.drain().map(\.isStopping) == [true])
+            #expect(application.beginBackgroundTask(named: "too late") == .invalid)
+            application.terminate()
+        }
+        stage.send { $0.isTerminating = true }
+        stage.send { $0.isTerminating = true }
+        stage.send(.background, 1)
+        #expect(stage.turn().isEmpty)
+        stage.application.terminate()
+        #expect(stage.delegate.calls == ["will encode", "will terminate"])
+        #expect(stage.endCount == 1)
+    }
+
+    @Test("a supervisor that goes away leaves the app where it is, without a limit")
+    func disconnected() throws {
+        let stage = try Stage.launched()
+        stage.enterBackground()
+        #expect(stage.application.backgroundTimeRemaining != nil)
+        stage.channel.hangUp()
+        _ = stage.turn()
+        #expect(stage.application.backgroundTimeRemaining == nil)
+        let task = stage.application.beginBackgroundTask(named: "still")
+        #expect(task != .invalid)
+        stage.application.endBackgroundTask(task)
+        #expect(stage.application.state == .background)
+    }
+}
