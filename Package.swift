@@ -162,6 +162,7 @@ let package = Package(
         tests(
             "WatchdogSupervisorTests",
             ["WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy", "WatchdogReport"]
+                + ["WatchdogLinux"]
         ),
         tests("NetworkConditionerTests", ["NetworkConditioner", "WatchdogPolicy"]),
         tests("SampleSupportTests", ["SampleSupport"]),

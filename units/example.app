@@ -88,6 +88,9 @@ ExecStart=/usr/bin/sleep infinity
 # What follows an exhausted allowance: kill, report.
 #Enforce=kill
 
+# From how long on a hang that ends by itself has a report; off for none.
+#HangReports=1s
+
 # How far it may extend an allowance by itself, and whether it has to show progress for that.
 #ExtensionCap=10min
 #AllowBlindExtension=no

@@ -140,16 +140,18 @@ private final class AsynchronousReload: @unchecked Sendable {
     init(_ client: ControlClient) throws {
         self.client = client
         let retained = Unmanaged.passRetained(self).toOpaque()
-        let code = pthread_create(&thread, nil, { argument in
-            guard let argument else { return nil }
-            let reload = Unmanaged<AsynchronousReload>.fromOpaque(argument).takeRetainedValue()
-            do {
-                _ = try reload.client.reload()
-            } catch {
-                reload.failure = error
-            }
-            return nil
-        }, retained)
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let reload = Unmanaged<AsynchronousReload>.fromOpaque(argument).takeRetainedValue()
+                do {
+                    _ = try reload.client.reload()
+                } catch {
+                    reload.failure = error
+                }
+                return nil
+            }, retained)
         guard code == 0 else { throw Failure("no thread for a request") }
     }
 

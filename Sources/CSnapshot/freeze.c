@@ -168,6 +168,35 @@ void wd_freeze(struct wd_snapshot_arena *arena) {
     }
 }
 
+/* Stops one thread and reads its registers. Returns 0, or the errno that says why not; after 0 it is to be let go by
+ * wd_release_thread, and after ETIMEDOUT too. */
+int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline) {
+    arena->seize_error = 0;
+    /* One that did not stop in time is still traced, and still asked to stop. */
+    if (slot->trace != WD_TRACED) {
+        slot->trace = WD_UNTRACED;
+        seize(arena, slot);
+        if (slot->trace != WD_TRACED) return arena->seize_error != 0 ? arena->seize_error : ESRCH;
+        ptrace(PTRACE_INTERRUPT, slot->thread.tid, NULL, NULL);
+    }
+    while (!poll_stop(arena, slot)) {
+        if (wd_now() >= deadline) return ETIMEDOUT;
+        struct timespec pause = {0, 10000};
+        nanosleep(&pause, NULL);
+    }
+    return slot->trace == WD_STOPPED ? 0 : ESRCH;
+}
+
+/* A thread that has not stopped by the deadline stays traced until the calling thread ends, and runs on meanwhile. */
+void wd_release_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline) {
+    while (slot->trace == WD_TRACED && !poll_stop(arena, slot) && wd_now() < deadline) {
+        struct timespec pause = {0, 50000};
+        nanosleep(&pause, NULL);
+    }
+    if (slot->trace == WD_STOPPED) let_go(slot);
+    slot->pending_signal = 0;
+}
+
 void wd_release(struct wd_snapshot_arena *arena) {
     bool all = true;
     for (size_t i = 0; i < arena->thread_count; i++) {

@@ -145,10 +145,19 @@ int wd_read_registers(struct wd_slot *slot);
 void wd_freeze(struct wd_snapshot_arena *arena);
 void wd_release(struct wd_snapshot_arena *arena);
 void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline);
+int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline);
+void wd_release_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline);
+
+/* take.c */
+int wd_open_capture(struct wd_snapshot_arena *arena, const struct wd_snapshot_request *request,
+                    struct wd_snapshot_result *result);
+void wd_write_capture(struct wd_snapshot_arena *arena);
+void wd_close_capture(struct wd_snapshot_arena *arena);
 
 /* stacks.c */
 void wd_read_stacks(struct wd_snapshot_arena *arena);
 void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
+void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
 size_t wd_stack_cap(size_t threads);
 
 /* contexts.c */

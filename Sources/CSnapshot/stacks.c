@@ -45,7 +45,7 @@ static size_t total(const struct wd_snapshot_arena *arena, size_t cap) {
     return sum;
 }
 
-static void copy(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
+void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     uint64_t start = 0;
     size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
     if (length > WD_STACKS_CAPACITY - arena->stacks_used) length = WD_STACKS_CAPACITY - arena->stacks_used;
@@ -66,10 +66,10 @@ void wd_read_stacks(struct wd_snapshot_arena *arena) {
     }
     struct wd_slot *main_thread = wd_find_thread(arena, arena->pid);
     if (main_thread != NULL && main_thread->thread.register_source == WD_REGISTERS_PTRACE)
-        copy(arena, main_thread, largest_cap);
+        wd_copy_stack(arena, main_thread, largest_cap);
     for (size_t i = 0; i < arena->thread_count; i++) {
         struct wd_slot *slot = &arena->slots[i];
-        if (slot != main_thread && slot->thread.register_source == WD_REGISTERS_PTRACE) copy(arena, slot, cap);
+        if (slot != main_thread && slot->thread.register_source == WD_REGISTERS_PTRACE) wd_copy_stack(arena, slot, cap);
     }
 }
 
@@ -99,7 +99,7 @@ static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *
     char schedstat[128], text[sizeof thread->syscall_text];
     if (slot->trace != WD_TRACED || !wd_parse_syscall(thread->syscall_text, thread)) return false;
     size_t mark = arena->stacks_used;
-    copy(arena, slot, cap);
+    wd_copy_stack(arena, slot, cap);
     read_position(arena, thread->tid, schedstat, text);
     if (schedstat[0] != '\0' && strtoull(schedstat, NULL, 10) == thread->run_ns) return true;
     forget_stack(arena, slot, mark);
@@ -118,7 +118,7 @@ void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *sl
     for (int attempt = 0; attempt < 3; attempt++) {
         size_t mark = arena->stacks_used;
         if (!wd_parse_syscall(text[0], thread)) return;
-        copy(arena, slot, cap);
+        wd_copy_stack(arena, slot, cap);
         if (!read_position(arena, thread->tid, accounting[1], text[1])) text[1][0] = '\0';
         if (strcmp(text[0], text[1]) == 0 && strcmp(accounting[0], accounting[1]) == 0) {
             memcpy(thread->syscall_text, text[0], sizeof thread->syscall_text);

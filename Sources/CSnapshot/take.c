@@ -131,7 +131,7 @@ static void explain_refusal(struct wd_snapshot_arena *arena) {
 
 static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     if (arena->request->method != WD_METHOD_PTRACE) {
-        give_reason(arena, "taken without stopping the process, as asked");
+        give_reason(arena, "that was asked for");
     } else if (arena->tracer != 0) {
         give_reason(arena, "process %d is tracing it", arena->tracer);
     } else if (arena->foreign_registers > 0) {
@@ -224,24 +224,40 @@ static void forget(struct wd_snapshot_arena *arena) {
         explicit_bzero(arena->slots[i].thread.registers, sizeof arena->slots[i].thread.registers);
 }
 
-int wd_snapshot_take(const struct wd_snapshot_request *request, struct wd_snapshot_result *result) {
-    struct wd_snapshot_arena *arena = request->arena;
+/* Opens the process and reads what does not need a stop. Returns 0 or an errno; the capture is to be closed either way. */
+int wd_open_capture(struct wd_snapshot_arena *arena, const struct wd_snapshot_request *request,
+                    struct wd_snapshot_result *result) {
     reset(arena, request, result);
-    /* Waiting for stops is in steps of 10 µs; the default slack would make each of them 60 µs. */
-    int slack = prctl(PR_GET_TIMERSLACK);
-    prctl(PR_SET_TIMERSLACK, 1);
+    int error = check_request(arena);
+    if (error == 0) error = open_process(arena);
+    return error == 0 ? read_facts(arena) : error;
+}
 
-    bool possible = check_request(arena) == 0 && open_process(arena) == 0 && read_facts(arena) == 0;
-    if (possible) read_memory(arena);
-    if (possible || (request->end == WD_END_KILL && !arena->mistaken)) end(arena);
-    if (possible) write_result(arena);
+void wd_write_capture(struct wd_snapshot_arena *arena) {
+    write_result(arena);
+}
 
+void wd_close_capture(struct wd_snapshot_arena *arena) {
     wd_unpin_modules(arena);
     if (arena->task_directory >= 0) close(arena->task_directory);
     if (arena->process_directory >= 0) close(arena->process_directory);
     if (arena->owns_pidfd) close(arena->pidfd);
     forget(arena);
+    arena->result->times.finished = wd_now();
+}
+
+int wd_snapshot_take(const struct wd_snapshot_request *request, struct wd_snapshot_result *result) {
+    struct wd_snapshot_arena *arena = request->arena;
+    /* Waiting for stops is in steps of 10 µs; the default slack would make each of them 60 µs. */
+    int slack = prctl(PR_GET_TIMERSLACK);
+    prctl(PR_SET_TIMERSLACK, 1);
+
+    bool possible = wd_open_capture(arena, request, result) == 0;
+    if (possible) read_memory(arena);
+    if (possible || (request->end == WD_END_KILL && !arena->mistaken)) end(arena);
+    if (possible) write_result(arena);
+
+    wd_close_capture(arena);
     if (slack > 0) prctl(PR_SET_TIMERSLACK, (unsigned long)slack);
-    result->times.finished = wd_now();
     return result->error;
 }

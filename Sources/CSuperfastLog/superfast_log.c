@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define CALIBRATION_NANOSECONDS 400e6
+#define CALIBRATION_NANOSECONDS 415e6
 
 static uint64_t began;
 static uint64_t ended;

@@ -23,9 +23,9 @@ package struct HTTPClient: Sendable {
 
     /// The body of the answer to a GET.
     ///
-    /// - Parameter isCancelled: Asked again and again; nothing else limits how long an answer may take.
+    /// - Parameter isCancelled: Asked again and again. Without it nothing at all limits how long an answer may take.
     @inline(never)
-    package func get(_ path: String, isCancelled: () -> Bool = { false }) throws(Failure) -> [UInt8] {
+    package func get(_ path: String, isCancelled: (() -> Bool)? = nil) throws(Failure) -> [UInt8] {
         let descriptor = socket(server.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Self.failure("make a socket for", path) }
         defer { close(descriptor) }
@@ -37,12 +37,12 @@ package struct HTTPClient: Sendable {
         return try Self.body(of: receive(descriptor, path, isCancelled), path)
     }
 
-    private func receive(_ descriptor: Int32, _ path: String, _ isCancelled: () -> Bool) throws(Failure) -> [UInt8] {
+    private func receive(_ descriptor: Int32, _ path: String, _ isCancelled: (() -> Bool)?) throws(Failure) -> [UInt8] {
         var answer: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65536)
         while true {
             var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            while poll(&wait, 1, Self.slice) == 0 {
+            while let isCancelled, poll(&wait, 1, Self.slice) == 0 {
                 if isCancelled() { throw Failure(description: "\(path): cancelled") }
             }
             let count = recv(descriptor, &buffer, buffer.count, 0)

@@ -71,9 +71,7 @@ package final class Screen {
 
     /// Two cells whose shade is that of a picture, for terminals without pictures.
     private static func swatch(_ picture: Raster) -> String {
-        let color = picture.average
-        let light = (Int(color.red) + Int(color.green) + Int(color.blue)) / 3
-        return String(repeating: ["█", "▓", "▒", "░"][min(3, light / 64)], count: 2)
+        String(repeating: ["█", "▓", "▒", "░"][min(3, picture.lightness / 64)], count: 2)
     }
 
     private static func padded(_ text: String, _ width: Int) -> String {

@@ -11,6 +11,7 @@ package final class Terminal: Sendable {
     private let former: termios
     // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
     private nonisolated(unsafe) let keyboard: any DispatchSourceRead
+    private nonisolated(unsafe) let interrupt: any DispatchSourceSignal
 
     /// Nil when standard input and output are not a terminal.
     ///
@@ -21,10 +22,15 @@ package final class Terminal: Sendable {
             return nil
         }
         former = settings
-        // Signals stay: ^C ends the app.
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
-        keyboard = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: DispatchQueue(label: "keyboard"))
+        let queue = DispatchQueue(label: "keyboard")
+        // ^C must give the terminal back before it ends the app: it is the key to quit.
+        signal(SIGINT, SIG_IGN)
+        interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: queue)
+        interrupt.setEventHandler { onKey("q") }
+        interrupt.activate()
+        keyboard = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
         keyboard.setEventHandler {
             var bytes = [UInt8](repeating: 0, count: 64)
             let count = read(STDIN_FILENO, &bytes, bytes.count)

@@ -28,8 +28,8 @@ package final class StarSearcher: Story {
             "StarSearcher · \(repairs.isEmpty ? "slow" : repairs.map(\.rawValue).sorted().joined(separator: ", "))"
         app.interval("screen init") { _ = StarChart.lettering(passes: workload["lettering"]) }
         startThumbnails()
-        app.interval("application init") { stars = loadStars() }
-        app.interval("first frame render") {
+        app.interval("app init") { stars = loadStars() }
+        app.interval("first render") {
             app.screen.rows = stars.prefix(Screen.visibleRows).map { star in
                 Screen.Row(star.name, detail: "magnitude \(star.magnitude)")
             }
@@ -60,7 +60,7 @@ package final class StarSearcher: Story {
 
     /// Ordinary work of the app, on the economical core.
     private func startThumbnails() {
-        let amount = app.scaled(.milliseconds(640))
+        let amount = app.scaled(.milliseconds(695))
         Work.start("thumbnails", .confined) { Work.compute(for: amount) }
     }
 

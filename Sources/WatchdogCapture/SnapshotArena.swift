@@ -10,7 +10,7 @@ import WatchdogPolicy
 /// Isolation: may move between threads, but serves one capture at a time, on the thread that holds it.
 // SAFETY: a worker passes it on only as its last act.
 final class SnapshotArena: @unchecked Sendable {
-    private let pointer: OpaquePointer
+    let pointer: OpaquePointer
 
     /// Maps the memory and makes `resident` bytes of it resident.
     init(resident: Int) throws(SnapshotError) {

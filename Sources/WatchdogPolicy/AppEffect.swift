@@ -6,6 +6,10 @@ public enum AppEffect: Hashable, Sendable {
     case spawn
     /// Remember the main thread's CPU time and run delay: evidence counts from here.
     case beginWindow
+    /// Begin to look at the process from outside, again and again, without disturbing it: its allowance runs out.
+    case observe
+    /// No more looks: the allowance ended, with this hang if it was one.
+    case endObservation(Hang?)
     /// Send `PING=<nonce>`.
     case sendPing(nonce: UInt64)
     /// Run one readiness probe; answer with ``AppEvent/probed(isReady:)``.

@@ -15,6 +15,7 @@ extension AppMachine {
             triggerDue(at: now, &effects)
             if capture == nil, let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
             guard capture == nil else { return }
+            if !isObserving, let due = observationDue, now >= due { observe(&effects) }
             lifecycleDue(at: now, &effects)
             guard capture == nil else { return }
             if life == .running, let due = nextPing, now >= due { sendPing(at: now, &effects) }
@@ -234,6 +235,7 @@ extension AppMachine {
     /// Evidence counts from here, and an app that answers pings has to miss a fresh one.
     private mutating func beginAnew(at now: Instant, _ effects: inout [AppEffect]) {
         countdown?.windowStart = now
+        countdown?.isObserved = false
         effects.append(.beginWindow)
         guard let running = countdown, running.event == .sceneUpdate, !running.isForObligation, answersPings,
             life == .running

@@ -38,7 +38,9 @@ extension AppMachine {
         }
     }
 
-    /// A suspended app hears nothing of its end. Its own last word was on the way when it was frozen: it may act on it.
+    /// A suspended app hears nothing of its end.
+    ///
+    /// Its own last word was on the way when it was frozen: it may act on it.
     private mutating func terminateSuspended(isRequested: Bool, at now: Instant, _ effects: inout [AppEffect]) {
         guard isRequested else {
             effects.append(.lifecycle(.thaw))

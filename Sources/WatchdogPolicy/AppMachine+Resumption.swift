@@ -129,6 +129,7 @@ extension AppMachine {
                 effects.append(.inspect)
             }
             returnToCountdown(at: now, &effects)
+            returnToLifecycle(at: now, &effects)
         }
     }
 
@@ -168,6 +169,7 @@ extension AppMachine {
     }
 
     mutating func channelLost(at now: Instant, _ effects: inout [AppEffect]) {
+        leaveLifecycle(at: now, &effects)
         let isAwaited = spec.readiness == .channel || (spec.readiness == .automatic && answersPings)
         unanswered = []
         guard answersPings || isAwaited else { return }

@@ -94,6 +94,8 @@ extension AppMachine {
         case .backgroundTasks:
             let stay = lifecycle.stay
             lifecycle.stay?.isOver = true
+            // Where it is only reported, what would have followed without the tasks follows.
+            if spec.lifecycle.idle != nil, lifecycle.goal == .background { lifecycle.goal = .suspended }
             let isBusy = stay.map { $0.runDelay * 2 >= now - $0.since } ?? false
             cause = .backgroundTasks(Array(tasks.prefix(Self.namedTasks)), isMachineBusy: isBusy)
         case .tooManyTasks: cause = .tooManyTasks(tasks.count, first: Array(tasks.prefix(Self.namedTasks)))

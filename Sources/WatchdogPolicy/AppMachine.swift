@@ -76,6 +76,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var requestsWhileSpawning = 0
     var capture: Capture?
     var countdown: Countdown?
+    /// Whether the process is looked at from outside while its allowance runs.
+    var isObserving = false
     var trigger: Trigger?
     var liveness: LivenessWatch?
     /// How many liveness probes were begun; the number of the latest.
@@ -139,7 +141,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
-            [countdown?.due, trigger?.due, nextPing, nextProbe, lifecycleDeadline, livenessDeadline]
+            [countdown?.due, observationDue, trigger?.due, nextPing, nextProbe, lifecycleDeadline, livenessDeadline]
                 .compactMap(\.self).min()
         case .dying: deathBudgetEnd
         }
@@ -159,7 +161,9 @@ public struct AppMachine: Sendable, Equatable, Codable {
     public mutating func handle(_ event: AppEvent, at now: Instant) -> [AppEffect] {
         guard counts(event) else { return [] }
         var effects: [AppEffect] = []
+        let before = countdown
         perform(event, at: now, &effects)
+        followObservation(since: before, at: now, &effects)
         return effects
     }
 

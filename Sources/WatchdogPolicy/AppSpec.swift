@@ -28,6 +28,13 @@ public struct AppSpec: Hashable, Sendable, Codable {
     public var fairness: Fairness
     /// A main loop that takes longer than this for an answer hangs; Apple's tools use 250 ms.
     public var hangThreshold: Duration = .milliseconds(250)
+    /// When a main loop that does not answer is looked at from outside, if half of its allowance is not earlier; other
+    /// allowances are looked at from their half on.
+    ///
+    /// Nil: never.
+    public var observationDelay: Duration?
+    /// A main loop that takes longer than this for an answer, and then gives it, is worth a report; nil: none is.
+    public var hangReportThreshold: Duration?
     /// Time for the stacks to be taken before the app is killed without them.
     public var captureBudget: Duration = .seconds(2)
     /// Time for a killed process tree to be gone before the survivors are reported as unkillable.

@@ -44,6 +44,8 @@ struct Countdown: Hashable, Sendable, Codable {
     var extended = Duration.zero
     var paused = Duration.zero
     var rebases = 0
+    /// Whether the app is looked at from outside while the allowance runs.
+    var isObserved = false
     /// Whether it runs for a state or an event that the main loop was sent, and not for a ping.
     var isForObligation = false
 
@@ -85,6 +87,7 @@ struct Countdown: Hashable, Sendable, Codable {
         next.credit = credit
         next.extended = extended
         next.rebases = rebases
+        next.isObserved = isObserved
         return next
     }
 

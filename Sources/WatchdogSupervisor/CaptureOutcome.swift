@@ -7,6 +7,8 @@ import WatchdogReport
 enum CaptureOutcome: Sendable {
     /// They are taken.
     case taken(Snapshot)
+    /// There are only those of the looks before.
+    case sampled
     /// They could not be taken, for this reason.
     case failed(String)
 }

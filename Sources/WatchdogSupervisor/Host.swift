@@ -15,6 +15,8 @@ final class Host {
         case captured(app: Int, incident: Int, CaptureOutcome)
         case reported(app: Int, incident: Int, ReportOutcome)
         /// The end of something that was read beside the loop.
+        /// A first look at a hanging app is over: nothing is stopped by it any more.
+        case looked
         case daemon(DaemonMessage)
     }
 
@@ -23,6 +25,7 @@ final class Host {
     let mailbox: Mailbox<Message>
     let captureThread: CaptureThread
     let reportWriter: ReportWriter
+    let log: EventLog
     let runtimeDirectory: RuntimeDirectory
     let cgroupParent: CgroupParent?
     /// Why there are no cgroups.
@@ -41,16 +44,20 @@ final class Host {
     private var nextKey = 1
     private var sources: [EventSource] = []
     private var runningCaptures = 0
+    private var runningWatches = 0
+    private static let watchLimit = 8
     private var hasChildNews = false
+    private var hasToldOfJournal = false
     private var isReaping = false
     private var machineReading: (at: Instant, value: MachineCPU?)?
 
     /// Where the state is kept for the next watchdogd; nil where there will be none.
     let survival: Survival?
 
-    init(loop: EventLoop, store: ReportStore, survival: Survival? = nil) throws {
+    init(loop: EventLoop, store: ReportStore, survival: Survival? = nil, log: EventLog = .standardError) throws {
         self.loop = loop
         self.survival = survival
+        self.log = log
         facts = .current()
         mailbox = try Mailbox(capacity: 1_024)
         // Enough for the stacks of a hundred threads without a page fault; beyond, copying costs 0.2 ms more per megabyte.
@@ -127,16 +134,40 @@ final class Host {
         }
     }
 
+    /// Tells once that output which was to go to the journal does not.
+    func journalRefused(_ error: LinuxError, _ subject: EventSubject) {
+        guard !hasToldOfJournal else { return }
+        hasToldOfJournal = true
+        let text = "output goes to standard error instead of the journal: \(error)"
+        log.tell(JournalEntry(.outputRefused, text, about: subject), line: text)
+    }
+
     private func received(_ message: Message) {
         switch message {
         case .captured(let app, let incident, let outcome):
             captureEnded()
             kernels[app]?.captured(incident, outcome)
+        case .looked: captureEnded()
         case .reported(let app, let incident, let outcome):
             kernels[app]?.reported(incident, outcome)
         case .daemon(let message):
             onDaemonMessage(message)
         }
+    }
+
+    // MARK: - Looks at hanging apps
+
+    /// Counts those that are looked at; each look costs what a thread costs.
+    ///
+    /// - Returns: false when there are enough.
+    func watchBegan() -> Bool {
+        guard runningWatches < Self.watchLimit else { return false }
+        runningWatches += 1
+        return true
+    }
+
+    func watchEnded() {
+        runningWatches -= 1
     }
 
     // MARK: - Children

@@ -39,6 +39,12 @@ protocol Kernel: AnyObject {
     /// Looks at the main thread; its times count from the last ``beginWindow()``.
     func inspect() -> Evidence
 
+    /// Begins to look at the app from outside, away from the loop.
+    func observe()
+
+    /// Ends the looks; a hang that was long enough has its report.
+    func endObservation(_ hang: Hang?)
+
     /// Begins one readiness probe; ends in ``Supervisor/probeEnded(isReady:)``.
     func probe()
 

@@ -13,11 +13,15 @@ extension LaunchConfiguration {
         guard let app = run.app else { return try LaunchConfiguration(run) }
         let store = try store(at: run.reportsDirectory)
         try checkSummary(run.summary)
+        var launch: LaunchConfiguration
         do throws(LaunchRefusal) {
-            return try LaunchConfiguration(app, scope: .ofThisUser, store: store, warn: { StandardError.say($0) })
+            launch = try LaunchConfiguration(app, scope: .ofThisUser, store: store, warn: { StandardError.say($0) })
         } catch {
             throw RunError.internalFailure("\(app.name): \(error)")
         }
+        launch.spec.lifecycle.launchesInBackground = run.spec.lifecycle.launchesInBackground
+        if run.readsKeys { launch.streams = try streamsWithoutInput() }
+        return launch
     }
 
     /// Looks up everything that a run names, so that a mistake is told before anything is launched.
@@ -86,10 +90,7 @@ extension LaunchConfiguration {
     /// The keyboard is ours: the program reads nothing.
     private static func streamsWithoutInput() throws -> StandardStreams {
         do {
-            return StandardStreams(
-                input: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY),
-                output: try OwnedDescriptor(duplicating: STDOUT_FILENO),
-                error: try OwnedDescriptor(duplicating: STDERR_FILENO))
+            return try StandardStreams.ownWithoutInput()
         } catch {
             throw RunError.internalFailure("\(error)")
         }

@@ -7,10 +7,10 @@ import WatchdogReport
 
 /// A run's configuration with everything looked up: nothing in it can still be missing.
 struct LaunchConfiguration {
-    let spec: AppSpec
+    var spec: AppSpec
     let executable: String
     let arguments: [ByteString]
-    let environment: Environment
+    var environment: Environment
     let workingDirectory: String?
     let credentials: Credentials?
     let probe: Probe?

@@ -9,6 +9,10 @@ import WatchdogReport
 extension LinuxKernel {
     func capture(_ incident: Incident) {
         facts[incident.id] = makeFacts(incident)
+        if incident.cause != .requested, let watch = takeWatch() {
+            watches[incident.id] = watch
+            facts[incident.id]?.samplesBegan = watch.began - incident.startedAt
+        }
         guard let main else {
             captured(incident.id, .failed("there is no process"))
             return
@@ -59,7 +63,8 @@ extension LinuxKernel {
         let capture = captures.removeValue(forKey: incident.id) ?? .failed(reason)
         pendingReports[incident.id] = incident
         host.reportWriter.write(
-            app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture)
+            app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture, log: logSource,
+            watch: watches.removeValue(forKey: incident.id))
     }
 
     func reported(_ incident: Int, _ outcome: ReportOutcome) {
@@ -72,7 +77,7 @@ extension LinuxKernel {
     // MARK: - Facts
 
     /// What has to be read before the process is gone.
-    private func makeFacts(_ incident: Incident) -> IncidentFacts {
+    func makeFacts(_ incident: Incident) -> IncidentFacts {
         let pid = pid ?? 0
         let now = now
         var facts = IncidentFacts(

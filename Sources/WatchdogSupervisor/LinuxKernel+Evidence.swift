@@ -37,8 +37,20 @@ extension LinuxKernel {
             tracer: observation.tracer,
             isFrozen: cgroup?.isFrozen ?? false,
             runTime: difference(observation.schedule?.runTime, window?.start.schedule?.runTime) ?? .zero,
-            runDelay: difference(observation.schedule?.runDelay, window?.start.schedule?.runDelay) ?? .zero
+            runDelay: runDelay(observation) ?? .zero
         )
+    }
+
+    /// The kernel adds a wait for a CPU to the run delay when it is over.
+    ///
+    /// A thread that is runnable and has not been given
+    /// a CPU since the window began has waited for it all the time, and no counter shows it.
+    private func runDelay(_ observation: ProcessProbe.Observation) -> Duration? {
+        guard let window, let start = window.start.schedule, let end = observation.schedule else { return nil }
+        if observation.state == .running, start.timeslices == end.timeslices, start.runTime == end.runTime {
+            return observation.at - window.start.at
+        }
+        return difference(end.runDelay, start.runDelay)
     }
 
     private func difference(_ end: Duration?, _ start: Duration?) -> Duration? {
@@ -53,7 +65,7 @@ extension LinuxKernel {
         if let window {
             result.window = observation.at - window.start.at
             result.runTime = difference(observation.schedule?.runTime, window.start.schedule?.runTime)
-            result.runDelay = difference(observation.schedule?.runDelay, window.start.schedule?.runDelay)
+            result.runDelay = runDelay(observation)
         }
         result.state = observation.state.letter.first
         result.tracer = Int(observation.tracer ?? 0)

@@ -39,6 +39,7 @@ extension LinuxKernel {
         request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
         request.cgroup = cgroup?.descriptor
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
+        let log = configuration.streams.map(\.log) ?? StandardStreams.ownLog
         let spawned = try WatchdogLinux.spawn(request)
         closeStreams()
         if let cgroup, spawned.cgroupRefusal == nil {
@@ -48,6 +49,7 @@ extension LinuxKernel {
             containment = .processTree(tree)
         }
         try supervise(spawned.process, startTime: spawned.startTime)
+        logSource = log.map { logSource(of: $0, process: spawned.pid) }
         storeDescriptors()
         return spawned.pid
     }

@@ -25,6 +25,9 @@ final class LinuxKernel: Kernel {
     /// Called when the report of an incident is written, or could not be.
     var onReport: (Incident, ReportOutcome) -> Void = { _, _ in }
 
+    /// Called when the report of a hang that ended by itself is written, or could not be.
+    var onHangReport: (Hang, ReportOutcome) -> Void = { _, _ in }
+
     var containment: Containment?
     var appEnd: OwnedDescriptor?
     var deadline: Timer?
@@ -51,6 +54,14 @@ final class LinuxKernel: Kernel {
     var isReaped = false
     var exitUsage: ResourceUsage?
     var pendingReports: [Int: Incident] = [:]
+    /// The looks at an app whose allowance runs out.
+    var watch: HangWatch?
+    /// Those of incidents whose reports are still to be written.
+    var watches: [Int: HangWatch] = [:]
+    /// When the latest reports of hangs were written.
+    var hangReportInstants: [Instant] = []
+    /// Where the output of this launch can be read again; nil when it cannot.
+    var logSource: LogSource?
     /// Who is to be told of captures that were asked for, by the numbers of their incidents.
     var requestedCaptures: [Int: (ReportOutcome) -> Void] = [:]
     var lastRequestedCapture = 0
@@ -126,6 +137,7 @@ final class LinuxKernel: Kernel {
     func stop() {
         probeProcess?.cancel()
         stopLiveness()
+        _ = takeWatch()
         for source in [deadline, notifySource, channelSource, main?.source, treeTimer, freezer.timer] {
             source?.cancel()
         }

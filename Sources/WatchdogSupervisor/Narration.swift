@@ -126,6 +126,12 @@ extension Narration {
         line.hasPrefix("\(name) ") ? String(line.dropFirst(name.count + 1)) : line
     }
 
+    /// The three lines that follow a hang that ended by itself.
+    func lines(of hang: Hang, pid: Int32?, _ report: ReportOutcome) -> String {
+        let place = report.path ?? "no report could be written: \(report.failure ?? "unknown reason")"
+        return "\(name)[\(pid ?? 0)] answered again after \(hang.duration.brief)\n  \(report.verdict.line)\n  \(place)"
+    }
+
     /// As in "expected ready, but HangMain *exited with code 1*".
     func words(for outcome: Outcome) -> String {
         let end = outcome.status?.words ?? "did not end"

@@ -8,7 +8,7 @@ import WatchdogReport
 
 /// Turns captures into reports on disk, one after the other, away from the loop.
 ///
-/// Isolation: ``write(app:incident:facts:host:capture:)`` may be called from any thread and never blocks; results come by mailbox.
+/// Isolation: ``write(app:incident:facts:host:capture:log:)`` may be called from any thread and never blocks; results come by mailbox.
 final class ReportWriter: Sendable {
     /// Reports that may wait; one more is given up, and says so.
     private static let limit = 16
@@ -26,7 +26,10 @@ final class ReportWriter: Sendable {
     }
 
     /// Writes the report of an incident; ends in a ``Host/Message/reported(app:incident:_:)``.
-    func write(app: Int, incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome) {
+    func write(
+        app: Int, incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome, log: LogSource? = nil,
+        watch: HangWatch? = nil
+    ) {
         let isAccepted = waiting.withLock { count in
             guard count < Self.limit else { return false }
             count += 1
@@ -39,21 +42,33 @@ final class ReportWriter: Sendable {
             return
         }
         queue.async { [self] in
-            let outcome = makeReport(facts, host, capture)
+            let outcome = makeReport(facts, host, capture, log, watch)
             waiting.withLock { $0 -= 1 }
             mailbox.post(.reported(app: app, incident: incident, outcome))
         }
     }
 
-    private func makeReport(_ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome) -> ReportOutcome {
+    private func makeReport(
+        _ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome, _ log: LogSource?, _ watch: HangWatch?
+    ) -> ReportOutcome {
         var facts = facts
         var captured: CapturedProcess?
+        let record = watch?.record(within: .seconds(3))
+        facts.evidence.strain = record?.strain
+        facts.samples = record?.sampling?.samples(
+            named: facts.appName, path: facts.executablePath, at: facts.captureTime, with: symbolicator)
         switch capture {
         case .taken(let snapshot):
             captured = symbolicator.symbolicate(snapshot)
+        case .sampled:
+            captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
+            facts.completeEvidence(from: captured)
         case .failed(let reason):
+            captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.notes.append("The stacks could not be taken: \(reason).")
         }
+        // After the symbols: what the program printed last has reached the journal by now.
+        facts.log = log.flatMap { LogDetails($0) }
         var outcome = ReportOutcome(verdict: Verdict(of: facts))
         do {
             outcome.path = try store.write(Report(of: facts, on: host, capture: captured))
@@ -61,5 +76,17 @@ final class ReportWriter: Sendable {
             outcome.failure = "\(error)"
         }
         return outcome
+    }
+}
+
+extension LogDetails {
+    /// The last lines of a program's output; nil when there are none.
+    fileprivate init?(_ source: LogSource) {
+        let lines = source.tail().map { Line(microseconds: $0.microseconds, text: $0.text) }
+        guard !lines.isEmpty else { return nil }
+        switch source {
+        case .journal: self.init(source: .journal, lines: lines)
+        case .file: self.init(source: .file, lines: lines)
+        }
     }
 }

@@ -47,7 +47,9 @@ public struct Run {
 
     private func supervise(_ launch: LaunchConfiguration) throws -> Int32 {
         let loop = try EventLoop()
-        let host = try Host(loop: loop, store: launch.store)
+        let log = EventLog.forRun()
+        defer { log.finish() }
+        let host = try Host(loop: loop, store: launch.store, log: log)
         defer { host.stop() }
         defer { Strays.end() }
         let kernel = try LinuxKernel(host, launch, terminal: configuration.readsKeys ? nil : ForegroundTerminal())

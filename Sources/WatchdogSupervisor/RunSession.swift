@@ -14,6 +14,7 @@ final class RunSession {
     private let kernel: LinuxKernel
     private let supervisor: Supervisor
     private let loop: EventLoop
+    private let log: EventLog
     private let narration: Narration
     private var script: ScriptRunner?
     private var launch: RunSummary.Launch?
@@ -30,6 +31,7 @@ final class RunSession {
         self.kernel = kernel
         self.supervisor = supervisor
         self.loop = loop
+        log = kernel.host.log
         narration = Narration(name: configuration.spec.name.printable(limit: 64), verbosity: configuration.verbosity)
         supervisor.onNotice = { [unowned self] in noticed($0) }
         supervisor.onFinish = { [unowned self] in
@@ -38,6 +40,7 @@ final class RunSession {
             concludeIfReported()
         }
         kernel.onReport = { [unowned self] in reported($0, $1) }
+        kernel.onHangReport = { [unowned self] in hangReported($0, $1) }
         script = try configuration.script.map {
             try ScriptRunner($0, scale: configuration.timeScale, name: narration.name, supervisor, loop) {
                 [unowned self] in concludeIfReported()
@@ -60,9 +63,12 @@ final class RunSession {
     }
 
     private func noticed(_ notice: Notice) {
-        if let line = narration.line(for: notice) {
-            let isWritten = limiter.admit(at: kernel.now.nanoseconds) && StandardError.mention(line)
-            if !isWritten { unwritten += 1 }
+        let line = narration.line(for: notice)
+        if line != nil || log.hasJournal {
+            let isTold =
+                limiter.admit(at: kernel.now.nanoseconds)
+                && log.tell(JournalEntry(notice, about: kernel.subject), line: line)
+            if !isTold { unwritten += 1 }
         }
         script?.noticed(notice)
         switch notice {
@@ -83,8 +89,18 @@ final class RunSession {
         incidents = incidents.map { $0.id == incident.id ? incident : $0 }
         let lines = narration.lines(of: incident, pid: kernel.pid, report)
         // Where nothing is killed, the app lives on and has deadlines.
-        let isWritten = incident.isEnforced ? StandardError.say(lines) : StandardError.mention(lines)
-        if !isWritten { unwritten += 1 }
+        let isTold = log.tell(
+            JournalEntry(incident, report, about: kernel.subject),
+            line: lines,
+            within: incident.isEnforced ? .seconds(1) : .zero
+        )
+        if !isTold { unwritten += 1 }
+        concludeIfReported()
+    }
+
+    private func hangReported(_ hang: Hang, _ report: ReportOutcome) {
+        let lines = narration.lines(of: hang, pid: kernel.pid, report)
+        if configuration.verbosity != .quiet, !StandardError.mention(lines) { unwritten += 1 }
         concludeIfReported()
     }
 
@@ -96,9 +112,13 @@ final class RunSession {
 
     private func conclude(_ outcome: Outcome) -> Int32 {
         if unwritten > 0 {
-            StandardError.say("messages left out, because they were too many or nobody read them: \(unwritten)")
+            let text = "messages left out, because they were too many or nobody read them: \(unwritten)"
+            log.tell(JournalEntry(.messagesDropped, text, about: kernel.subject), line: text, within: .seconds(1))
         }
-        if let failure = supervisor.spawnFailure { StandardError.say("\(failure)") }
+        if let failure = supervisor.spawnFailure {
+            let text = "\(failure)"
+            log.tell(JournalEntry(.launchFailed, text, about: kernel.subject), line: text, within: .seconds(1))
+        }
         let isMet = configuration.expectation?.isMet(
             by: outcome, incidents: incidents, wasReady: supervisor.machine.launchDuration != nil)
         if let expectation = configuration.expectation, isMet == false {

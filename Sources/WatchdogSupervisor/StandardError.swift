@@ -20,8 +20,9 @@ public enum StandardError {
         for line in lines.split(separator: "\n") { _ = say(String(line), prefix: "", within: .zero) }
     }
 
+    /// The same with a limit of one's own.
     @discardableResult
-    private static func say(_ text: String, within limit: Duration) -> Bool {
+    static func say(_ text: String, within limit: Duration) -> Bool {
         say(text, prefix: "watchdogd: ", within: limit)
     }
 

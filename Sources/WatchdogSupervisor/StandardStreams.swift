@@ -8,6 +8,12 @@ struct StandardStreams {
     let input: OwnedDescriptor
     let output: OwnedDescriptor
     let error: OwnedDescriptor
+    /// `JOURNAL_STREAM` for the app; nil when neither output nor error leads to the journal.
+    let journalStream: String?
+    /// Where the output can be read again, from here on.
+    let log: Log?
+    /// Why output that was to go to the journal goes to watchdogd's standard error instead.
+    let journalRefusal: LinuxError?
 
     var passed: [SpawnRequest.PassedDescriptor] {
         [.init(input.number, as: 0), .init(output.number, as: 1), .init(error.number, as: 2)]

@@ -128,6 +128,10 @@ final class Supervisor {
             }
         case .beginWindow:
             kernel.beginWindow()
+        case .observe:
+            kernel.observe()
+        case .endObservation(let hang):
+            kernel.endObservation(hang)
         case .sendPing(let nonce):
             account.pingsSent += 1
             kernel.send(SupervisorMessage(ping: nonce).datagram)

@@ -7,7 +7,7 @@ extension WaitChain {
     /// The chain in the form of a report.
     var details: [WaitDetails] {
         waits.enumerated().map { index, wait in
-            WaitDetails(
+            var details = WaitDetails(
                 process: Int(wait.process),
                 thread: Int(wait.thread),
                 name: wait.name,
@@ -17,8 +17,18 @@ extension WaitChain {
                 isDeadlocked: cycleStart.map { index >= $0 } ?? false,
                 sources: wait.sources
             )
+            guard wait.holder?.relation == .holds else { return details }
+            details.priority = priority(of: wait.process, wait.thread)
+            details.holder?.priority = wait.holder.flatMap { holder in
+                holder.thread.flatMap { priority(of: holder.process, $0) }
+            }
+            return details
         }
     }
+}
+
+private func priority(of process: Int32, _ thread: Int32) -> Int? {
+    ProcessStat.read(process, thread: thread).map { Int($0.priority) }
 }
 
 extension WaitDetails.Holder {

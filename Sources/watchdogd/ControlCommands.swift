@@ -108,17 +108,40 @@ struct RestartCommand: ParsableCommand {
 struct CaptureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "capture",
-        abstract: "Take the stacks of a running app, write a report, and let it run on.",
-        discussion: "Prints the report's path; 'watchdogd report show' shows it."
+        abstract: "Take the stacks of a running app or process, and let it run on.",
+        discussion: """
+            Of an app, the daemon writes a report, whose path is printed; 'watchdogd report show' shows it. Of any other \
+            process the stacks are printed in the same form, without stopping it: threads that sleep notice nothing, and \
+            threads on a CPU have no stack. With --stop all threads are stopped at one instant, for about a millisecond, \
+            and every one has its stack; a system call that was waiting may then end early with EINTR.
+            """
     )
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
+    @Flag(help: "Of a process: stop all threads for a moment.")
+    var stop = false
+
+    @Option(help: ArgumentHelp("Of a process: write a crash log here, and print its path instead.", valueName: "dir"))
+    var reports: String?
+
+    @Argument(help: ArgumentHelp("The app's name, or a process's id.", valueName: "app"), completion: .appNames)
     var name: String
 
+    func validate() throws {
+        guard reports != "" else { throw ValidationError("--reports is empty; give it a folder or leave it out") }
+        guard let process = Int32(name) else {
+            guard !stop, reports == nil else {
+                throw ValidationError("--stop and --reports are for processes; for \(name) the daemon decides")
+            }
+            return
+        }
+        guard process > 0 else { throw ValidationError("\(process) is no process id; use a number above 0") }
+    }
+
     func run() throws {
+        if let process = Int32(name) { return try capture(process) }
         let reply = try daemon.withClient { client throws(ControlClientError) in
             try client.capture(CaptureRequest(name))
         }

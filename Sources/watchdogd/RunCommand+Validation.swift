@@ -24,8 +24,11 @@ extension RunCommand {
         let given: [(String, Bool)] = [
             ("--name", name != nil), ("--launch", launch != nil), ("--update", update != nil),
             ("--terminate", terminate != nil), ("--ping", ping != nil), ("--readiness", readiness != nil),
-            ("--enforce", enforce != nil), ("--time-scale", timeScale != nil), ("--user", user != nil),
-            ("--chdir", chdir != nil), ("--probe", probing.probe != nil), ("--env", !environment.isEmpty), ("a command", !command.isEmpty),
+            ("--enforce", enforce != nil), ("--background-time", lifecycle.backgroundTime != nil),
+            ("--background-cpu", lifecycle.backgroundCPU != nil), ("--time-scale", timeScale != nil),
+            ("--user", user != nil),
+            ("--chdir", chdir != nil), ("--probe", probing.probe != nil),
+            ("--env", !environment.isEmpty), ("a command", !command.isEmpty),
         ]
         if let (what, _) = given.first(where: \.1) {
             throw ValidationError("\(what) and --app contradict each other; set it in the app's file, or in a drop-in")

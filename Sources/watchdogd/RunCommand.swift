@@ -23,7 +23,9 @@ struct RunCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"), completion: .appNames)
+    @Option(
+        help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"),
+        completion: .appNames)
     var app: String?
 
     @Option(help: ArgumentHelp("Where apps are configured, for --app.", valueName: "dir"), completion: .directory)
@@ -60,7 +62,7 @@ struct RunCommand: ParsableCommand {
                 + " (default: auto).",
             valueName: "how"
         ),
-        completion: .list(["auto", "channel", "notify", "listen:", "exec:", "none"]),
+        completion: .list(["auto", "channel", "notify", "listen:", "exec:", "probe", "none"]),
         transform: RunOptions.readiness
     )
     var readiness: ReadinessChoice?
@@ -74,6 +76,12 @@ struct RunCommand: ParsableCommand {
         transform: RunOptions.enforcement
     )
     var enforce: AppSpec.Enforcement?
+
+    @Option(
+        help: ArgumentHelp("Report hangs that end by themselves from this length on; off for none.", valueName: "span"),
+        transform: RunOptions.hangReports
+    )
+    var hangReports = HangReportChoice.from(.seconds(1))
 
     @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
     var reports: String?
@@ -160,12 +168,16 @@ struct RunCommand: ParsableCommand {
             readiness: readiness.readiness,
             enforcement: enforce ?? .kill
         )
+        spec.observationDelay = .seconds(1)
+        if case .from(let threshold) = hangReports {
+            spec.hangReportThreshold = threshold
+            spec.observationDelay = min(threshold, .seconds(1))
+        }
         let probe = probing.settings
         spec.livenessProbe = probe?.probe
         spec.probeInterval = readiness.interval(probe)
         lifecycle.apply(to: &spec.lifecycle)
         var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)
-        configuration.timeScale = factor
         configuration.probe = readiness.probe
         configuration.livenessTarget = probe?.target
         configuration.user = user
@@ -180,8 +192,9 @@ struct RunCommand: ParsableCommand {
         configuration.reportsDirectory = reports
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
         configuration.expectation = expect
-        configuration.verbosity = quiet ? .quiet : verbose ? .verbose : .normal
+        configuration.timeScale = factor
         try lifecycle.apply(to: &configuration)
+        configuration.verbosity = quiet ? .quiet : verbose ? .verbose : .normal
         return configuration
     }
 }

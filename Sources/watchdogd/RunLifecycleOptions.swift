@@ -13,8 +13,9 @@ struct RunLifecycleOptions: ParsableArguments {
     var script: String?
 
     @Option(
-        help: ArgumentHelp("Time in the background for open tasks.", valueName: "span"), transform: RunOptions.span)
-    var backgroundTime: Duration = .seconds(30)
+        help: ArgumentHelp("Time in the background for open tasks (30s).", valueName: "span"),
+        transform: RunOptions.span)
+    var backgroundTime: Duration?
 
     @Option(
         name: .customLong("background-cpu"),
@@ -28,8 +29,8 @@ struct RunLifecycleOptions: ParsableArguments {
     var showLaunch = false
 
     func apply(to allowances: inout LifecycleAllowances) {
-        allowances.background = backgroundTime
-        allowances.expiration = min(allowances.expiration, backgroundTime)
+        allowances.background = backgroundTime ?? allowances.background
+        allowances.expiration = min(allowances.expiration, allowances.background)
         allowances.backgroundCPUTime = backgroundCPU
     }
 

@@ -48,6 +48,15 @@ enum RunOptions {
         }
     }
 
+    static func hangReports(_ text: String) throws -> HangReportChoice {
+        if text == "off" { return .off }
+        let threshold = try span(text)
+        guard threshold >= .milliseconds(250) else {
+            throw ValidationError("use at least 250ms, from where on a silence is a hang, or off")
+        }
+        return .from(threshold)
+    }
+
     static func enforcement(_ text: String) throws -> AppSpec.Enforcement {
         guard let enforcement = AppSpec.Enforcement(rawValue: text) else {
             throw ValidationError("use kill or report")
@@ -74,6 +83,19 @@ enum RunOptions {
 /// What `--probe-status` takes.
 struct ProbeStatuses {
     let ranges: [ClosedRange<Int>]
+}
+
+/// What `--hang-reports` takes.
+enum HangReportChoice: CustomStringConvertible {
+    case from(Duration)
+    case off
+
+    var description: String {
+        switch self {
+        case .from(let threshold): TimeSpan.format(threshold)
+        case .off: "off"
+        }
+    }
 }
 
 /// What `--readiness` takes.

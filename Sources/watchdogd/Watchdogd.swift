@@ -14,7 +14,9 @@ struct Watchdogd: ParsableCommand {
         subcommands: [
             RunCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self, LaunchCommand.self,
             TerminateCommand.self, RestartCommand.self, CaptureCommand.self, ReloadCommand.self, EventsCommand.self,
-            CheckCommand.self, ReportCommand.self,
+            LogsCommand.self,
+            ForegroundCommand.self, BackgroundCommand.self, SuspendCommand.self, ResumeCommand.self, EventCommand.self,
+            CheckCommand.self, SampleCommand.self, ReportCommand.self,
             ConditionerCommand.self,
         ]
     )

@@ -28,7 +28,7 @@ extension EndToEnd {
         @Test("An app that ends its task is suspended afterwards, comes back and ends in order")
         func finish() throws {
             let ending = try save(
-                "finish", "background", "wait suspended", "foreground", "wait foreground", "event url page:7",
+                "finish", "event url page:7", "background", "wait suspended", "foreground", "wait foreground",
                 "terminate", "expect exited 0")
             #expect(ending.exitCode == 0, "\(ending.errors)")
             #expect(ending.reports.isEmpty)
@@ -70,7 +70,10 @@ extension EndToEnd {
         @Test("A launch into the background does not become active before it is brought to the foreground")
         func background() throws {
             let ending = try play(
-                ["launch background", "wait ready", "expect background", "foreground", "wait foreground", "terminate"],
+                [
+                    "launch background", "wait ready", "expect background", "foreground", "wait foreground",
+                    "terminate", "expect exited 0",
+                ],
                 "BackgroundSaver", ["--database", scratch["library"]])
             #expect(ending.exitCode == 0, "\(ending.errors)")
             let lines = ending.output.split(separator: "\n").map { $0.dropFirst("BackgroundSaver: ".count) }

@@ -78,6 +78,32 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("logs shows what an app has printed into its file, and follows it; what nobody keeps is said")
+        func logs() throws {
+            let scratch = try Scratch()
+            let service = try Service([
+                "a": "[App]\nExecStart=/bin/sh -c 'echo one; echo two; exec sleep 1000'\n"
+                    + "StandardOutput=append:\(scratch["a.log"])\n[Watchdog]\nReadiness=none\n",
+                "b": Self.sleeper + "[App]\nStandardOutput=null\n",
+            ])
+            #expect(eventually { scratch.read("a.log") == "one\ntwo\n" })
+            #expect(try service.command("logs", "a").output == "one\ntwo\n")
+            #expect(try service.command("logs", "-l", "1", "a").output == "two\n")
+            #expect(try service.command("logs", "--json", "a").output == "{\"text\":\"one\"}\n{\"text\":\"two\"}\n")
+            let follower = try Program(
+                [product("watchdogd"), "logs", "--follow", "a", "--control", service.scratch["control"]])
+            try follower.line("two")
+            let file = try OwnedDescriptor(opening: scratch["a.log"], flags: O_WRONLY | O_APPEND)
+            #expect(write(file.number, "three\n", 6) == 6)
+            try follower.line("three")
+            try follower.send(SIGTERM)
+            try follower.end()
+            let nowhere = try service.command("logs", "--follow", "b")
+            #expect(nowhere.code == 69)
+            #expect(nowhere.errors.contains("b prints to null, which cannot be read; set StandardOutput= in its file"))
+            #expect(try service.end() == 0)
+        }
+
         @Test("events tells what happens, and --json one object a line")
         func events() throws {
             let service = try Service(["a": Self.sleeper])

@@ -11,7 +11,7 @@ extension EndToEnd {
         private static let sleeper = "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"
 
         private static func shell(_ script: String, _ rest: String = "") -> String {
-            "[App]\nExecStart=/bin/sh -c '\(script)'\n[Watchdog]\nReadiness=none\n\(rest)"
+            "[App]\nExecStart=/bin/sh -c '\(script)'\nStandardOutput=inherit\n[Watchdog]\nReadiness=none\n\(rest)"
         }
 
         @Test("All enabled apps run, disabled ones do not, templates are none")

@@ -308,7 +308,7 @@ struct SnapshotTakeTests {
         let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(method: .procfsRegisters))
         let contents = try snapshot.contents()
         #expect(snapshot.method == .procfsRegisters)
-        #expect(snapshot.methodReason == "taken without stopping the process, as asked")
+        #expect(snapshot.methodReason == "that was asked for")
         #expect(snapshot.timings.frozen == .zero)
         #expect(contents.process.frozen == .zero)
         #expect(contents.threads.allSatisfy { $0.registerSource == .syscallFile })

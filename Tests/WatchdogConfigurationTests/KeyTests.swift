@@ -26,7 +26,10 @@ struct KeyTests {
             app.watchdog.allowances == Allowances(launch: .seconds(20), update: .seconds(10), terminate: .seconds(5)))
         #expect(app.watchdog.readiness == .automatic && app.watchdog.probe == nil && app.watchdog.enforcement == .kill)
         #expect(app.restart.policy == .onFailure && app.restart.limit == .count(10))
-        #expect(app.spec == AppSpec(name: "web"))
+        var spec = AppSpec(name: "web")
+        spec.observationDelay = .seconds(1)
+        spec.hangReportThreshold = .seconds(1)
+        #expect(app.spec == spec)
     }
 
     @Test(

@@ -43,7 +43,11 @@ struct AccessTests {
     @Test("which methods need the right to act")
     func methods() {
         let acting = ControlMethod.allCases.filter { $0.right == .act }
-        #expect(acting == [.launch, .terminate, .restart, .capture, .reload])
+        #expect(
+            acting == [
+                .launch, .terminate, .restart, .capture, .foreground, .background, .suspend, .resume, .sendEvent,
+                .reload,
+            ])
         #expect(
             ControlMethod.allCases.filter { $0.right == .observe }.count + acting.count == ControlMethod.allCases.count)
     }

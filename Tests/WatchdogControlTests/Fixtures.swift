@@ -112,6 +112,18 @@ final class FakeHandler: ControlHandler {
         // Forgotten: an answer that is never given.
     }
 
+    func request(
+        _ lifecycle: LifecycleRequest, of request: AppRequest, from peer: ControlPeer,
+        answer: ControlAnswer<LifecycleReply>
+    ) {
+        do throws(ControlError) {
+            try check(request.name, "\(lifecycle) \(request.name)\(request.waits ? " and wait" : "")")
+            answer.succeed(LifecycleReply(state: .background))
+        } catch {
+            answer.fail(error)
+        }
+    }
+
     func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) {
         calls.append("reload")
         if let failure { answer.fail(failure) } else { answer.succeed(ReloadReply(added: ["new"], unchanged: 2)) }

@@ -24,6 +24,14 @@ struct InterfaceTests {
         ("Launch", [AppRequest("a", waits: true)], [LaunchReply(pid: 1), LaunchReply()]),
         ("Terminate", [AppRequest("a")], [TerminateReply(isGone: true)]),
         ("Restart", [AppRequest("a")], [LaunchReply(pid: 1), LaunchReply()]),
+        ("Foreground", [AppRequest("a")], [LifecycleReply(state: .foreground)]),
+        ("Background", [AppRequest("a")], [LifecycleReply(state: .background)]),
+        ("Suspend", [AppRequest("a")], [LifecycleReply(state: .suspended)]),
+        ("Resume", [AppRequest("a")], [LifecycleReply(state: .background)]),
+        (
+            "SendEvent", [EventRequest("a", kind: "url", payload: "x", waits: true), EventRequest("a", kind: "url")],
+            [LifecycleReply(state: .foreground)]
+        ),
         ("Capture", [CaptureRequest("a")], [CaptureReply(report: "/r", verdict: "v"), CaptureReply(report: "/r")]),
         (
             "Monitor", [MonitorRequest(apps: ["a"], history: 3), MonitorRequest()],
@@ -53,6 +61,7 @@ struct InterfaceTests {
         .noSuchApp("a", suggestion: "b"), .notPermitted(.act, user: 1, owner: 2),
         .invalidConfiguration(Samples.diagnostics), .alreadyRunning("a", pid: 3), .alreadyRunning("a", pid: nil),
         .notRunning("a"), .unkillable("a", pid: 3), .launchFailed("a", reason: "r"), .captureFailed("a", reason: "r"),
+        .refused("a", reason: "r"),
         .shuttingDown, .tooManyConnections(limit: 64), .malformedMessage(reason: "r"), .failed(reason: "r"),
         .methodNotFound("m"), .interfaceNotFound("i"), .invalidParameter("p"), .expectedMore,
     ]
@@ -121,7 +130,7 @@ struct InterfaceTests {
             .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
             .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
             .limitReached,
-            .launchFailed, .reloaded, .probeFailed, .probeRecovered, .probeImpossible,
+            .launchFailed, .reloaded, .lifecycle, .probeFailed, .probeRecovered, .probeImpossible,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))

@@ -57,6 +57,32 @@ struct MethodTests {
         try station.turn { station.server.statistics.open == 0 }
     }
 
+    @Test("apps are moved and sent events, and what would not arrive whole is refused")
+    func lifecycle() throws {
+        let station = try Station()
+        let place = ControlPath(station.path)
+        try station.serving {
+            let client = try ControlClient(place)
+            #expect(try client.foreground(AppRequest("web")).state == "background")
+            _ = try client.background(AppRequest("web", waits: true))
+            _ = try client.suspend(AppRequest("web"))
+            _ = try client.resume(AppRequest("web"))
+            _ = try client.sendEvent(EventRequest("web", kind: "url", payload: "http://x/", waits: true))
+            for request in [
+                EventRequest("web", kind: ""), EventRequest("web", kind: "a\nSTATE=background"),
+                EventRequest("web", kind: String(repeating: "k", count: 65)),
+                EventRequest("web", kind: "k", payload: String(repeating: "p", count: 2_049)),
+                EventRequest("web", kind: "k", payload: "\0"),
+            ] {
+                #expect(throws: ControlClientError.self) { try client.sendEvent(request) }
+            }
+        }
+        #expect(
+            station.handler.calls == [
+                "foreground web", "background web and wait", "suspend web", "resume web", "event url web and wait",
+            ])
+    }
+
     @Test("the handler's errors arrive as they are")
     func errors() throws {
         let diagnostics = [

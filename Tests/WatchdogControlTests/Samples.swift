@@ -32,7 +32,8 @@ enum Samples {
             count: 7_200, median: .microseconds(210), percentile99: .microseconds(1_900), maximum: .milliseconds(11)),
         hangs: LatencySummary(
             count: 2, median: .milliseconds(800), percentile99: .milliseconds(1_200), maximum: .milliseconds(1_200)),
-        strayAnswers: 1, lastExit: "was ended by SIGKILL", status: "Serving 12 requests")
+        strayAnswers: 1, lastExit: "was ended by SIGKILL", status: "Serving 12 requests",
+        lifecycle: "foreground")
 
     static let log = [
         LogLine(time: ago(.seconds(7_200)), text: "listening on :8080"),

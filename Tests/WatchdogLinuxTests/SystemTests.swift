@@ -140,9 +140,4 @@ struct SystemTests {
         guard !ServiceManager.isListening else { return }
         #expect(try ServiceManager.notify(["READY=1"]) == false)
     }
-
-    @Test("the journal takes an entry, or is not there")
-    func journal() throws {
-        try Journal.send([.init("MESSAGE", "a test of watchdogd\nwith two lines"), .init("PRIORITY", "7")])
-    }
 }

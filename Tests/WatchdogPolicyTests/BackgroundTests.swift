@@ -218,10 +218,10 @@ struct BackgroundTests {
         #expect(life.codes == (load == 1 ? [.backgroundCPUTime] : []))
     }
 
-    @Test("where nothing is killed, the app goes on to be suspended, and is reported once")
-    func reportOnly() {
+    @Test("where nothing is killed, the app goes on to be suspended, and is reported once", arguments: [false, true])
+    func reportOnly(isAsked: Bool) {
         var life = Timeline.inBackground(.reporting, tasks: 1)
-        life.ask(.suspend, at: .seconds(5))
+        if isAsked { life.ask(.suspend, at: .seconds(5)) }
         life.run(to: .minutes(5))
         #expect(life.codes == [.backgroundTask])
         #expect(life.state == .suspended)

@@ -105,7 +105,7 @@ struct Ledger {
                     probes.bookCancel(happened, isLaunching: stage == .launching, at: now)
                 case .terminate: bookTermination()
                 case .finish(let outcome): bookEnd(outcome, isLast: index == effects.count - 1)
-                case .beginWindow, .lifecycle: nil
+                case .beginWindow, .observe, .endObservation, .lifecycle: nil
                 }
             if let complaint { return complaint }
         }

@@ -107,7 +107,7 @@ private struct LifecycleStorm {
             }
         case .announce(.lifecycle(.refused(.event, _))): eventsSettled += 1
         case .killTree, .finish: isFrozen = false
-        case .spawn, .beginWindow, .probe, .cancelLivenessProbe, .announce: break
+        case .spawn, .beginWindow, .observe, .endObservation, .probe, .cancelLivenessProbe, .announce: break
         }
         return nil
     }

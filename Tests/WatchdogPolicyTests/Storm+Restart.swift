@@ -49,6 +49,7 @@ extension Storm {
             restored.withoutPulse == AppMachine(resuming: machine)?.withoutPulse
         else { return "not what was saved" }
         machine = restored
+        if let resumed = AppMachine(resuming: twin) { twin = resumed }
         ledger.restarted(strays: restored.strayAnswers)
         for _ in 0..<generator.below(3) {
             pass()

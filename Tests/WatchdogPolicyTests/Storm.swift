@@ -15,6 +15,10 @@ struct Storm {
     var memory: Memory
     var now = Instant(nanoseconds: 1_000_000_000_000)
     var usedNonces: [UInt64] = []
+    /// The same app, observed while its allowances run: that must not change anything else.
+    var twin: AppMachine
+    private var isTwinObserving = false
+    private var immediateObservations = 0
     private var immediateDeadlines = 0
 
     /// How many events were handled.
@@ -26,6 +30,9 @@ struct Storm {
         generator = SeededGenerator(seed: seed)
         spec = Self.spec(using: &generator)
         machine = AppMachine(spec: spec)
+        var observed = spec
+        observed.observationDelay = generator.pick([.nanoseconds(1), .milliseconds(250), .seconds(1), .seconds(30)])
+        twin = AppMachine(spec: observed)
         ledger = Ledger(spec)
         memory = Memory(machine)
     }
@@ -84,7 +91,7 @@ struct Storm {
         count += 1
         if isTracing { trace.append((event, effects, now)) }
         for case .sendPing(let nonce) in effects { usedNonces.append(nonce) }
-        return check(event, effects)
+        return check(event, effects) ?? checkTwin(event, effects)
     }
 
     private mutating func check(_ event: AppEvent, _ effects: [AppEffect]) -> String? {
@@ -99,6 +106,36 @@ struct Storm {
         return immediateDeadlines > 4 ? "due again and again at \(now)" : nil
     }
 
+    private mutating func checkTwin(_ event: AppEvent, _ effects: [AppEffect]) -> String? {
+        var others: [AppEffect] = []
+        for effect in twin.handle(event, at: now) {
+            switch effect {
+            case .observe:
+                if isTwinObserving { return "observed twice" }
+                isTwinObserving = true
+            case .endObservation:
+                if !isTwinObserving { return "let go of nothing" }
+                isTwinObserving = false
+            default: others.append(effect)
+            }
+        }
+        guard others == effects else { return "observed, the app is treated differently: \(others)" }
+        guard twin.phase == machine.phase else { return "observed, the app is in \(twin.phase)" }
+        if case .ended = twin.phase, isTwinObserving { return "observed after the end" }
+        switch (twin.nextDeadline, machine.nextDeadline) {
+        case (nil, nil): return nil
+        case (let observed?, let plain?):
+            if observed > plain { return "observation puts a deadline off" }
+            guard observed <= now, plain > now, case .deadlineReached = event else {
+                immediateObservations = 0
+                return nil
+            }
+            immediateObservations += 1
+            return immediateObservations > 1 ? "observation is due again and again at \(now)" : nil
+        default: return "observation makes or takes a deadline"
+        }
+    }
+
     // MARK: - Time and events
 
     mutating func pass() {
@@ -111,7 +148,8 @@ struct Storm {
         case 14: now = now + .nanoseconds(Int64(generator.below(12_000_000_000)))
         case 15: now = now + .nanoseconds(Int64(generator.below(700_000_000_000)))
         default:
-            guard let due = machine.nextDeadline, due < Instant(nanoseconds: .max) - .seconds(100) else { return }
+            let deadline = generator.oneIn(2) ? twin.nextDeadline : machine.nextDeadline
+            guard let due = deadline, due < Instant(nanoseconds: .max) - .seconds(100) else { return }
             let late: Duration =
                 switch fate {
                 case 16...18: .nanoseconds(-1)
@@ -276,7 +314,8 @@ private struct Drive {
             case .inspect: if isAnswered { tell(.inspected(Evidence(state: "S"))) }
             case .capture: if isAnswered { tell(.captured) }
             case .killTree: if isAnswered { die() }
-            case .beginWindow, .sendPing, .probe, .probeLiveness, .cancelLivenessProbe, .terminate, .announce, .finish,
+            case .beginWindow, .observe, .endObservation, .sendPing, .probe, .probeLiveness,
+                .cancelLivenessProbe, .terminate, .announce, .finish,
                 .lifecycle:
                 break
             }

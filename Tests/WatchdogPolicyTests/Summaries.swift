@@ -21,6 +21,8 @@ extension AppEffect {
         switch self {
         case .spawn: "spawn"
         case .beginWindow: "window"
+        case .observe: "observe"
+        case .endObservation(let hang): hang == nil ? "look away" : "look away from a hang"
         case .sendPing: "ping"
         case .probe: "probe"
         case .probeLiveness: "ask"

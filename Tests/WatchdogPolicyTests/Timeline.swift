@@ -169,7 +169,7 @@ struct Timeline {
             if !isExited { agenda.append((elapsed + deathTime, .exited(.signaled(signal: 9, coreDumped: false)))) }
             agenda.append((elapsed + deathTime, .treeEmptied))
         case .lifecycle(let effect): answer(effect)
-        case .beginWindow, .terminate, .report, .announce, .finish:
+        case .beginWindow, .observe, .endObservation, .terminate, .report, .announce, .finish:
             break
         }
     }

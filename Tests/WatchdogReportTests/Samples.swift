@@ -205,6 +205,13 @@ enum Samples {
         facts.pings = PingSummary(
             sent: 12, answered: 11, sinceLastAnswerNanoseconds: 10_051_000_000, slowestNanoseconds: 4_100_000)
         facts.notes = ["The same stack was seen at half of the allowance"]
+        facts.log = LogDetails(
+            source: .journal,
+            lines: [
+                LogDetails.Line(microseconds: 1_795_220_402_017_345, text: "12 albums to import"),
+                LogDetails.Line(microseconds: 1_795_220_411_900_001, text: "fetching with token=hunter2"),
+                LogDetails.Line(text: "Thread 0 Crashed:\u{1b}[31m"),
+            ])
         return facts
     }
 

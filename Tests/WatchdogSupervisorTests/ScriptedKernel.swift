@@ -120,6 +120,10 @@ final class ScriptedKernel: Kernel {
 
     func inspect() -> Evidence { evidence }
 
+    func observe() {}
+
+    func endObservation(_ hang: Hang?) {}
+
     func probe() { onProbe() }
 
     func probeLiveness(id: Int) { onLivenessProbe(id) }

@@ -10,6 +10,7 @@
 #include "wd_errno.h"
 #include "wd_descriptor.h"
 #include "wd_process.h"
+#include "wd_journal.h"
 #include "wd_limits.h"
 #include "wd_scheduling.h"
 #include "wd_signal.h"

@@ -5,7 +5,7 @@
 
 /*
  * A logger that is so fast because it does the expensive thing once, before main: it compares the CPU's counter with the
- * clock for 400 ms ($SAMPLE_TIME_SCALE times as long), so that it need not ask for the time later. A program pays for this if it
+ * clock for 415 ms ($SAMPLE_TIME_SCALE times as long), so that it need not ask for the time later. A program pays for this if it
  * is linked with the logger, whether it logs anything or not.
  */
 

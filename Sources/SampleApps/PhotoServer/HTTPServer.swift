@@ -192,6 +192,6 @@ extension HTTPServer.Connection {
     /// Nothing is read while an answer is on its way: who asks for more has to take what there is.
     fileprivate var events: Int16 {
         if !output.isEmpty { return Int16(POLLOUT) }
-        return Int16(POLLIN)
+        return input.count < HTTPRequest.largestHead ? Int16(POLLIN) : 0
     }
 }

@@ -8,15 +8,15 @@ import Foundation
 final class PieceOperation<Value: Sendable>: Operation, @unchecked Sendable {
     // SAFETY: written by `main`, read by operations that depend on this one; a queue orders the two.
     private(set) var value: Value?
-    private let work: @Sendable (_ isCancelled: () -> Bool) throws -> Value
+    private let work: @Sendable (_ isCancelled: @escaping () -> Bool) throws -> Value
 
-    init(_ work: @escaping @Sendable (_ isCancelled: () -> Bool) throws -> Value) {
+    init(_ work: @escaping @Sendable (_ isCancelled: @escaping () -> Bool) throws -> Value) {
         self.work = work
     }
 
     override func main() {
         guard !isCancelled else { return }
-        value = try? work { isCancelled }
+        value = try? work { self.isCancelled }
     }
 
     func after(_ others: Operation...) -> Self {

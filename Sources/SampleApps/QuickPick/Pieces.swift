@@ -36,15 +36,15 @@ struct Pieces: Sendable {
     // MARK: - Network
 
     @inline(never)
-    func fetchFeed(isCancelled: () -> Bool = { false }) throws -> [Entry] {
-        try app.interval("download feed.json") {
+    func fetchFeed(isCancelled: (() -> Bool)? = nil) throws -> [Entry] {
+        try app.interval("feed.json") {
             try JSONDecoder().decode([Entry].self, from: Data(app.client.get("/feed.json", isCancelled: isCancelled)))
         }
     }
 
     @inline(never)
-    func fetchFriends(isCancelled: () -> Bool = { false }) throws -> [String] {
-        try app.interval("download friends.json") {
+    func fetchFriends(isCancelled: (() -> Bool)? = nil) throws -> [String] {
+        try app.interval("friends.json") {
             try JSONDecoder().decode(
                 [String].self, from: Data(app.client.get("/friends.json", isCancelled: isCancelled)))
         }
@@ -52,8 +52,8 @@ struct Pieces: Sendable {
 
     /// A photo in the size in which the list shows it.
     @inline(never)
-    func fetchPhoto(_ path: String, isCancelled: () -> Bool = { false }) throws -> Raster {
-        try app.interval("download photo") {
+    func fetchPhoto(_ path: String, isCancelled: (() -> Bool)? = nil) throws -> Raster {
+        try app.interval("photo") {
             try PNG.decode(app.client.get(path, isCancelled: isCancelled)).scaled(toWidth: 36, height: 22)
         }
     }
@@ -120,7 +120,7 @@ struct Pieces: Sendable {
 
     @inline(never)
     func initializePhotoStamp() {
-        app.interval("photo stamp library") {
+        app.interval("photo stamp") {
             let error = photostamp_initialize(app.client.server.port)
             if error != 0 { app.record.note("photo-stamp", "not licensed") }
         }

@@ -100,6 +100,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case probeBody = "ProbeBody"
     /// What follows an exhausted allowance.
     case enforce = "Enforce"
+    /// From how long on a hang that ends by itself has a report.
+    case hangReports = "HangReports"
     /// The most by which the app can extend an allowance.
     case extensionCap = "ExtensionCap"
     /// Whether an extension counts that shows no progress.
@@ -145,7 +147,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
             .standardOutput, .standardError, .noNewPrivileges, .cpuQuota, .memoryMax, .tasksMax, .enabled:
             .app
         case .launch, .update, .terminate, .ping, .readiness, .probe, .probeInterval, .probeTimeout, .probeThreshold,
-            .probeStatus, .probeBody, .enforce, .extensionCap, .allowBlindExtension, .keepReports, .timeScale:
+            .probeStatus, .probeBody, .enforce, .hangReports, .extensionCap, .allowBlindExtension, .keepReports,
+            .timeScale:
             .watchdog
         case .policy, .delay, .factor, .maxDelay, .reset, .limit, .limitInterval, .limitLaunch, .limitHang,
             .limitCrash, .limitExit, .limitMemory, .atLimit:

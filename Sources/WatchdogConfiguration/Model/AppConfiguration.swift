@@ -37,6 +37,8 @@ public struct AppConfiguration: Hashable, Sendable {
             fairness: fairness
         )
         spec.livenessProbe = watchdog.probe?.probe
+        spec.observationDelay = min(.seconds(1), watchdog.hangReports ?? .seconds(1))
+        spec.hangReportThreshold = watchdog.hangReports
         switch watchdog.readiness {
         case .command: spec.probeInterval = .milliseconds(250)
         case .probe: spec.probeInterval = min(.milliseconds(250), watchdog.probe?.interval ?? .milliseconds(250))

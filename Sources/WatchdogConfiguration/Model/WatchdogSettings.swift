@@ -14,6 +14,8 @@ public struct WatchdogSettings: Hashable, Sendable {
     public var probe: ProbeSettings?
     /// `Enforce=`: what follows an exhausted allowance.
     public var enforcement = AppSpec.Enforcement.kill
+    /// `HangReports=`: from how long on a hang that ends by itself has a report; nil for none.
+    public var hangReports: Duration? = .seconds(1)
     /// `ExtensionCap=`: by how much the app can extend one allowance in all.
     public var extensionCap: Duration = Fairness().extensionCap
     /// `AllowBlindExtension=`: whether an extension counts that shows no progress.

@@ -59,6 +59,7 @@ extension AppReader {
                 \.watchdog.enforcement, text,
                 try ValueReader.choice(text, AppSpec.Enforcement.allCases.map { ($0.rawValue, $0) })
             )
+        case .hangReports: try set(\.watchdog.hangReports, text, try Self.hangReports(text))
         case .extensionCap: try set(\.watchdog.extensionCap, text, try ValueReader.span(text))
         case .allowBlindExtension: try set(\.watchdog.allowsBlindExtension, text, try ValueReader.boolean(text))
         case .keepReports: try set(\.watchdog.reportAge, text, try ValueReader.span(text, atLeast: .seconds(60)))
@@ -111,6 +112,11 @@ extension AppReader {
 
     private static func allowance(_ text: SourceText) throws(ValueError) -> Duration {
         try ValueReader.span(text, atLeast: .milliseconds(1))
+    }
+
+    private static func hangReports(_ text: SourceText) throws(ValueError) -> Duration? {
+        if try ValueReader.short(text) == "off" { return nil }
+        return try ValueReader.span(text, atLeast: .milliseconds(250))
     }
 
     private static func quota(_ text: SourceText) throws(ValueError) -> Duration? {

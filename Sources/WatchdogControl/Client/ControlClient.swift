@@ -84,6 +84,31 @@ public final class ControlClient {
         try call(.restart, request, patience: request.waits ? nil : patience)
     }
 
+    /// Asks an app to go to the foreground.
+    public func foreground(_ request: AppRequest) throws(ControlClientError) -> LifecycleReply {
+        try call(.foreground, request, patience: request.waits ? nil : patience)
+    }
+
+    /// Asks an app to go to the background.
+    public func background(_ request: AppRequest) throws(ControlClientError) -> LifecycleReply {
+        try call(.background, request, patience: request.waits ? nil : patience)
+    }
+
+    /// Suspends an app.
+    public func suspend(_ request: AppRequest) throws(ControlClientError) -> LifecycleReply {
+        try call(.suspend, request, patience: request.waits ? nil : patience)
+    }
+
+    /// Lets a suspended app run on.
+    public func resume(_ request: AppRequest) throws(ControlClientError) -> LifecycleReply {
+        try call(.resume, request, patience: request.waits ? nil : patience)
+    }
+
+    /// Sends an event to an app.
+    public func sendEvent(_ request: EventRequest) throws(ControlClientError) -> LifecycleReply {
+        try call(.sendEvent, request, patience: request.waits ? nil : patience)
+    }
+
     /// Takes the stacks of a running app, and waits for the report.
     public func capture(_ request: CaptureRequest) throws(ControlClientError) -> CaptureReply {
         try call(.capture, request, patience: nil)

@@ -28,6 +28,7 @@ extension ControlError {
         case .unkillable: "\(ControlInterface.name).Unkillable"
         case .launchFailed: "\(ControlInterface.name).LaunchFailed"
         case .captureFailed: "\(ControlInterface.name).CaptureFailed"
+        case .refused: "\(ControlInterface.name).Refused"
         case .shuttingDown: "\(ControlInterface.name).ShuttingDown"
         case .tooManyConnections: "\(ControlInterface.name).TooManyConnections"
         case .malformedMessage: "\(ControlInterface.name).MalformedMessage"
@@ -56,7 +57,8 @@ extension ControlError {
         case .invalidConfiguration(let diagnostics): Parameters(diagnostics: diagnostics)
         case .alreadyRunning(let name, let pid), .unkillable(let name, let pid): Parameters(name: name, pid: pid)
         case .notRunning(let name): Parameters(name: name)
-        case .launchFailed(let name, let reason), .captureFailed(let name, let reason):
+        case .launchFailed(let name, let reason), .captureFailed(let name, let reason),
+            .refused(let name, let reason):
             Parameters(name: name, reason: reason)
         case .malformedMessage(let reason), .failed(let reason): Parameters(reason: reason)
         case .tooManyConnections(let limit): Parameters(limit: limit)
@@ -92,6 +94,7 @@ extension ControlError {
         case ("Unkillable", let name?): return .unkillable(name, pid: parameters.pid)
         case ("LaunchFailed", let name?): return .launchFailed(name, reason: reason)
         case ("CaptureFailed", let name?): return .captureFailed(name, reason: reason)
+        case ("Refused", let name?): return .refused(name, reason: reason)
         case ("NotPermitted", _):
             guard let right = parameters.right.flatMap(ControlRight.init), let user = parameters.user,
                 let owner = parameters.owner

@@ -14,8 +14,8 @@ public enum ControlInterface {
         # Times end in USec: microseconds since 1970-01-01 00:00 UTC, or a duration in microseconds. What is not known is
         # left out. Later versions may add optional fields, states, kinds and errors.
         #
-        # Everybody may look. Right "act" (Launch, Terminate, Restart, Capture, Reload) and right "readLogs" belong to root
-        # and to the user whose watchdogd it is.
+        # Everybody may look. Right "act" (Launch, Terminate, Restart, Foreground, Background, Suspend, Resume, SendEvent,
+        # Capture, Reload) and right "readLogs" belong to root and to the user whose watchdogd it is.
         interface org.watchdogd.Supervisor
 
         # stopped: does not run, and nobody is going to start it; waiting: does not run, and is going to be started again;
@@ -79,6 +79,8 @@ public enum ControlInterface {
         )
 
         # An app, beyond what a list tells. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
+        # Lifecycle: launching, foreground, inactive (on its way between two states), background, suspended, terminating.
+        # Output: where its standard output goes: journal, inherit, null, or the path of a file.
         type AppDetails (
           file: ?string,
           isEnforced: bool,
@@ -89,7 +91,9 @@ public enum ControlInterface {
           hangs: Latency,
           strayAnswers: int,
           lastExit: ?string,
-          status: ?string
+          status: ?string,
+          lifecycle: ?string,
+          output: ?string
         )
 
         # What an app has printed.
@@ -131,7 +135,7 @@ public enum ControlInterface {
 
         # Something that happened. The sequence counts from 1 without gaps since watchdogd was started. Kinds: launched, ready,
         # adopted, hung, credited, rebased, paused, resumed, extended, extensionRefused, terminating, exhausted, captureFailed,
-        # reported, channelLost, exited, unkillable, restarting, limitReached, launchFailed, reloaded,
+        # reported, channelLost, exited, unkillable, restarting, limitReached, launchFailed, reloaded, lifecycle,
         # probeFailed, probeRecovered, probeImpossible.
         type Event (
           sequence: int,
@@ -165,6 +169,23 @@ public enum ControlInterface {
         # Terminates an app, if it runs, and launches it. The reply comes when the request is accepted or, with wait, when
         # the new process is ready.
         method Restart(name: string, wait: ?bool) -> (pid: ?int)
+
+        # Asks an app to serve somebody; a suspended one is resumed for it. The reply comes when the request is accepted or,
+        # with wait, when the app is there; so it is with the three that follow. State: as lifecycle in AppDetails.
+        method Foreground(name: string, wait: ?bool) -> (state: string)
+
+        # Asks an app to go out of sight; a suspended one is resumed for it.
+        method Background(name: string, wait: ?bool) -> (state: string)
+
+        # Stops an app, after a chance to tidy up: it goes to the background, ends its tasks, and is frozen.
+        method Suspend(name: string, wait: ?bool) -> (state: string)
+
+        # Lets a suspended app run on: in the background, if it takes part in the lifecycle.
+        method Resume(name: string, wait: ?bool) -> (state: string)
+
+        # Sends an app something to handle on its main loop. The reply comes when it was sent or, with wait, when it was
+        # handled. Kind: at most 64 bytes; payload: at most 2048 bytes; one line each.
+        method SendEvent(name: string, kind: string, payload: ?string, wait: ?bool) -> (state: string)
 
         # Takes the stacks of a running app, which goes on, and replies when the report is written.
         method Capture(name: string) -> (report: string, verdict: ?string)
@@ -210,6 +231,9 @@ public enum ControlInterface {
 
         # The stacks could not be taken, or the report not be written.
         error CaptureFailed (name: string, reason: string)
+
+        # The app was not asked: it is not where the request makes sense, or takes no part in the lifecycle.
+        error Refused (name: string, reason: string)
 
         # watchdogd is ending.
         error ShuttingDown ()

@@ -12,6 +12,11 @@ enum ControlMethod: String, CaseIterable {
     case terminate = "org.watchdogd.Supervisor.Terminate"
     case restart = "org.watchdogd.Supervisor.Restart"
     case capture = "org.watchdogd.Supervisor.Capture"
+    case foreground = "org.watchdogd.Supervisor.Foreground"
+    case background = "org.watchdogd.Supervisor.Background"
+    case suspend = "org.watchdogd.Supervisor.Suspend"
+    case resume = "org.watchdogd.Supervisor.Resume"
+    case sendEvent = "org.watchdogd.Supervisor.SendEvent"
     case reload = "org.watchdogd.Supervisor.Reload"
 
     /// What a caller needs for it.
@@ -19,6 +24,7 @@ enum ControlMethod: String, CaseIterable {
         switch self {
         case .getInfo, .getInterfaceDescription, .list, .describe, .reports, .monitor: .observe
         case .launch, .terminate, .restart, .capture, .reload: .act
+        case .foreground, .background, .suspend, .resume, .sendEvent: .act
         }
     }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogPolicy
+
 /// Who carries out what a ``ControlServer`` is asked for: the daemon.
 ///
 /// The server has checked the caller's rights and the parameters' kinds; whether an app of the name exists is for the
@@ -34,6 +36,11 @@ public protocol ControlHandler: AnyObject {
 
     /// Takes the stacks of a running app; answers when the report is written.
     func capture(_ request: CaptureRequest, from peer: ControlPeer, answer: ControlAnswer<CaptureReply>)
+
+    /// Asks an app to move, or to handle an event; answers when it has, if the caller waits for that.
+    func request(
+        _ lifecycle: LifecycleRequest, of request: AppRequest, from peer: ControlPeer,
+        answer: ControlAnswer<LifecycleReply>)
 
     /// Reads the configuration again.
     func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import WatchdogPolicy
 
 extension ControlServer {
     /// Carries out a call, or refuses it.
@@ -56,10 +57,29 @@ extension ControlServer {
         case .capture:
             let request = try parameters(CaptureRequest.self, of: call)
             handler.capture(request, from: connection.peer, answer: answer(to: call, connection))
+        case .foreground: try move(.foreground, call, for: connection, by: handler)
+        case .background: try move(.background, call, for: connection, by: handler)
+        case .suspend: try move(.suspend, call, for: connection, by: handler)
+        case .resume: try move(.resume, call, for: connection, by: handler)
+        case .sendEvent:
+            let request = try parameters(EventRequest.self, of: call)
+            try request.check()
+            handler.request(
+                .event(kind: request.kind, payload: request.payload ?? ""),
+                of: AppRequest(request.name, waits: request.waits), from: connection.peer,
+                answer: answer(to: call, connection))
         case .reload:
             _ = try parameters(EmptyRequest.self, of: call)
             handler.reload(from: connection.peer, answer: answer(to: call, connection))
         }
+    }
+
+    private func move(
+        _ lifecycle: LifecycleRequest, _ call: VarlinkCall, for connection: ControlConnection,
+        by handler: any ControlHandler
+    ) throws(ControlError) {
+        let request = try parameters(AppRequest.self, of: call)
+        handler.request(lifecycle, of: request, from: connection.peer, answer: answer(to: call, connection))
     }
 
     private func parameters<Request: ControlRequest>(

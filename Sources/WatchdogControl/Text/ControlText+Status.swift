@@ -15,6 +15,9 @@ extension ControlText {
         let name = app.state.rawValue.shown
         text += state.replacing(name, with: colored(name, for: app.state, style), maxReplacements: 1)
         if let pid = app.pid { text += wrapped("PID", "\(pid)") }
+        if let lifecycle = details.lifecycle, lifecycle != LifecycleState.foreground.rawValue {
+            text += wrapped("Lifecycle", lifecycle.shown)
+        }
         if let file = details.file { text += wrapped("File", file.shown) }
         if let launch = details.launch {
             text += wrapped("Launch", "ready after \(launch.duration.duration.measured) (\(launch.source.shown))")

@@ -22,12 +22,17 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var lastExit: String?
     /// The app's own latest words: `STATUS=`.
     public var status: String?
+    /// Where it is between foreground, background and suspension; nil when it does not run.
+    public var lifecycle: String?
+    /// Where its standard output goes: "journal", "inherit", "null" or the path of a file.
+    public var output: String?
 
     /// Creates details.
     public init(
         file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
         restartsByCause: [String: Int] = [:], pings: LatencySummary = LatencySummary(),
-        hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil
+        hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil,
+        lifecycle: String? = nil, output: String? = nil
     ) {
         self.file = file
         self.isEnforced = isEnforced
@@ -39,5 +44,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.strayAnswers = strayAnswers
         self.lastExit = lastExit
         self.status = status
+        self.lifecycle = lifecycle
+        self.output = output
     }
 }

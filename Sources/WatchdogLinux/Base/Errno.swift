@@ -50,6 +50,12 @@ public struct Errno: RawRepresentable, Hashable, Sendable, CustomStringConvertib
     public static let fileExists = Errno(rawValue: EEXIST)
     /// `EBUSY`: in use.
     public static let busy = Errno(rawValue: EBUSY)
+    /// `EMSGSIZE`: the datagram is too long.
+    public static let messageTooLong = Errno(rawValue: EMSGSIZE)
+    /// `ENXIO`: nobody reads the FIFO, or there is no such device.
+    public static let noSuchDevice = Errno(rawValue: ENXIO)
+    /// `ELOOP`: a symbolic link, where none is followed.
+    public static let tooManyLinks = Errno(rawValue: ELOOP)
     /// `ENAMETOOLONG`: the name is too long.
     public static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
 

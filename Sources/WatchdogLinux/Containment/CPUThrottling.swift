@@ -19,16 +19,20 @@ public struct CPUThrottling: Hashable, Sendable {
     ///
     /// Cgroups of either version; reads a few small files.
     public static func read(_ pid: Int32) -> CPUThrottling? {
+        sum(files(of: pid).compactMap { Procfs.read($0, limit: 4096) })
+    }
+
+    /// The files that tell of quotas that apply to a process.
+    static func files(of pid: Int32) -> [String] {
         let text = Procfs.read("/proc/\(pid)/cgroup", limit: 64 << 10) ?? []
         let membership = String(decoding: text, as: UTF8.self)
-        let directories = CgroupMount.all().flatMap { mount -> [String] in
+        return CgroupMount.all().flatMap { mount -> [String] in
             guard mount.isUnified || mount.controllers?.contains("cpu") == true,
                 let cgroup = mount.cgroup(in: membership),
                 let directory = mount.directory(of: cgroup)
             else { return [] }
-            return chain(from: directory, to: mount.directory)
+            return chain(from: directory, to: mount.directory).map { "\($0)/cpu.stat" }
         }
-        return sum(directories.compactMap { Procfs.read("\($0)/cpu.stat", limit: 4096) })
     }
 
     /// A directory and those above it, up to and including the hierarchy's.

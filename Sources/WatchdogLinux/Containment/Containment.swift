@@ -63,7 +63,9 @@ public enum Containment {
         }
     }
 
-    /// CPU time of all processes: in a cgroup of those that have ended, too. Nil when it cannot be read.
+    /// CPU time of all processes: in a cgroup of those that have ended, too.
+    ///
+    /// Nil when it cannot be read.
     public var cpuTime: Duration? {
         switch self {
         case .cgroup(let cgroup): cgroup.cpuTime

@@ -25,6 +25,13 @@ public enum ProcessFacts {
         return Environment(entries: strings("/proc/\(pid)/environ"))
     }
 
+    /// The cgroup in the unified hierarchy, seen from this process's cgroup namespace: cgroups(7).
+    public static func cgroup(_ pid: Int32) -> String? {
+        let text = Procfs.read("/proc/\(pid)/cgroup", limit: 64 << 10) ?? []
+        let unified = CgroupMount(directory: "/", root: "/", controllers: nil)
+        return unified.cgroup(in: String(decoding: text, as: UTF8.self))
+    }
+
     private static func strings(_ path: String) -> [ByteString] {
         var bytes = Procfs.read(path, limit: 2 << 20) ?? []
         if bytes.last == 0 { bytes.removeLast() }

@@ -18,6 +18,8 @@ public struct ProcessStat: Hashable, Sendable {
     public let userTicks: UInt64
     /// CPU time in the kernel, in clock ticks.
     public let systemTicks: UInt64
+    /// The scheduler's priority: less is more urgent, 20 is usual, below 0 is real-time.
+    public let priority: Int32
     /// Number of threads.
     public let threadCount: Int
     /// When it was born, in clock ticks since boot.
@@ -75,6 +77,7 @@ public struct ProcessStat: Hashable, Sendable {
             let session = Int32(decimal: fields[3]),
             let user = UInt64(decimal: fields[11]),
             let system = UInt64(decimal: fields[12]),
+            let priority = Int32(String(decoding: fields[15], as: UTF8.self)),
             let threads = Int(decimal: fields[17]),
             let start = UInt64(decimal: fields[19])
         else { return nil }
@@ -86,6 +89,7 @@ public struct ProcessStat: Hashable, Sendable {
         self.session = session
         userTicks = user
         systemTicks = system
+        self.priority = priority
         threadCount = threads
         startTime = start
     }

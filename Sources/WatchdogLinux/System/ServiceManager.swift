@@ -8,6 +8,14 @@ public enum ServiceManager {
     /// True when a service manager listens to what this process says of itself.
     public static var isListening: Bool { getenv("NOTIFY_SOCKET") != nil }
 
+    /// True when systemd itself executed this process as (a part of) a service.
+    ///
+    /// `INVOCATION_ID` would not tell: every descendant of a service inherits it, the shells of a terminal included.
+    /// `SYSTEMD_EXEC_PID` names one process: systemd.exec(5), since version 248.
+    public static var isParent: Bool {
+        getenv("SYSTEMD_EXEC_PID").map { String(cString: $0) } == "\(getpid())"
+    }
+
     /// Tells the service manager the state of this service.
     ///
     /// - Parameters:

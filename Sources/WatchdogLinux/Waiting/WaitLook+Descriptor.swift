@@ -186,7 +186,9 @@ extension WaitLook {
         guard socket.name_length > 0 else { return nil }
         let bytes = withUnsafeBytes(of: socket.name) { Array($0.prefix(Int(socket.name_length))) }
         let isAbstract = bytes[0] == 0
-        let name = String(decoding: isAbstract ? bytes.dropFirst() : bytes.prefix { $0 != 0 }, as: UTF8.self)
+        // Many programs give the whole field, so that an abstract name ends in NULs.
+        let end = isAbstract ? (bytes.lastIndex { $0 != 0 } ?? 0) + 1 : bytes.count
+        let name = String(decoding: isAbstract ? bytes[1..<max(1, end)] : bytes.prefix { $0 != 0 }, as: UTF8.self)
         return isAbstract ? "@\(name)" : name
     }
 }

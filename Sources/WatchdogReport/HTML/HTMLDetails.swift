@@ -5,6 +5,12 @@ enum HTMLDetails {
     static func append(_ report: Report, to page: inout Markup) {
         let body = report.body
         page.raw("<section aria-labelledby=\"more\">\n<h2 id=\"more\">More</h2>\n")
+        if let log = body.linux?.log {
+            let offset = WallTime(body.captureTime)?.utcOffset ?? 0
+            table(
+                "Last lines of output", ["Time", "Line"],
+                log.shown(utcOffset: offset).map { [$0.time ?? "", $0.text] }, &page)
+        }
         if let evidence = body.linux?.evidence, !evidence.isEmpty {
             table(
                 "Evidence", ["What", "Value", "Source"], evidence.map { [$0.what, $0.value, $0.source] }, &page)

@@ -27,6 +27,7 @@ extension HangEvidence {
         note("tracer", tracer.map { $0 == 0 ? "none" : "pid \($0)" }, "/proc/\(pid)/status TracerPid")
         note("cgroup frozen", isFrozen.map { $0 ? "yes" : "no" }, "cgroup.events")
         note("CPUs online", String(processorCount), "sysconf(3) _SC_NPROCESSORS_ONLN")
+        if let strain { statements += strain.statements(pid: pid, thread: thread ?? pid) }
         return statements
     }
 

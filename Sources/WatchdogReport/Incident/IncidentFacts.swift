@@ -66,6 +66,8 @@ public struct IncidentFacts: Equatable, Sendable {
 
     /// The incident.
     public var id: IncidentID
+    /// What occasioned the report.
+    public var kind = ReportKind.watchdog
     /// What the app was watched for.
     public var event: WatchdogEvent
     /// Why it is ended.
@@ -135,12 +137,18 @@ public struct IncidentFacts: Equatable, Sendable {
     public var cpu: CPUStatistics?
     /// What the verdict is made from.
     public var evidence: HangEvidence
+    /// What the looks before the end showed; nil where there were none.
+    public var samples: ProcessSamples?
+    /// From the start of the allowance to the first of those looks.
+    public var samplesBegan: Duration = .zero
     /// The app's own words about its state (`STATUS=`).
     public var status: String?
     /// The app's own words about what it was doing (`SUMMARY=`).
     public var summary: String?
     /// The pings of this launch.
     public var pings: PingSummary?
+    /// The last lines that the app has printed, unredacted: the report redacts them.
+    public var log: LogDetails?
     /// What it went through between foreground, background and suspension.
     public var lifecycle: LifecycleDetails?
     /// What else is worth telling, one sentence each.

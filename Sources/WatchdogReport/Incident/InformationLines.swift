@@ -8,22 +8,43 @@ import WatchdogPolicy
 /// another part of the report.
 enum InformationLines {
     static func lines(
-        _ facts: IncidentFacts, _ verdict: Verdict, _ captured: CapturedProcess?, _ stacks: StackInfo, notes: [String]
+        _ facts: IncidentFacts, _ verdict: Verdict, _ captured: CapturedProcess?, _ stacks: StackInfo,
+        _ insight: Insight, notes: [String]
     ) -> [String] {
         var lines = [verdict.line]
         if facts.lifecycle?.cause != nil {
-            lines.append("Main thread: \(Verdict(judging: facts.evidence).line)")
+            let line = Verdict(judging: facts.evidence).line
+            let words = line.hasPrefix("Main thread ") ? line.dropFirst("Main thread ".count) : line[...]
+            lines.append("Main thread: \(words)")
         }
         lines += WaitText(facts.evidence.waits).lines { id in stacks.details.firstIndex { $0.id == id } }
-        lines += [allowance(facts), state(facts)]
+        lines += insight.holders
+        lines += insight.findings.map { "Finding: \($0.text)" }
+        if let stages = insight.stages { lines.append(stages.line(threadIndex: stacks.faultingThread)) }
+        lines += occasion(facts) + [state(facts)]
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }
         if let pings = facts.pings { lines.append(self.pings(pings)) }
         lines += facts.lifecycle?.lines ?? []
         lines.append(self.stacks(captured))
-        lines.append(kill(facts))
+        if facts.kind == .watchdog { lines.append(kill(facts)) }
         lines += notes.map { "Note: \($0)" }
         return lines.map { $0.singleLine(limit: ReportLimits.lineLength) }
+    }
+
+    private static func occasion(_ facts: IncidentFacts) -> [String] {
+        let elapsed = facts.elapsed.seconds(fractionDigits: 2)
+        switch facts.kind {
+        case .watchdog: return [allowance(facts)]
+        case .hang:
+            let allowance = facts.allowance.seconds(fractionDigits: 2)
+            return [
+                "Hang: the main loop did not answer for \(elapsed) s, and then did; \(allowance) s were allowed",
+                "Kill: none, the process runs on",
+            ]
+        case .capture: return ["Capture: somebody asked for the stacks; the process runs on"]
+        case .crash: return ["Crash: \(elapsed) s after the launch"]
+        }
     }
 
     private static func allowance(_ facts: IncidentFacts) -> String {

@@ -28,6 +28,18 @@ public enum Redaction {
         }
     }
 
+    /// Replaces secrets in the lines of a log; the count of lines stays.
+    ///
+    /// A private key goes over several lines, from `-----BEGIN` to `-----END`.
+    public static func lines(_ lines: [String]) -> [String] {
+        var isInKey = false
+        return lines.map { line in
+            let begins = line.contains("-----BEGIN")
+            defer { isInKey = (begins || isInKey) && !line.contains("-----END") }
+            return begins || isInKey ? mark : value(line)
+        }
+    }
+
     /// Replaces secrets within one text, word by word: `NAME=x` with a secret name, a header such as `Cookie: x`, what
     /// follows `Bearer` or `--password`, the login of a URL, a private key, and long random-looking strings.
     public static func value(_ text: String) -> String {

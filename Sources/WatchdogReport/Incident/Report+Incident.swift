@@ -17,8 +17,9 @@ extension Report {
         let appName = facts.appName.singleLine(limit: 255)
         let stacks = StackInfo(
             capture, main: facts.mainThread ?? facts.pid, name: appName, state: facts.evidence.state)
+        let insight = Insight(facts, capture)
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
-        let information = InformationLines.lines(facts, verdict, capture, stacks, notes: Array(notes))
+        let information = InformationLines.lines(facts, verdict, capture, stacks, insight, notes: Array(notes))
         let path = facts.executablePath.singleLine(limit: ReportLimits.stringLength)
         let os = OSVersion(train: host.osName.singleLine(limit: 128), build: host.kernelRelease.singleLine(limit: 128))
 
@@ -33,7 +34,9 @@ extension Report {
         metadata.osVersion = "\(os.train) (\(os.build))"
         metadata.rootsInstalled = 0
         metadata.name = appName
-        metadata.linux = ReportMetadata.Linux(pid: facts.pid, event: facts.event.rawValue, verdict: verdict.brief)
+        metadata.linux = ReportMetadata.Linux(
+            pid: facts.pid, event: facts.kind == .watchdog ? facts.event.rawValue : facts.kind.rawValue,
+            verdict: verdict.brief)
 
         var body = ReportBody(
             procName: appName,
@@ -72,18 +75,20 @@ extension Report {
         body.bugType = ReportMetadata.crash
         body.rootsInstalled = 0
         // Apple's mark for a report without a death: "SIMULATED (this is NOT a crash)".
-        body.isSimulated = facts.enforcement == .report ? 1 : nil
-        body.termination = TerminationInfo(
-            code: facts.code.code,
-            flags: TerminationInfo.watchdogFlags,
-            namespace: facts.code.namespace.singleLine(limit: 64),
-            reasons: TerminationReasons.lines(facts, processorCount: host.processorCount)
-                .map { $0.singleLine(limit: ReportLimits.lineLength) }
-        )
+        body.isSimulated = facts.enforcement == .report || facts.kind.isSimulated ? 1 : nil
+        if facts.kind == .watchdog {
+            body.termination = TerminationInfo(
+                code: facts.code.code,
+                flags: TerminationInfo.watchdogFlags,
+                namespace: facts.code.namespace.singleLine(limit: 64),
+                reasons: TerminationReasons.lines(facts, processorCount: host.processorCount)
+                    .map { $0.singleLine(limit: ReportLimits.lineLength) }
+            )
+        }
         body.applicationSpecificInformation = ["watchdogd": information]
         body.legacyInfo = LegacyInfo(
             threadTriggered: LegacyInfo.Thread(name: stacks.threads[stacks.faultingThread].name))
-        body.linux = LinuxDetails(facts, host, verdict, capture, stacks, notes: Array(notes))
+        body.linux = LinuxDetails(facts, host, verdict, capture, stacks, insight, notes: Array(notes))
         self.init(metadata: metadata, body: body)
     }
 }
@@ -91,9 +96,10 @@ extension Report {
 extension LinuxDetails {
     fileprivate init(
         _ facts: IncidentFacts, _ host: HostFacts, _ verdict: Verdict, _ capture: CapturedProcess?,
-        _ stacks: StackInfo, notes: [String]
+        _ stacks: StackInfo, _ insight: Insight, notes: [String]
     ) {
         self.init(
+            kind: facts.kind,
             verdict: Verdict(
                 kind: verdict.kind,
                 runningTenths: verdict.runningTenths,
@@ -106,6 +112,9 @@ extension LinuxDetails {
                     what: $0.what, value: $0.value.singleLine(limit: ReportLimits.lineLength), source: $0.source)
             },
             waits: facts.evidence.waits.isEmpty ? nil : facts.evidence.waits,
+            findings: insight.findings.isEmpty ? nil : insight.findings,
+            stages: insight.stages,
+            samples: insight.samples,
             allowance: AllowanceDetails(facts),
             enforcement: facts.enforcement.rawValue,
             kill: KillDetails(facts.kill),
@@ -124,6 +133,7 @@ extension LinuxDetails {
             status: facts.status?.singleLine(limit: ReportLimits.lineLength),
             summary: facts.summary?.singleLine(limit: ReportLimits.lineLength),
             pings: facts.pings,
+            log: facts.log?.sanitized(),
             lifecycle: facts.lifecycle,
             notes: notes.map { $0.singleLine(limit: ReportLimits.lineLength) }
         )

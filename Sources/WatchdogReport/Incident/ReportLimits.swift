@@ -16,6 +16,8 @@ enum ReportLimits {
     static let symbolLength = 1_024
     /// Characters of a line under `Application Specific Information`.
     static let lineLength = 1_024
+    /// Lines of the app's output.
+    static let logLines = 200
     /// Arguments, and variables of the environment.
     static let strings = 512
     /// Characters of an argument or of a variable's value.

@@ -9,12 +9,20 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
 
     /// The version of this layout.
     public var schema: Int = currentSchema
+    /// What occasioned the report; nil in reports of versions that knew only ``ReportKind/watchdog``.
+    public var kind: ReportKind?
     /// What the main thread did.
     public var verdict: Verdict
     /// What the verdict rests on, each with its source.
     public var evidence: [EvidenceStatement]
     /// What the main thread waits for, on what its holder waits, and so on; nil when nothing is known of it.
     public var waits: [WaitDetails]?
+    /// What the names on the stacks say beyond the verdict, the nearest cause first.
+    public var findings: [Finding]?
+    /// The main thread's stack at two moments; nil where there was no earlier look.
+    public var stages: StackStages?
+    /// The main thread's call tree over several looks; nil where there were none.
+    public var samples: SampleDetails?
     /// The allowance that was exhausted.
     public var allowance: AllowanceDetails
     /// `kill` or `report`.
@@ -49,6 +57,8 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var summary: String?
     /// The pings of this launch.
     public var pings: PingSummary?
+    /// The last lines that the app has printed, secrets replaced; nil when they could not be read.
+    public var log: LogDetails?
     /// What it went through between foreground, background and suspension; nil when there is nothing to tell.
     public var lifecycle: LifecycleDetails?
     /// What else the supervisor noted.

@@ -30,14 +30,20 @@ public struct WaitDetails: Codable, Hashable, Sendable {
         public var name: String
         /// The letter of its state, where that was read.
         public var state: String?
+        /// The kernel's priority, where that was read: less is more urgent, 20 is usual, below 0 is real-time.
+        public var priority: Int?
 
         /// Creates a holder.
-        public init(relation: Relation, process: Int, thread: Int? = nil, name: String, state: String? = nil) {
+        public init(
+            relation: Relation, process: Int, thread: Int? = nil, name: String, state: String? = nil,
+            priority: Int? = nil
+        ) {
             self.relation = relation
             self.process = process
             self.thread = thread
             self.name = name.singleLine(limit: 64)
             self.state = state?.singleLine(limit: 8)
+            self.priority = priority
         }
     }
 
@@ -53,6 +59,8 @@ public struct WaitDetails: Codable, Hashable, Sendable {
     public var subject: String?
     /// Who holds it.
     public var holder: Holder?
+    /// The kernel's priority of the thread that waits, where that was read.
+    public var priority: Int?
     /// True for the waits that wait for each other in a circle.
     public var isDeadlocked: Bool
     /// The files and calls that said so.

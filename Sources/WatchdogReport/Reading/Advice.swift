@@ -10,8 +10,11 @@ enum Advice {
                 "The app asked to be ended (WATCHDOG=trigger). Its own log or STATUS= says why; the stacks show who asked."
         }
         let call = report.faultingStack?.systemCall?.name
-        return [cause(linux.verdict.kind, call), event(report.event, linux.verdict.kind)].compactMap(\.self)
-            .joined(separator: " ")
+        let findings = linux.findings?.compactMap { FindingAdvice.sentence(for: $0.kind) } ?? []
+        return [findings.first ?? cause(linux.verdict.kind, call), event(report.event, linux.verdict.kind)].compactMap(
+            \.self
+        )
+        .joined(separator: " ")
     }
 
     private static func cause(_ kind: Verdict.Kind, _ call: String?) -> String {
@@ -25,6 +28,14 @@ enum Advice {
             "The app would have answered. Look at what else ran: load, CPU quota of the cgroup (cpu.max), the number of "
                 + "CPUs. If it is the app's own workers, run them at lower priority or fewer at once. A longer allowance "
                 + "hides this and cures nothing."
+        case .throttled:
+            "The cgroup may use no more CPU than its quota (cpu.max, cpu.cfs_quota_us; CPUQuota= in systemd), and it was used "
+                + "up. Raise the quota, or find who in the cgroup uses it: the app's own workers and children count. "
+                + "Fewer threads at once use a quota up later in each period."
+        case .memoryStalled:
+            "Memory was short: pages of the program and its files were thrown out and read back, again and again. Look at "
+                + "the memory limit of the cgroup (memory.max, memory.high), at what else uses memory (memory.stat, free), "
+                + "and at the app's own use. A longer allowance hides this and cures nothing."
         case .busy:
             "It computed and queued for a CPU by turns. Take the work off the main loop first; then look at the load and "
                 + "the CPU quota, which made it slower than it is."

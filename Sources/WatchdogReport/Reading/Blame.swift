@@ -53,6 +53,8 @@ public struct Blame: Equatable, Sendable, Codable {
             }
             let percent = Int((share * 100).rounded())
             self.init(.app, "its own threads took \(percent) % of the CPU time that its main thread waited for")
+        case .throttled: self.init(.machine, "its cgroup's CPU quota was used up; its own work may have used it")
+        case .memoryStalled: self.init(.machine, "memory was short, and its pages had to be read from disk")
         case .busy:
             let waiting = verdict.waitingTenths ?? 0
             let isMachine = waiting > (verdict.runningTenths ?? 0)

@@ -19,6 +19,7 @@ public enum TextRenderer {
         {
             RegisterText.append(state, thread: report.body.faultingThread, to: &text)
         }
+        log(report.body, &text)
         images(report.body.usedImages, &text)
         return text.string
     }
@@ -105,6 +106,18 @@ public enum TextRenderer {
                 }
             }
             text.blank()
+        }
+        text.blank()
+    }
+
+    /// Under the title that Apple's reports have for it, but behind the stacks.
+    ///
+    /// Fifty lines would push them off the screen.
+    private static func log(_ body: ReportBody, _ text: inout CrashText) {
+        guard let log = body.linux?.log, !log.lines.isEmpty else { return }
+        text.line("Filtered syslog:")
+        for line in log.shown(utcOffset: WallTime(body.captureTime)?.utcOffset ?? 0) {
+            text.line("\(line.time ?? "|") \(line.text)")
         }
         text.blank()
     }

@@ -22,6 +22,8 @@ public struct HangEvidence: Hashable, Sendable {
     public var isFrozen: Bool?
     /// CPUs that were online, sysconf(3) `_SC_NPROCESSORS_ONLN`.
     public var processorCount: Int
+    /// What else was short meanwhile.
+    public var strain: Strain?
     /// What the system call works on, where more is known than a descriptor's number.
     ///
     /// Without parentheses, such as `fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, nothing received`; stands in place of

@@ -9,7 +9,7 @@ extension Verdict {
     /// the app; then the shares of the window; then, without shares, the one look at the state.
     public init(judging evidence: HangEvidence) {
         let shares = CPUShares(evidence)
-        let finding = Finding(evidence, shares)
+        let finding = Judgement(evidence, shares)
         let tail =
             shares.map {
                 "\(percentText(tenths: $0.tenths($0.running))) running, "
@@ -26,7 +26,7 @@ extension Verdict {
 }
 
 /// The verdict's kind and its words, without the shares.
-private struct Finding {
+private struct Judgement {
     let kind: Verdict.Kind
     let text: String
     let brief: String
@@ -71,9 +71,30 @@ private struct Finding {
         let running = shares.running.seconds(fractionDigits: 2)
         let waiting = shares.waiting.seconds(fractionDigits: 2)
         let sleeping = shares.sleeping.seconds(fractionDigits: 2)
-        if shares.isAtLeast(VerdictThresholds.starved, shares.waiting) {
+        if let strain = evidence.strain, strain.isThrottled,
+            !shares.isAtLeast(VerdictThresholds.spinning, shares.running),
+            evidence.state == "R" || shares.isAtLeast(VerdictThresholds.starved, shares.waiting)
+        {
+            let throttled = strain.throttled.seconds(fractionDigits: 2)
+            let watched = strain.window.seconds(fractionDigits: 2)
+            self.init(
+                .throttled,
+                "Main thread throttled: the CPU quota of its cgroup was used up for \(throttled) s of \(watched) s")
+        } else if let strain = evidence.strain, strain.isMemoryStalled, evidence.isPagingIn,
+            !shares.isAtLeast(VerdictThresholds.spinning, shares.running)
+        {
+            let stalled = strain.memoryStalled.seconds(fractionDigits: 2)
+            let watched = strain.window.seconds(fractionDigits: 2)
+            self.init(
+                .memoryStalled,
+                "Main thread stalled on memory: tasks waited for memory \(stalled) s of \(watched) s, and it for "
+                    + "\(strain.majorFaults ?? 0) pages from disk")
+        } else if shares.isAtLeast(VerdictThresholds.starved, shares.waiting) {
             let processors = evidence.processorCount == 1 ? "1 CPU" : "\(evidence.processorCount) CPUs"
-            self.init(.starved, "Main thread starved: waited \(waiting) s of \(window) s for one of \(processors)")
+            self.init(
+                .starved,
+                "Main thread starved: waited \(waiting) s of \(window) s for one of \(processors)"
+                    + (evidence.strain?.consumersText.map { ", which \($0) had" } ?? ""))
         } else if shares.isAtLeast(VerdictThresholds.spinning, shares.running) {
             self.init(.spinning, "Main thread spinning: ran \(running) s of \(window) s")
         } else if shares.isAtLeast(VerdictThresholds.busy, shares.wanting) {

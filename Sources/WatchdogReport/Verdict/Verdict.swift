@@ -10,6 +10,10 @@ public struct Verdict: Codable, Hashable, Sendable {
         case spinning
         /// It could run, but got no CPU: the machine's fault.
         case starved
+        /// The CPU quota of its cgroup was used up.
+        case throttled
+        /// It waited for memory that was being freed or read back.
+        case memoryStalled = "memory-stalled"
         /// It neither slept nor got the CPU for itself: running and waiting for a CPU by turns.
         case busy
         /// It ran for a part of the window and slept for another.

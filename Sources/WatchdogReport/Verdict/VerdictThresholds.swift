@@ -13,6 +13,14 @@ public enum VerdictThresholds {
     /// Above one half, waiting for a CPU explains more of the window than everything else together.
     public static let starved = 500
 
+    /// Quotas kept the app's cgroups from running for at least this share of the time in which that was watched, and the
+    /// main thread wanted to run: throttled.
+    public static let throttled = 500
+
+    /// Somebody waited for memory for at least this share of the time in which that was watched, and the main thread
+    /// waited for pages: memory-stalled.
+    public static let memoryStalled = 500
+
     /// On a CPU or without one for at least this share: busy, because it slept for less than a tenth.
     public static let busy = 900
 

@@ -44,7 +44,8 @@ extension Daemon {
             let reply = apply(listing)
             let what = "added \(reply.added.count), changed \(reply.changed.count), removed \(reply.removed.count)"
             control?.publish(ControlEvent(.reloaded, message: "configuration read: \(what)", time: .now()))
-            if verbosity != .quiet { say("configuration read: \(what), unchanged \(reply.unchanged)") }
+            let line = "configuration read: \(what), unchanged \(reply.unchanged)"
+            tell(verbosity == .quiet ? nil : line, JournalEntry(.reloaded, line))
             answer?.succeed(reply)
         }
     }
@@ -56,7 +57,8 @@ extension Daemon {
     }
 
     private func refuse(_ diagnostics: [ControlDiagnostic], _ answer: ControlAnswer<ReloadReply>?) {
-        say("the configuration is invalid; nothing was changed")
+        let line = "the configuration is invalid; nothing was changed"
+        tell(line, JournalEntry(.configurationInvalid, line))
         for diagnostic in diagnostics { say(diagnostic.description) }
         answer?.fail(.invalidConfiguration(diagnostics))
     }

@@ -12,7 +12,9 @@ extension Daemon: ControlHandler {
 
     func describe(_ request: DescribeRequest, answer: ControlAnswer<DescribeReply>) {
         guard let app = apps[request.name] else { return answer.fail(.noSuchApp(request.name)) }
-        answer.succeed(DescribeReply(app: app.summary, details: app.details))
+        readLog(of: app, lines: request.logLines ?? 0) { lines in
+            answer.succeed(DescribeReply(app: app.summary, details: app.details, log: lines))
+        }
     }
 
     func launch(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>) {
@@ -67,13 +69,26 @@ extension Daemon: ControlHandler {
         guard let app = app(request.name, answer) else { return }
         guard case .live(let launch) = app.stage, launch.pid != nil else { return answer.fail(.notRunning(app.name)) }
         note("capture", of: app, from: peer)
-        launch.kernel.captureOnRequest { [name = app.name] outcome in
+        let subject = launch.kernel.subject
+        launch.kernel.captureOnRequest { [unowned self, name = app.name] outcome in
             if let path = outcome.path {
+                var entry = JournalEntry(.captured, "\(name) captured on request: \(path)", about: subject)
+                entry.add("WATCHDOGD_REPORT", path)
+                tell(nil, entry)
                 answer.succeed(CaptureReply(report: path, verdict: outcome.verdict.line))
             } else {
                 answer.fail(.captureFailed(name, reason: outcome.failure ?? "unknown reason"))
             }
         }
+    }
+
+    func request(
+        _ lifecycle: LifecycleRequest, of request: AppRequest, from peer: ControlPeer,
+        answer: ControlAnswer<LifecycleReply>
+    ) {
+        guard let app = app(request.name, answer) else { return }
+        note("\(lifecycle)", of: app, from: peer)
+        app.move(lifecycle, waits: request.waits, answer: answer)
     }
 
     func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) {

@@ -28,6 +28,7 @@ final class Daemon {
     var control: ControlServer?
     var reloads: [Int: ControlAnswer<ReloadReply>?] = [:]
     var reportRequests: [Int: ControlAnswer<ReportsReply>] = [:]
+    var logRequests: [Int: ([LogLine]) -> Void] = [:]
     private var nextToken = 1
     /// Whether it ends as soon as nothing runs any more.
     private(set) var isStopping = false
@@ -43,6 +44,8 @@ final class Daemon {
     private var postponed: [() -> Void] = []
     private var postponement: Timer?
     private var limiter = RateLimiter(capacity: 200, refillPerSecond: 50)
+    /// The journal holds more, and asks for it: a thousand apps may be launched at once.
+    private var recordLimiter = RateLimiter(capacity: 4_000, refillPerSecond: 200)
     private var unsaid = 0
 
     init(host: Host, places: DaemonPlaces, store: ReportStore, verbosity: RunConfiguration.Verbosity) throws {
@@ -76,6 +79,7 @@ final class Daemon {
         switch message {
         case .configurationRead(let token, let result): configurationRead(token, result)
         case .reportsListed(let token, let result): reportsListed(token, result)
+        case .logRead(let token, let lines): logRead(token, lines)
         }
     }
 
@@ -101,11 +105,12 @@ final class Daemon {
 
     /// Standard streams for a launch, as the configuration has them.
     func streams(for configuration: AppConfiguration, _ launching: LaunchConfiguration) throws -> StandardStreams {
-        StandardStreams(
-            input: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY),
-            output: try OwnedDescriptor(duplicating: STDOUT_FILENO),
-            error: try OwnedDescriptor(duplicating: STDERR_FILENO)
-        )
+        let streams = try StandardStreams(opening: OutputPlan(configuration.program), identifier: launching.name)
+        if let refusal = streams.journalRefusal {
+            let subject = EventSubject(app: launching.name, launch: launching.launchID.description)
+            host.journalRefused(refusal, subject)
+        }
+        return streams
     }
 
     // MARK: - The service manager
@@ -143,40 +148,49 @@ final class Daemon {
     // MARK: - Telling
 
     /// A line for the operator.
-    func say(_ line: String) {
-        guard limiter.admit(at: host.loop.now.nanoseconds), StandardError.mention(line) else {
+    func say(_ line: String) { tell(line, nil) }
+
+    /// A line for the operator, and an entry for the journal.
+    func tell(_ line: String?, _ entry: @autoclosure () -> JournalEntry?) {
+        let now = host.loop.now.nanoseconds
+        if host.log.hasJournal, recordLimiter.admit(at: now), host.log.record(entry()) { return }
+        guard let line else { return }
+        guard limiter.admit(at: now), StandardError.mention(line) else {
             unsaid += 1
             return
         }
-        if unsaid > 0,
-            StandardError.mention("messages left out, because they were too many or nobody read them: \(unsaid)")
-        {
-            unsaid = 0
-        }
+        guard unsaid > 0 else { return }
+        let text = "messages left out, because they were too many or nobody read them: \(unsaid)"
+        if host.log.tell(JournalEntry(.messagesDropped, text), line: text) { unsaid = 0 }
     }
 
     /// Tells what a machine says.
-    func publish(_ notice: Notice, of app: DaemonApp, pid: Int32?) {
+    func publish(_ notice: Notice, of app: DaemonApp, _ subject: EventSubject) {
         let narration = Narration(name: app.name, verbosity: .verbose)
         // An incident is told when its report is written, the beginning of it only to those who watch.
         if case .transgressed(let incident) = notice {
-            tell(.exhausted, of: app, narration.exhausted(by: incident), pid: pid)
+            tell(.exhausted, of: app, narration.exhausted(by: incident), pid: subject.pid)
             return
         }
         guard let line = narration.line(for: notice) else { return }
-        tell(ControlEvent.Kind(notice), of: app, narration.withoutName(line), pid: pid)
-        if let line = Narration(name: app.name, verbosity: verbosity).line(for: notice) { say(line) }
+        tell(ControlEvent.Kind(notice), of: app, narration.withoutName(line), pid: subject.pid)
+        tell(
+            Narration(name: app.name, verbosity: verbosity).line(for: notice),
+            JournalEntry(notice, about: subject))
     }
 
-    func publish(_ incident: Incident, _ report: ReportOutcome, of app: DaemonApp, pid: Int32?) {
+    func publish(_ incident: Incident, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject) {
         let narration = Narration(name: app.name, verbosity: verbosity)
-        tell(.reported, of: app, report.verdict.line, pid: pid, report: report.path)
-        say(narration.lines(of: incident, pid: pid, report))
+        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
+        tell(narration.lines(of: incident, pid: subject.pid, report), JournalEntry(incident, report, about: subject))
     }
 
     func publish(_ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String) {
         tell(kind, of: app, message, pid: nil)
-        if verbosity != .quiet { say("\(app.name) \(message)") }
+        let line = "\(app.name) \(message)"
+        tell(
+            verbosity == .quiet ? nil : line,
+            EventKind(rawValue: kind.rawValue).map { JournalEntry($0, line, about: EventSubject(app: app.name)) })
     }
 
     private func tell(

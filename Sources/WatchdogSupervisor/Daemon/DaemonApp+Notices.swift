@@ -16,10 +16,12 @@ extension DaemonApp {
             answerLaunch(pid: launch.pid) { _ in true }
         case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
             .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable,
-            .lifecycle, .probe:
+            .probe:
             break
+        case .lifecycle(let notice):
+            moved(notice, of: launch)
         }
-        daemon.publish(notice, of: self, pid: launch.pid)
+        daemon.publish(notice, of: self, launch.kernel.subject)
     }
 
     private func answerLaunch(pid: Int32?, _ isMeant: (LaunchWaiter) -> Bool) {
@@ -39,6 +41,6 @@ extension DaemonApp {
             verdict: report.verdict.line,
             report: report.path
         )
-        daemon.publish(incident, report, of: self, pid: launch.pid)
+        daemon.publish(incident, report, of: self, launch.kernel.subject)
     }
 }

@@ -57,7 +57,21 @@ extension DaemonApp {
             hangs: machine.map { LatencySummary($0.hangs) } ?? LatencySummary(),
             strayAnswers: machine?.strayAnswers ?? 0,
             lastExit: lastExit,
-            status: current?.supervisor.account.status
+            status: current?.supervisor.account.status,
+            lifecycle: current?.supervisor.machine.lifecycleState.rawValue,
+            output: configuration.program.standardOutput.place
         )
+    }
+}
+
+extension OutputTarget {
+    /// The word of the configuration, or the path of the file.
+    fileprivate var place: String {
+        switch self {
+        case .journal: "journal"
+        case .inherit: "inherit"
+        case .null: "null"
+        case .file(let path), .append(let path), .truncate(let path): path
+        }
     }
 }

@@ -63,6 +63,7 @@ final class DaemonApp {
     var latest: AppLaunch?
     var launchWaiters: [LaunchWaiter] = []
     var endWaiters: [ControlAnswer<TerminateReply>] = []
+    var moveWaiters: [MoveWaiter] = []
 
     /// The launch whose end was accounted for last.
     var settled: IncidentID?
@@ -118,7 +119,7 @@ final class DaemonApp {
             var launching = try LaunchConfiguration(
                 configuration, scope: daemon.places.scope, store: daemon.store,
                 warn: { [daemon, name] in daemon.say("\(name): \($0)") })
-            launching.streams = try daemon.streams(for: configuration, launching)
+            launching.connect(try daemon.streams(for: configuration, launching))
             let launch = try AppLaunch(launching, on: daemon.host)
             for refusal in launch.kernel.limitCgroup() { daemon.say("\(name) \(refusal)") }
             try launch.kernel.start(launch.supervisor)
@@ -181,6 +182,7 @@ final class DaemonApp {
 
     func ended(_ launch: AppLaunch, _ outcome: Outcome) {
         guard current === launch else { return }
+        abandonMoves()
         lastExit = outcome.status?.words
         guard outcome.isDeathVerified else {
             stage = .unkillable(launch)

@@ -9,6 +9,8 @@ enum DaemonMessage: Sendable {
     case configurationRead(Int, Result<ConfigurationListing, ConfigurationReadError>)
     /// The store of reports.
     case reportsListed(Int, Result<[ReportSummary], ReadFailure>)
+    /// The last lines of an app.
+    case logRead(Int, [LogLine])
 
     /// Why something could not be read.
     struct ReadFailure: Error, Sendable {

@@ -96,9 +96,11 @@ public struct Serve {
         _ listing: ConfigurationListing, _ store: ReportStore, _ socket: ControlSocket, _ passed: PassedDescriptors
     ) throws -> Int32 {
         let loop = try EventLoop()
+        let log = EventLog(toJournal: true)
+        defer { log.finish() }
         let survival = try survival()
         let inheritance = survival.inherit(passed)
-        let host = try Host(loop: loop, store: store, survival: survival)
+        let host = try Host(loop: loop, store: store, survival: survival, log: log)
         let daemon = try Daemon(
             host: host, places: configuration.places, store: store, verbosity: configuration.verbosity)
         defer { host.stop(leaving: daemon.isLeaving) }

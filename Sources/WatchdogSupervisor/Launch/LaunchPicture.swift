@@ -65,9 +65,8 @@ struct LaunchPicture {
 
     private var heading: String {
         let frame = firstFrame.map { ", first frame after \($0.brief)" } ?? ""
-        let blocked = blockedPercent.map { ", main thread blocked \($0) %" } ?? ""
-        let name = name.count > 30 ? name.prefix(29) + (isUnicode ? "…" : "~") : name[...]
-        return "launch of \(name): ready after \(ascii(ready.brief))\(ascii(frame))\(blocked)"
+        let name = name.count > 20 ? name.prefix(19) + (isUnicode ? "…" : "~") : name[...]
+        return "launch of \(name): ready after \(ascii(ready.brief))\(ascii(frame))"
     }
 
     private var scale: String {
@@ -108,7 +107,7 @@ struct LaunchPicture {
         return [
             verdict("goal", Self.goal, first, firstFrame == nil ? "ready" : "first frame"),
             verdict("advice", Self.advice, ready, "ready"), verdict("limit", limit, ready, "ready"),
-        ]
+        ] + (blockedPercent.map { ["  main thread blocked for \($0) % of the launch"] } ?? [])
     }
 
     private func verdict(_ name: String, _ bound: Duration, _ time: Duration, _ what: String) -> String {

@@ -85,6 +85,7 @@ extension LinuxKernel {
             launchedAt: saved.launchedAt,
             launchTime: saved.launchTime
         )
+        findLog(of: process.pid)
     }
 
     /// The watchdogd before this one ended while it started the process: if it is there, it has the launch's mark.

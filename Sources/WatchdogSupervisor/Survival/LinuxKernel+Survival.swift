@@ -116,7 +116,8 @@ extension AppEffect {
     var isIrrevocable: Bool {
         switch self {
         case .spawn, .terminate, .capture, .killTree, .report, .finish: true
-        case .beginWindow, .sendPing, .probe, .probeLiveness, .cancelLivenessProbe, .inspect, .announce, .lifecycle:
+        case .beginWindow, .observe, .endObservation, .sendPing, .probe, .probeLiveness, .cancelLivenessProbe, .inspect,
+            .announce, .lifecycle:
             false
         }
     }

@@ -5,8 +5,28 @@ import FoundationEssentials
 /// What `--json` promises, as a program that reads it would declare it.
 struct Summary: Decodable {
     struct Launch: Decodable {
+        struct Signpost: Decodable {
+            var name: String
+            var milliseconds: Double?
+        }
+
         var milliseconds: Double
         var source: String
+        var firstFrameMilliseconds: Double?
+        var mainThreadBlockedPercent: Int?
+        var signposts: [Signpost]?
+    }
+
+    struct Lifecycle: Decodable {
+        struct Resumes: Decodable {
+            var count: Int
+            var maxMilliseconds: Double?
+        }
+
+        var takesPart: Bool
+        var backgroundTasks: Int
+        var resumes: Resumes
+        var mistakes: Int
     }
 
     struct Pings: Decodable {
@@ -63,6 +83,7 @@ struct Summary: Decodable {
     var status: String?
     var summary: String?
     var expectation: Expectation?
+    var lifecycle: Lifecycle?
     var exitCode: Int32
 
     init(_ text: some Sequence<UInt8>) throws {

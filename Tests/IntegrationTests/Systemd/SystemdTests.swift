@@ -232,8 +232,8 @@ extension EndToEnd {
                 try container.shell("systemctl kill --kill-whom=main --signal=KILL watchdogd")
                 let isBack = try eventually {
                     let now = try container.supervisor()
-                    return now != supervisor && now != "0"
-                        && (try container.property("ActiveState", of: "watchdogd")) == "active"
+                    guard now != supervisor, now != "0" else { return false }
+                    return try container.property("ActiveState", of: "watchdogd") == "active"
                 }
                 #expect(isBack)
             }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connections to journald. No call waits. All descriptors are close-on-exec; -1 with errno on failure: ENOENT and
+ * ECONNREFUSED when there is no journald, EAGAIN when its queue of connections is full.
+ */
+#pragma once
+#include <stddef.h>
+
+/* A stream to the socket at `path`, which only writes, and to which `header` has been written. Writing to it blocks, as a
+ * program expects of its standard output. sd_journal_stream_fd(3) makes the same, but waits for journald in connect(2). */
+int wd_journal_stream(const char *path, const void *header, size_t length);
+
+/* A non-blocking datagram socket that sends to the socket at `path`. */
+int wd_journal_datagram(const char *path);

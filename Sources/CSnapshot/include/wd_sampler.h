@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Looking at all threads of a process again and again, without stopping those that sleep.
+ *
+ * A sleeping thread's stack pointer and program counter come from /proc/PID/task/TID/syscall and its stack from
+ * process_vm_readv(2): it notices nothing, and no system call of it is interrupted. As long as its accounting stands
+ * still it cannot have moved, and is not read again. A thread that is on a CPU has no registers in /proc; if asked to,
+ * that thread alone is stopped for a moment with ptrace(2).
+ */
+#pragma once
+#include <stdint.h>
+
+#include "wd_snapshot.h"
+
+#define WD_SAMPLER_MAX_STACKS 2048 /* different stacks kept in one sampling */
+
+struct wd_sampler;
+
+struct wd_sampling_request {
+    struct wd_snapshot_arena *arena;
+    int32_t pid;
+    int32_t pidfd;            /* refers to pid; -1: opened and closed here */
+    uint64_t start_time;      /* /proc/PID/stat field 22; 0: not compared */
+    uint32_t stop_running;    /* 1: threads on a CPU are stopped for a moment */
+    uint32_t run_capacity;    /* elements of runs */
+    struct wd_sample_run *runs;
+    uint32_t module_capacity; /* elements of module_fds */
+    int32_t *module_fds;      /* as in struct wd_snapshot_request */
+};
+
+/* A thread that showed the same stack in consecutive samples. */
+struct wd_sample_run {
+    int32_t tid;
+    uint32_t stack; /* the id of the thread under which the snapshot has it, from 1 */
+    uint32_t first; /* number of the first sample, from 0 */
+    uint32_t count;
+};
+
+struct wd_sampled_thread {
+    int32_t tid;
+    char name[16];
+    uint64_t run_ns;  /* on a CPU while it was sampled */
+    uint64_t wait_ns; /* runnable without one */
+};
+
+struct wd_sampling_totals {
+    uint32_t samples;
+    uint32_t runs;
+    uint32_t lost;           /* looks at a thread for which there was no room */
+    uint32_t stops;          /* times a thread was stopped */
+    uint64_t longest_stop_ns;
+    uint64_t stopped_ns;     /* all stops together */
+    int32_t refusal;         /* errno of the first refused stop, or 0 */
+    uint32_t gone;           /* the process ended meanwhile */
+};
+
+/* Opens the process and reads its mappings. NULL with result->error and result->operation when that is not possible. The
+ * arena belongs to the sampler until it is finished. */
+struct wd_sampler *wd_sampler_begin(const struct wd_sampling_request *request, struct wd_snapshot_result *result);
+
+/* Looks at every thread once. 0, or the errno after which there is nothing more to see. */
+int wd_sampler_look(struct wd_sampler *sampler);
+
+/* Whether the looks that follow stop threads on a CPU, as request->stop_running says for the first. */
+void wd_sampler_stop_running(struct wd_sampler *sampler, uint32_t stop_running);
+
+/* Ends the sampling and frees the sampler. The snapshot has each different stack as a thread of its own, whose id is the
+ * number that the runs give, and whose state, system call and name are those of the thread that showed it. Returns
+ * result->error. */
+int wd_sampler_finish(struct wd_sampler *sampler, struct wd_snapshot_result *result,
+                      struct wd_sampling_totals *totals);
+
+/* Threads seen; valid until the sampler is finished. */
+uint32_t wd_sampler_thread_count(const struct wd_sampler *sampler);
+void wd_sampler_thread(const struct wd_sampler *sampler, uint32_t index, struct wd_sampled_thread *thread);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CSnapshot
+import Glibc
+import WatchdogLinux
+public import WatchdogPolicy
+
+/// Looks at all threads of a process again and again without disturbing those that sleep.
+///
+/// Isolation: one thread, which is to end after it if threads were stopped: ptrace(2) binds them to it.
+final class Sampler {
+    private static let runCapacity = 1 << 18
+
+    private let arena: SnapshotArena
+    private let process: Int32
+    private let runs: UnsafeMutableBufferPointer<wd_sample_run>
+    private let modules: UnsafeMutableBufferPointer<Int32>
+    private var sampler: OpaquePointer?
+    private var result = wd_snapshot_result()
+    private let began = Instant.now()
+    private var latest: Instant
+    private let costBefore = threadTime()
+
+    init(of process: Int32, _ options: SamplingOptions) throws(SnapshotError) {
+        arena = try SnapshotArena(resident: 0)
+        self.process = process
+        runs = .allocate(capacity: Self.runCapacity)
+        modules = .allocate(capacity: Int(WD_SNAPSHOT_MAX_MODULES))
+        latest = began
+        var request = wd_sampling_request()
+        request.arena = arena.pointer
+        request.pid = process
+        request.pidfd = options.pidfd ?? -1
+        request.start_time = options.startTime ?? 0
+        request.stop_running = options.stopsRunning ? 1 : 0
+        request.run_capacity = UInt32(runs.count)
+        request.runs = runs.baseAddress
+        request.module_capacity = UInt32(modules.count)
+        request.module_fds = modules.baseAddress
+        sampler = wd_sampler_begin(&request, &result)
+        guard sampler != nil else { throw error }
+        stopsRunning = options.stopsRunning
+    }
+
+    deinit {
+        if sampler != nil, let sampling = try? finish() { withExtendedLifetime(sampling) {} }
+        runs.deallocate()
+        modules.deallocate()
+    }
+
+    /// Whether threads on a CPU are stopped for a moment in the looks that follow.
+    var stopsRunning = true {
+        didSet { wd_sampler_stop_running(sampler, stopsRunning ? 1 : 0) }
+    }
+
+    /// One look; false when the process has ended.
+    func look() -> Bool {
+        let isThere = wd_sampler_look(sampler) == 0
+        if isThere { latest = .now() }
+        return isThere
+    }
+
+    /// Ends the sampling; to be called once.
+    func finish() throws(SnapshotError) -> Sampling {
+        var totals = wd_sampling_totals()
+        let threads = (0..<wd_sampler_thread_count(sampler)).map { index in
+            var thread = wd_sampled_thread()
+            wd_sampler_thread(sampler, index, &thread)
+            return Sampling.Thread(
+                id: thread.tid, name: string(ofFixedArray: thread.name),
+                runTime: .nanoseconds(Int64(clamping: thread.run_ns)),
+                runDelay: .nanoseconds(Int64(clamping: thread.wait_ns)))
+        }
+        wd_sampler_finish(sampler, &result, &totals)
+        sampler = nil
+        let files = Array(modules.prefix(Int(result.module_count)))
+        guard result.error == 0 else {
+            for file in files { close(file) }
+            throw error
+        }
+        var request = wd_snapshot_request()
+        request.pid = process
+        return Sampling(
+            snapshot: Snapshot(adopting: result, modules: files, request: request),
+            runs: runs.prefix(Int(totals.runs)).map {
+                Sampling.Run(
+                    thread: $0.tid, stack: Int32(clamping: $0.stack), first: Int($0.first), count: Int($0.count))
+            },
+            threads: threads,
+            began: began,
+            duration: latest - began,
+            sampleCount: Int(totals.samples),
+            lostCount: Int(totals.lost),
+            stopCount: Int(totals.stops),
+            longestStop: .nanoseconds(Int64(clamping: totals.longest_stop_ns)),
+            refusal: totals.refusal == 0 ? nil : Errno(rawValue: totals.refusal),
+            hasEnded: totals.gone != 0,
+            cost: threadTime() - costBefore
+        )
+    }
+
+    private var error: SnapshotError {
+        SnapshotError(string(ofFixedArray: result.operation), of: process, Errno(rawValue: result.error))
+    }
+}
+
+private func threadTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}
+
+extension Sampling {
+    /// Looks at a process for a while, on a thread of its own.
+    ///
+    /// - Parameters:
+    ///   - process: the process's id; never this process.
+    ///   - options: how long and how often.
+    ///   - pause: waits until the given moment; false to look no more. Called on the thread that looks.
+    /// - Returns: what was seen; when there was no look at all, an error is thrown instead.
+    public static func take(
+        of process: Int32,
+        _ options: SamplingOptions = SamplingOptions(),
+        pause: @escaping @Sendable (Instant) -> Bool = sleep
+    ) throws(SnapshotError) -> Sampling {
+        let outcome = SamplingOutcome()
+        let thread = try CaptureWorker.start {
+            outcome.result = run(process, options, pause)
+        }
+        thread.join()
+        guard let result = outcome.result else { throw SnapshotError("sample", of: process, .noChild) }
+        return try result.get()
+    }
+
+    /// Waits until the moment has come.
+    public static func sleep(until moment: Instant) -> Bool {
+        let nanoseconds = moment.nanoseconds
+        var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+        while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
+        return true
+    }
+
+    /// Looks at a process for a while, on this thread, whose signals are blocked.
+    static func run(
+        _ process: Int32, _ options: SamplingOptions, _ pause: (Instant) -> Bool
+    ) -> Result<Sampling, SnapshotError> {
+        do throws(SnapshotError) {
+            let sampler = try Sampler(of: process, options)
+            var next = Instant.now()
+            let end = next + options.duration
+            while sampler.look() {
+                // A look that came late is not made up for.
+                next = max(next + options.interval, .now())
+                guard next <= end, pause(next) else { break }
+            }
+            let sampling = try sampler.finish()
+            guard sampling.sampleCount > 0 else {
+                return .failure(SnapshotError("sample", of: process, .noSuchProcess))
+            }
+            return .success(sampling)
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// One sampling's way from its thread to the one that waits for it.
+///
+/// Isolation: written by the sampling thread, read after it was joined.
+// SAFETY: joining the thread orders its writes before the reads.
+private final class SamplingOutcome: @unchecked Sendable {
+    var result: Result<Sampling, SnapshotError>?
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ControlText {
+    /// Lines that an app has printed, whole, each with its time where that is known.
+    public static func log(_ lines: [LogLine], style: Style = Style()) -> String {
+        lines.map { line in
+            let stamp = line.time.map { style.time.stamp($0) + " " } ?? ""
+            return stamp + line.text.replacing("\t", with: "    ").shown + "\n"
+        }.joined()
+    }
+}

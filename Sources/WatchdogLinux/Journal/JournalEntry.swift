@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An entry for the journal: fields with a name and a text, as systemd.journal-fields(7) has them.
+public struct JournalEntry: Hashable, Sendable {
+    /// The most bytes of one value; the rest is cut off.
+    public static let valueLimit = 4_096
+
+    /// One field.
+    public struct Field: Hashable, Sendable {
+        /// Its name, such as `MESSAGE`.
+        public let name: String
+        /// Its value, with any bytes.
+        public let value: [UInt8]
+    }
+
+    /// The fields in the order in which they were added.
+    public private(set) var fields: [Field] = []
+
+    /// Creates an entry with its line for people.
+    public init(_ message: String, priority: JournalPriority, identifier: String) {
+        add("MESSAGE", message)
+        add("PRIORITY", "\(priority.rawValue)")
+        add("SYSLOG_IDENTIFIER", identifier)
+    }
+
+    /// Adds a field; nothing when there is no value.
+    ///
+    /// A name may come several times.
+    public mutating func add(_ name: String, _ value: String?) {
+        precondition(Self.isName(name), "journald ignores the field \(name)")
+        guard let value else { return }
+        fields.append(Field(name: name, value: Self.cut(value)))
+    }
+
+    /// The value of the first field with a name.
+    public subscript(name: String) -> String? {
+        fields.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
+    }
+
+    /// The entry in journald's native protocol: `NAME=value` lines; a value with a newline has its length before it.
+    ///
+    /// https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
+    public var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        for field in fields {
+            bytes += field.name.utf8
+            if field.value.contains(UInt8(ascii: "\n")) {
+                bytes.append(UInt8(ascii: "\n"))
+                var length = UInt64(field.value.count)
+                for _ in 0..<8 {
+                    bytes.append(UInt8(truncatingIfNeeded: length))
+                    length >>= 8
+                }
+            } else {
+                bytes.append(UInt8(ascii: "="))
+            }
+            bytes += field.value
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        return bytes
+    }
+
+    /// Cut between characters, not within one.
+    private static func cut(_ value: String) -> [UInt8] {
+        guard value.utf8.count > valueLimit else { return Array(value.utf8) }
+        let scalars = value.unicodeScalars
+        var end = value.utf8.index(value.utf8.startIndex, offsetBy: valueLimit)
+        while end.samePosition(in: scalars) == nil { end = value.utf8.index(before: end) }
+        return Array(value.utf8[..<end])
+    }
+
+    /// Names that begin with `_` are journald's own.
+    private static func isName(_ name: String) -> Bool {
+        guard let first = name.utf8.first, name.utf8.count <= 64, first.isCapital else { return false }
+        return name.utf8.allSatisfy { $0.isCapital || $0 == UInt8(ascii: "_") || (48...57).contains($0) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isCapital: Bool { (65...90).contains(self) }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+
+/// The way of entries to journald; connects when it has to.
+struct JournalSocket: ~Copyable {
+    enum Result {
+        case sent
+        /// journald's queue is full: ``descriptor`` becomes writable when it is not.
+        case full
+        /// There is no journald, or it does not take this entry.
+        case refused
+    }
+
+    private let address: JournalAddress
+    private(set) var descriptor: OwnedDescriptor?
+
+    init(_ address: JournalAddress) {
+        self.address = address
+    }
+
+    /// Sends an entry without waiting.
+    mutating func send(_ bytes: [UInt8]) -> Result {
+        // A journald that was restarted without its socket is at a new one under the old name.
+        for _ in 0..<2 {
+            if descriptor == nil {
+                let number = wd_journal_datagram(address.entries)
+                guard number >= 0 else { return .refused }
+                descriptor = OwnedDescriptor(taking: number)
+            }
+            guard let descriptor else { return .refused }
+            if wd_socket_send(descriptor.number, bytes, bytes.count) == 0 { return .sent }
+            let error = Errno.current
+            if error == .wouldBlock { return .full }
+            self.descriptor = nil
+            if error == .messageTooLong { return .refused }
+        }
+        return .refused
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import WatchdogPolicy
+
+/// The thread that hands entries to journald, so that the loop never waits for it.
+///
+/// While journald is stopped, entries wait; when there is no room for more, they are dropped and counted, and one entry
+/// tells how many when it goes on. The thread keeps this object alive until ``shutDown(within:)``.
+///
+/// Isolation: may be used from any thread.
+public final class JournalThread: Sendable {
+    private struct State {
+        var waiting: [JournalEntry] = []
+        var untold = 0
+        var dropped = 0
+        var end: Instant?
+
+        mutating func lose() {
+            dropped += 1
+            untold += 1
+        }
+    }
+
+    private enum Turn {
+        case entry(JournalEntry)
+        case nothing
+        case end
+    }
+
+    /// How many entries wait at most.
+    public let capacity: Int
+    private let address: JournalAddress
+    private let lossEntry: @Sendable (Int) -> JournalEntry
+    private let state = Locked(State())
+    private let wakeUp: OwnedDescriptor
+    private let ended: OwnedDescriptor
+
+    /// Starts the thread; connects when there is something to send.
+    ///
+    /// - Parameters:
+    ///   - address: Where journald listens.
+    ///   - capacity: How many entries wait at most.
+    ///   - lossEntry: The entry that tells that so many were dropped.
+    public init(
+        _ address: JournalAddress = .system, capacity: Int = 256,
+        lossEntry: @escaping @Sendable (Int) -> JournalEntry
+    ) throws(LinuxError) {
+        precondition(capacity > 0, "a queue must hold an entry")
+        self.address = address
+        self.capacity = capacity
+        self.lossEntry = lossEntry
+        wakeUp = OwnedDescriptor(taking: try check("create an eventfd") { wd_eventfd() })
+        ended = OwnedDescriptor(taking: try check("create an eventfd") { wd_eventfd() })
+        try WorkerThread.start { [self] in run() }
+    }
+
+    /// Leaves an entry; false when there was no room, and it was dropped.
+    ///
+    /// Never blocks for longer than it takes to copy an entry.
+    @discardableResult
+    public func post(_ entry: JournalEntry) -> Bool {
+        let fits = state.withLock { state in
+            guard state.end == nil, state.waiting.count < capacity else {
+                state.lose()
+                return false
+            }
+            state.waiting.append(entry)
+            return true
+        }
+        if fits { _ = wd_eventfd_signal(wakeUp.number) }
+        return fits
+    }
+
+    /// How many entries were dropped so far, for want of room or of a journald.
+    public var droppedCount: Int { state.withLock { $0.dropped } }
+
+    /// Ends the thread when it has sent what waits, or at the latest after `limit`; waits for that.
+    public func shutDown(within limit: Duration) {
+        let end = Instant.now() + limit
+        state.withLock { if $0.end == nil { $0.end = end } }
+        _ = wd_eventfd_signal(wakeUp.number)
+        var entry = pollfd(fd: ended.number, events: Int16(POLLIN), revents: 0)
+        while entry.revents == 0, poll(&entry, 1, Self.milliseconds(until: end + .milliseconds(100))) < 0 {}
+    }
+
+    // MARK: - The thread
+
+    private func run() {
+        var socket = JournalSocket(address)
+        while true {
+            switch next() {
+            case .entry(let entry):
+                let isSent = send(entry, &socket)
+                if isSent { tellLosses(&socket) } else { state.withLock { $0.lose() } }
+            case .nothing:
+                wait(for: nil)
+            case .end:
+                _ = wd_eventfd_signal(ended.number)
+                return
+            }
+        }
+    }
+
+    private func next() -> Turn {
+        state.withLock { state in
+            guard state.waiting.isEmpty else { return .entry(state.waiting.removeFirst()) }
+            return state.end == nil ? .nothing : .end
+        }
+    }
+
+    private func tellLosses(_ socket: inout JournalSocket) {
+        let count = state.withLock { state in
+            defer { state.untold = 0 }
+            return state.untold
+        }
+        guard count > 0, !send(lossEntry(count), &socket) else { return }
+        state.withLock { $0.untold += count }
+    }
+
+    /// - Returns: false when there is no journald, or when it did not read until the end.
+    private func send(_ entry: JournalEntry, _ socket: inout JournalSocket) -> Bool {
+        let bytes = entry.bytes
+        while true {
+            switch socket.send(bytes) {
+            case .sent: return true
+            case .refused: return false
+            case .full:
+                let end = state.withLock { $0.end }
+                if let end, Instant.now() >= end { return false }
+                wait(for: socket.descriptor)
+            }
+        }
+    }
+
+    /// Waits until something was posted, the end was set, or a descriptor can be written to.
+    private func wait(for descriptor: OwnedDescriptor?) {
+        let end = state.withLock { $0.end }
+        var entries = [
+            // Not needed any more once the end is set, which comes as a time. A negative number is skipped: poll(2).
+            pollfd(fd: end == nil ? wakeUp.number : -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: descriptor?.number ?? -1, events: Int16(POLLOUT), revents: 0),
+        ]
+        poll(&entries, 2, end.map { Self.milliseconds(until: $0) } ?? -1)
+        if entries[0].revents != 0 { _ = wd_eventfd_clear(wakeUp.number) }
+    }
+
+    /// Rounded up, so that it is over then.
+    private static func milliseconds(until instant: Instant) -> Int32 {
+        Int32(clamping: (max(.zero, instant - .now()).nanoseconds + 999_999) / 1_000_000)
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The file that a launch of a program prints to, and where in it the launch began.
+///
+/// It is held open: a file that is renamed by log rotation stays the one that is read.
+public struct LogFile: Sendable {
+    private let file: OwnedDescriptor
+    private let start: Int64
+
+    /// The file that a descriptor of this process writes to, to be taken before the launch.
+    ///
+    /// Nil unless it is a regular file that may be read, and that grows by what is written.
+    public init?(writtenBy descriptor: Int32) {
+        guard let size = Self.size(ofRegularFile: descriptor) else { return nil }
+        let grows = fcntl(descriptor, F_GETFL) & O_APPEND != 0 || lseek(descriptor, 0, SEEK_CUR) == size
+        // A new open file description: the position of the writers stays theirs.
+        guard grows, let file = try? OwnedDescriptor(opening: "/proc/self/fd/\(descriptor)", flags: O_RDONLY)
+        else { return nil }
+        self.file = file
+        start = size
+    }
+
+    /// A file by its path, from its beginning.
+    ///
+    /// Nil unless it is a regular file, and no symbolic link to one, that may be read.
+    public init?(path: String) {
+        guard
+            let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY),
+            Self.size(ofRegularFile: file.number) != nil
+        else { return nil }
+        self.file = file
+        start = 0
+    }
+
+    private static func size(ofRegularFile descriptor: Int32) -> Int64? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
+    }
+
+    /// The last lines, oldest first.
+    func tail(_ limit: LogLimit) -> [PrintedLine] {
+        guard let size = Self.size(ofRegularFile: file.number) else { return [] }
+        // A file that has become shorter was emptied meanwhile.
+        let first = size < start ? 0 : start
+        let from = max(first, size - Int64(limit.bytes))
+        var bytes = read(from..<size)
+        if from > first {
+            // The first line is not whole.
+            bytes = Array(bytes.drop { $0 != UInt8(ascii: "\n") }.dropFirst())
+        }
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        guard !bytes.isEmpty else { return [] }
+        return bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).suffix(limit.lines)
+            .map { PrintedLine(text: String(decoding: $0.prefix(limit.lineBytes), as: UTF8.self)) }
+    }
+
+    private func read(_ range: Range<Int64>) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        var count = 0
+        while count < bytes.count {
+            let offset = off_t(range.lowerBound) + count
+            let result = bytes.withUnsafeMutableBytes { buffer in
+                pread(file.number, buffer.baseAddress.map { $0 + count }, buffer.count - count, offset)
+            }
+            if result < 0, errno == EINTR { continue }
+            guard result > 0 else { break }
+            count += result
+        }
+        return Array(bytes.prefix(count))
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+/// Where the output of a program can be read again.
+public enum LogSource: Sendable {
+    /// From the journal.
+    case journal(JournalMatch)
+    /// From the file that it prints to.
+    case file(LogFile)
+
+    /// The last lines of a program's output, oldest first; none when they cannot be read.
+    ///
+    /// Reads files: not for the loop's thread. Opening a large journal takes a while, and ``LogLimit/time`` counts only
+    /// after that.
+    public func tail(_ limit: LogLimit = LogLimit()) -> [PrintedLine] {
+        switch self {
+        case .journal(let match): JournalReader.tail(of: match, limit)
+        case .file(let file): file.tail(limit)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+public import WatchdogPolicy
+
+/// What keeps a thread from getting on that is not its own doing: quotas, memory, disks, and others on the CPUs.
+///
+/// Opens its files once, so that reading them again is cheap and goes on while their process dies.
+///
+/// Isolation: one thread at a time.
+public final class StrainGauge {
+    /// The counters at one instant; nil for what the kernel does not tell.
+    public struct Reading: Hashable, Sendable {
+        /// When they were read.
+        public var at: Instant
+        /// For how long quotas kept the process's cgroups from running.
+        public var throttling: CPUThrottling?
+        /// For how long tasks waited for memory.
+        public var memory: Pressure?
+        /// For how long tasks waited for disks.
+        public var disk: Pressure?
+        /// Pages that the thread had to wait for until they were read from a disk.
+        public var majorFaults: UInt64?
+    }
+
+    private let throttling: [OwnedDescriptor]
+    private let memory: OwnedDescriptor?
+    private let disk: OwnedDescriptor?
+    private let stat: OwnedDescriptor?
+
+    /// The file that tells of memory: the process's cgroup, or else the whole machine.
+    public let memorySource: String
+    /// The file that tells of disks.
+    public let diskSource: String
+
+    /// Opens the files for a thread of a process.
+    public init(_ process: Int32, thread: Int32) {
+        throttling = CPUThrottling.files(of: process).compactMap { try? OwnedDescriptor(opening: $0, flags: O_RDONLY) }
+        let directory = CgroupMount.all().first(where: \.isUnified).flatMap { mount -> String? in
+            let membership = String(
+                decoding: Procfs.read("/proc/\(process)/cgroup", limit: 64 << 10) ?? [], as: UTF8.self)
+            return mount.cgroup(in: membership).flatMap { mount.directory(of: $0) }
+        }
+        (memory, memorySource) = Self.open("memory", directory)
+        (disk, diskSource) = Self.open("io", directory)
+        stat = try? OwnedDescriptor(opening: "/proc/\(process)/task/\(thread)/stat", flags: O_RDONLY)
+    }
+
+    private static func open(_ resource: String, _ directory: String?) -> (OwnedDescriptor?, String) {
+        for path in [directory.map { "\($0)/\(resource).pressure" }, "/proc/pressure/\(resource)"] {
+            if let path, let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY) { return (file, path) }
+        }
+        return (nil, "/proc/pressure/\(resource)")
+    }
+
+    /// Reads the counters.
+    public func read() -> Reading {
+        func contents(_ file: OwnedDescriptor?) -> [UInt8]? {
+            file.flatMap { Procfs.readAll($0.number, limit: 4096) }.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        return Reading(
+            at: .now(),
+            throttling: CPUThrottling.sum(throttling.compactMap { contents($0) }),
+            memory: contents(memory).flatMap { Pressure(parsing: $0) },
+            disk: contents(disk).flatMap { Pressure(parsing: $0) },
+            majorFaults: contents(stat).flatMap { Self.majorFaults($0) }
+        )
+    }
+
+    /// Field 12: proc_pid_stat(5).
+    static func majorFaults(_ line: [UInt8]) -> UInt64? {
+        guard let close = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = line[(close + 1)...].split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+        return fields.count > 9 ? UInt64(decimal: fields[9]) : nil
+    }
+}

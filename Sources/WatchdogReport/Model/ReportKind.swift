@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What occasioned a report.
+public enum ReportKind: String, Codable, Sendable, CaseIterable {
+    /// An allowance was exhausted.
+    case watchdog
+    /// The main loop did not answer for a while, and then did.
+    case hang
+    /// Somebody asked for the stacks.
+    case capture
+    /// A signal ended the process.
+    case crash
+
+    /// Whether the process went on: Apple's readers are told that this is not a crash.
+    var isSimulated: Bool { self == .hang || self == .capture }
+}

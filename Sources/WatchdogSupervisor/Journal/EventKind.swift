@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+
+/// What watchdogd tells the journal, each kind with a message id that never changes.
+///
+/// `units/watchdogd.catalog` explains each of them.
+enum EventKind: String, CaseIterable, Sendable {
+    case launched
+    case adopted
+    case ready
+    case hung
+    case credited
+    case overslept
+    case machineResumed
+    case paused
+    case resumed
+    case extended
+    case extensionRefused
+    case terminating
+    case killed
+    case reported
+    case captureFailed
+    case channelLost
+    case lifecycle
+    case exited
+    case unkillable
+    case launchFailed
+    case outputRefused
+    case restarting
+    case limitReached
+    case reloaded
+    case configurationInvalid
+    case captured
+    case messagesDropped
+
+    /// `MESSAGE_ID`: 128 random bits, as sd-id128(3) wants them.
+    var messageID: String {
+        switch self {
+        case .launched: "d6ccecab654d46d598c12661e0544959"
+        case .adopted: "c0c50fc2b4a944ab82aebbd747bfca07"
+        case .ready: "fa8e92e2ad3142879570ad59d6f30663"
+        case .hung: "e65bddbb55a64f47977af9716bb1c533"
+        case .credited: "c6e1fe0631bb490f82dab8ec2b4d464b"
+        case .overslept: "ecadfe7cf76442ddbc33f6314f4b6240"
+        case .machineResumed: "07b7c212730a41dfa2724dc5b968172d"
+        case .paused: "232232d92be74b4fa183a4ca11988831"
+        case .resumed: "0309e1459a534785b0cef07233ee5791"
+        case .extended: "c3a79ec4aa5d40a5b8fc64e6452f6653"
+        case .extensionRefused: "8bdd9882d24c4d5e92842c8980ec03be"
+        case .terminating: "a0d3e9fd583b4c7cb0d1e87ed0752f0f"
+        case .killed: "625be8b805824436a7005458c4889c7e"
+        case .reported: "ca45842fd2364f81b2d803b9de5301a9"
+        case .captureFailed: "421c4658446a469c8c46e6aec84b6261"
+        case .channelLost: "9456c2c094054c5ab35eb6e9bd4e07d5"
+        case .lifecycle: "860a193751954a3f8b2602a765093013"
+        case .exited: "898e4ab452bc4bf3a80a6f8898e9f6ae"
+        case .unkillable: "5b876105e9d046289b68e84d4204195d"
+        case .launchFailed: "3ee9cc25dad94cefaead6729d9eb7da5"
+        case .outputRefused: "07fbe44254ef4073a57130140d2cfbef"
+        case .restarting: "81cb8378388848169918d0894ad42b1e"
+        case .limitReached: "84f5967125744b0aa2e5629cac8e2890"
+        case .reloaded: "8582fd1854c242aca205af72bc6726a0"
+        case .configurationInvalid: "2c00c7112aa04b7c9e2a801a800cb705"
+        case .captured: "7a90d0e6212344cc983cec49a215e847"
+        case .messagesDropped: "815ab0fd9a0e49cfa36f282176bd058f"
+        }
+    }
+
+    /// `PRIORITY`.
+    var priority: JournalPriority {
+        switch self {
+        case .unkillable: .critical
+        case .killed, .limitReached, .launchFailed, .configurationInvalid: .error
+        case .reported, .hung, .overslept, .captureFailed, .channelLost, .outputRefused, .messagesDropped:
+            .warning
+        case .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured: .notice
+        case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded: .info
+        }
+    }
+
+    /// Whether the main process is surely not reaped when this is told, so that its id is still its own.
+    var concernsLivingProcess: Bool {
+        switch self {
+        case .launched, .adopted, .ready, .hung, .credited, .overslept, .machineResumed, .paused, .resumed, .extended,
+            .extensionRefused, .lifecycle, .terminating, .reported, .captured:
+            true
+        case .killed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused, .restarting,
+            .limitReached,
+            .reloaded, .configurationInvalid, .messagesDropped:
+            false
+        }
+    }
+}

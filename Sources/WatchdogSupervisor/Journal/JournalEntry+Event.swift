@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogWire
+
+extension JournalEntry {
+    /// An entry with the fields that all of watchdogd's have.
+    ///
+    /// - Parameters:
+    ///   - message: one line for people, or several; safe for a terminal.
+    ///   - subject: which app it is about; nil when it is about watchdogd itself.
+    ///   - mayNameObject: whether journald heeds `OBJECT_PID`; it does when root sends it.
+    init(
+        _ kind: EventKind, _ message: String, about subject: EventSubject? = nil, mayNameObject: Bool = geteuid() == 0
+    ) {
+        self.init(message, priority: kind.priority, identifier: "watchdogd")
+        add("MESSAGE_ID", kind.messageID)
+        add("WATCHDOGD_KIND", kind.rawValue)
+        guard let subject else { return }
+        add("WATCHDOGD_APP", subject.app.printable(limit: 255))
+        add("WATCHDOGD_PID", subject.pid.map { "\($0)" })
+        add("WATCHDOGD_LAUNCH_ID", subject.launch)
+        // journald adds what it knows of that process, OBJECT_COMM and so on: of another one if the id is taken again.
+        if kind.concernsLivingProcess, mayNameObject { add("OBJECT_PID", subject.pid.map { "\($0)" }) }
+    }
+
+    /// The entry for a notice, in the words of ``Narration``; nil for what a later entry tells.
+    init?(_ notice: Notice, about subject: EventSubject, mayNameObject: Bool = geteuid() == 0) {
+        let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
+        guard let kind = EventKind(notice), let text = narration.line(for: notice) else { return nil }
+        self.init(kind, text, about: subject, mayNameObject: mayNameObject)
+        switch notice {
+        case .ready(let source, let after):
+            add("WATCHDOGD_SOURCE", source.rawValue)
+            add(duration: after)
+        case .hung(let duration), .resumed(let duration), .machineResumed(let duration):
+            add(duration: duration)
+        case .starvationCredit(let duration, let event), .overslept(let duration, let event),
+            .extended(let duration, let event):
+            add("WATCHDOGD_EVENT", event.rawValue)
+            add(duration: duration)
+        case .paused(.traced(let tracer)):
+            add("WATCHDOGD_TRACER_PID", "\(tracer)")
+        case .exited(let status):
+            add(status)
+        case .lifecycle(.entered(let visibility, _)):
+            add("WATCHDOGD_VISIBILITY", visibility.rawValue)
+        case .launched, .adopted, .paused, .extensionRefused, .terminating, .transgressed, .captureTimedOut,
+            .channelLost, .lifecycle, .unkillable, .probe:
+            break
+        }
+    }
+
+    /// The entry for an incident whose report is written, or could not be.
+    init(
+        _ incident: Incident, _ report: ReportOutcome, about subject: EventSubject,
+        mayNameObject: Bool = geteuid() == 0
+    ) {
+        let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
+        self.init(
+            incident.isEnforced ? .killed : .reported,
+            narration.lines(of: incident, pid: subject.pid, report),
+            about: subject,
+            mayNameObject: mayNameObject
+        )
+        add("WATCHDOGD_EVENT", incident.event.rawValue)
+        add("WATCHDOGD_CODE", incident.code.hexadecimal)
+        add("WATCHDOGD_ALLOWANCE_USEC", "\(incident.allowance.nanoseconds / 1_000)")
+        add("WATCHDOGD_VERDICT", report.verdict.line)
+        add("WATCHDOGD_VERDICT_KIND", report.verdict.kind.rawValue)
+        add("WATCHDOGD_REPORT", report.path)
+    }
+
+    private mutating func add(duration: Duration) {
+        add("WATCHDOGD_DURATION_USEC", "\(duration.nanoseconds / 1_000)")
+    }
+
+    /// In the fields that systemd has for its services.
+    private mutating func add(_ status: ExitStatus) {
+        switch status {
+        case .exited(let code):
+            add("EXIT_CODE", "exited")
+            add("EXIT_STATUS", "\(code)")
+        case .signaled(let signal, let coreDumped):
+            add("EXIT_CODE", coreDumped ? "dumped" : "killed")
+            add("EXIT_STATUS", "\(signal)")
+        case .unknown:
+            break
+        }
+    }
+}
+
+extension EventKind {
+    /// The kind of a notice; nil when a later entry tells of it.
+    init?(_ notice: Notice) {
+        switch notice {
+        case .launched: self = .launched
+        case .adopted: self = .adopted
+        case .ready: self = .ready
+        case .hung: self = .hung
+        case .starvationCredit: self = .credited
+        case .overslept: self = .overslept
+        case .machineResumed: self = .machineResumed
+        case .paused: self = .paused
+        case .resumed: self = .resumed
+        case .extended: self = .extended
+        case .extensionRefused: self = .extensionRefused
+        case .terminating: self = .terminating
+        // Told with the verdict and the report, a moment later.
+        case .transgressed: return nil
+        case .captureTimedOut: self = .captureFailed
+        case .channelLost: self = .channelLost
+        case .lifecycle: self = .lifecycle
+        case .exited: self = .exited
+        case .unkillable: self = .unkillable
+        case .probe(.overslept): self = .overslept
+        case .probe(.credited): self = .credited
+        case .probe(.paused): self = .paused
+        case .probe(.resumed): self = .resumed
+        // What comes of failures is told by the incident.
+        case .probe(.failed), .probe(.recovered), .probe(.impossible): return nil
+        }
+    }
+}

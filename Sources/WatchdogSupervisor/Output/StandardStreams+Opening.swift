@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogConfiguration
+import WatchdogLinux
+
+extension StandardStreams {
+    /// Where output can be read again.
+    enum Log {
+        case journal
+        case file(LogFile)
+    }
+
+    /// Opens what a plan names; nothing waits.
+    ///
+    /// - Parameters:
+    ///   - plan: where output and error are to go.
+    ///   - identifier: under which the journal files the lines.
+    ///   - address: where journald listens.
+    /// - Throws: ``LinuxError`` when a file cannot be opened. A missing journal is no error, but ``journalRefusal``.
+    init(opening plan: OutputPlan, identifier: String, address: JournalAddress = .system) throws(LinuxError) {
+        input = try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY)
+        var refusal: LinuxError?
+        func open(_ target: OutputTarget, own: Int32) throws(LinuxError) -> OwnedDescriptor {
+            guard target == .journal else {
+                if let file = try target.open(fileModeMask: plan.fileModeMask) { return file }
+                return try OwnedDescriptor(duplicating: own)
+            }
+            do throws(LinuxError) {
+                return try JournalStream.open(identifier: identifier, address: address)
+            } catch {
+                refusal = error
+                return try OwnedDescriptor(duplicating: STDERR_FILENO)
+            }
+        }
+        output = try open(plan.output, own: STDOUT_FILENO)
+        // One open file for both, as the shell's 2>&1: two would write over each other.
+        error =
+            plan.error == .inherit || plan.error == plan.output
+            ? output : try open(plan.error, own: STDERR_FILENO)
+        journalRefusal = refusal
+        let lead = (target: plan.error == .inherit ? plan.output : plan.error, descriptor: error)
+        let places = [lead, (plan.output, output)].map { target, descriptor in
+            (descriptor.number, target == .journal && refusal == nil || JournalStream.isConnected(descriptor.number))
+        }
+        journalStream = places.first { $0.1 }.flatMap { JournalStream.identity(of: $0.0) }
+        log = Self.log(of: places)
+    }
+
+    /// watchdogd's own output and error, and nothing to read.
+    static func ownWithoutInput() throws(LinuxError) -> StandardStreams {
+        StandardStreams(
+            input: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY),
+            output: try OwnedDescriptor(duplicating: STDOUT_FILENO),
+            error: try OwnedDescriptor(duplicating: STDERR_FILENO),
+            journalStream: Environment.inherited["JOURNAL_STREAM"],
+            log: ownLog,
+            journalRefusal: nil
+        )
+    }
+
+    /// Where watchdogd's own output can be read again.
+    static var ownLog: Log? {
+        log(of: [STDERR_FILENO, STDOUT_FILENO].map { ($0, JournalStream.isConnected($0)) })
+    }
+
+    /// Where the two differ, standard error comes first: that is where programs say what goes wrong.
+    private static func log(of places: [(descriptor: Int32, isJournal: Bool)]) -> Log? {
+        for place in places {
+            if place.isJournal { return .journal }
+            if let file = LogFile(writtenBy: place.descriptor) { return .file(file) }
+        }
+        return nil
+    }
+}

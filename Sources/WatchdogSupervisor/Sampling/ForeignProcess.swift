@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogWire
+
+/// A process that watchdogd did not start, checked to be one whose stacks can be read.
+struct ForeignProcess {
+    let id: Int32
+    let name: String
+    let path: String
+    let startTime: UInt64
+    let pidfd: Pidfd
+
+    /// - Throws: ``RunError``, one line that says what is in the way and what to do.
+    init(_ id: Int32) throws(RunError) {
+        guard id != getpid() else { throw .usage("\(id) is this watchdogd: it cannot look at itself") }
+        guard let stat = ProcessStat.read(id), let status = ProcessStatus.read(id) else {
+            throw RunError("there is no process \(id)", exitCode: 66)
+        }
+        let name = stat.name.printable(limit: 64)
+        guard status.process == id else {
+            throw .usage("\(id) is a thread of process \(status.process); say \(status.process)")
+        }
+        guard stat.state != .zombie, stat.state != .dead else {
+            throw RunError("process \(id) (\(name)) has ended and waits to be reaped", exitCode: 66)
+        }
+        let path = ProcessFacts.executable(id)
+        if path == nil, Self.isKernelThread(id) {
+            throw RunError(
+                "process \(id) (\(name)) is a thread of the kernel: it has no stack of its own", exitCode: 66)
+        }
+        guard access("/proc/\(id)/maps", R_OK) == 0, Self.isReadable(id) else { throw Self.refusal(id, name, status) }
+        do {
+            pidfd = try Pidfd(opening: id)
+        } catch {
+            throw RunError("cannot look at process \(id): \(error)", exitCode: 66)
+        }
+        guard ProcessStat.read(id)?.startTime == stat.startTime else {
+            throw RunError("there is no process \(id)", exitCode: 66)
+        }
+        self.id = id
+        self.name = name
+        self.path = path ?? name
+        startTime = stat.startTime
+    }
+
+    /// Only threads of the kernel have no executable: readlink(2) then says that there is no such file.
+    private static func isKernelThread(_ id: Int32) -> Bool {
+        var buffer: CChar = 0
+        return readlink("/proc/\(id)/exe", &buffer, 1) < 0 && errno == ENOENT
+    }
+
+    private static func isReadable(_ id: Int32) -> Bool {
+        guard let file = try? OwnedDescriptor(opening: "/proc/\(id)/maps", flags: O_RDONLY) else { return false }
+        var byte: UInt8 = 0
+        return read(file.number, &byte, 1) >= 0
+    }
+
+    private static func refusal(_ id: Int32, _ name: String, _ status: ProcessStatus) -> RunError {
+        let why =
+            status.user != geteuid()
+            ? "it runs as user \(status.user), this as user \(geteuid()); run as root (CAP_SYS_PTRACE) or as that user"
+            : "it has more rights than this or has made itself non-dumpable; run as root (CAP_SYS_PTRACE)"
+        return .notPermitted("not permitted to read process \(id) (\(name)): \(why)")
+    }
+}

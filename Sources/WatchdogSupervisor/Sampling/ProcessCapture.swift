@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogPolicy
+public import WatchdogReport
+
+/// All stacks of a running process at one moment: `watchdogd capture`.
+public struct ProcessCapture {
+    private let process: Int32
+    private let stopsThreads: Bool
+
+    /// - Parameters:
+    ///   - process: the process.
+    ///   - stopsThreads: whether all threads are stopped at one instant; else those on a CPU have no stack.
+    public init(of process: Int32, stopsThreads: Bool) {
+        self.process = process
+        self.stopsThreads = stopsThreads
+    }
+
+    /// Takes the stacks; the process runs on.
+    ///
+    /// - Throws: ``RunError`` when the process cannot be looked at.
+    public func report() throws -> Report {
+        let target = try ForeignProcess(process)
+        let options = SnapshotOptions(
+            pidfd: target.pidfd.descriptor.number, startTime: target.startTime,
+            method: stopsThreads ? .ptrace : .procfsRegisters)
+        let facts = facts(target)
+        do {
+            let snapshot = try Snapshot.take(of: process, options)
+            return Report(of: facts, on: .current(), capture: Symbolicator().symbolicate(snapshot))
+        } catch {
+            throw RunError(
+                error.errno == .noSuchProcess ? "process \(process) ended before it was looked at" : "\(error)",
+                exitCode: error.errno == .noSuchProcess ? 66 : 74)
+        }
+    }
+
+    private func facts(_ target: ForeignProcess) -> IncidentFacts {
+        let stat = ProcessStat.read(process)
+        let status = ProcessStatus.read(process)
+        let now = Instant.now()
+        let age = Self.age(of: stat)
+        let time = WatchdogReport.WallTime.current()
+        var facts = IncidentFacts(
+            id: .random(), event: .sceneUpdate, exhaustion: .triggered, allowance: .zero, elapsed: .zero,
+            appName: target.name, pid: Int(process), executablePath: target.path, userID: Int(status?.user ?? 0),
+            parentName: stat.flatMap { ProcessStat.read($0.parent)?.name } ?? "unknown",
+            parentPID: Int(stat?.parent ?? 0),
+            launchTime: WatchdogReport.WallTime(
+                seconds: time.seconds - age.components.seconds, nanoseconds: time.nanoseconds, utcOffset: time.utcOffset
+            ),
+            captureTime: time,
+            launchInstant: now + (.zero - age), captureInstant: now, evidence: evidence())
+        facts.kind = .capture
+        facts.enforcement = .report
+        facts.arguments = ProcessFacts.arguments(process).map(\.description)
+        facts.environment = ProcessFacts.environment(process)?.dictionary ?? [:]
+        return facts
+    }
+
+    /// One look at the main thread, and on what it waits.
+    private func evidence() -> HangEvidence {
+        var evidence = HangEvidence(processorCount: Machine.processorCount)
+        guard let observation = try? ProcessProbe(process).observe() else { return evidence }
+        evidence.state = observation.state.letter.first
+        evidence.tracer = Int(observation.tracer ?? 0)
+        evidence.syscall = observation.syscall
+        evidence.waitChannel = observation.waitChannel
+        if let syscall = observation.syscall, [.sleeping, .uninterruptible].contains(observation.state) {
+            let look = WaitLook { [process] in WaitLook.processes(from: process) }
+            evidence.waits = look.chain(process: process, thread: process, syscall: syscall).map { $0.details } ?? []
+        }
+        return evidence
+    }
+
+    private static func age(of stat: ProcessStat?) -> Duration {
+        guard let stat else { return .zero }
+        let ticks = Int64(max(1, sysconf(Int32(_SC_CLK_TCK))))
+        let since = Duration.nanoseconds(Int64(clamping: stat.startTime) &* (1_000_000_000 / ticks))
+        return max(.zero, Machine.uptime - since)
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WatchdogReport
+import WatchdogSupervisor
+
+extension CaptureCommand {
+    /// Takes the stacks of a process that need not be the daemon's.
+    func capture(_ process: Int32) throws {
+        let report: Report
+        do {
+            report = try ProcessCapture(of: process, stopsThreads: stop).report()
+        } catch let error as RunError {
+            StandardError.say(error.description)
+            throw ExitCode(error.exitCode)
+        }
+        if let reports {
+            print(try Failure.reporting { try ReportStore(directory: reports).write(report) })
+        } else if output.json {
+            let bytes = try Failure.reporting { try ReportCoding.encode(report) }
+            print(String(decoding: bytes, as: UTF8.self), terminator: "")
+        } else {
+            print(TextRenderer.render(report), terminator: "")
+        }
+    }
+}

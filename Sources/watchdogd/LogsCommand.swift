@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogControl
+import WatchdogSupervisor
+
+/// `watchdogd logs`: what an app has printed.
+struct LogsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logs",
+        abstract: "Show what an app has printed.",
+        discussion: """
+            The lines of its latest launch, from the journal or from the file that its output goes to. --follow shows \
+            those of all launches, and goes on with journalctl or tail until interrupted.
+            """
+    )
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("How many lines are shown.", valueName: "count"))
+    var lines = 50
+
+    @Flag(name: .shortAndLong, help: "Go on as the app prints more.")
+    var follow = false
+
+    @OptionGroup var daemon: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
+    var name: String
+
+    func validate() throws {
+        guard (0...10_000).contains(lines) else {
+            throw ValidationError("--lines \(lines) is out of range; use a number from 0 to 10000")
+        }
+        guard !(follow && output.json) else {
+            throw ValidationError("--follow and --json contradict each other; journalctl -o json follows as JSON")
+        }
+    }
+
+    func run() throws {
+        let reply = try daemon.withClient { client throws(ControlClientError) in
+            try client.describe(DescribeRequest(name, logLines: follow ? 0 : lines))
+        }
+        if follow { try go(on: reply.details.output ?? "inherit") }
+        guard !reply.isLogWithheld else {
+            StandardError.say("not permitted: reading what apps print is for root and the owner of this watchdogd")
+            throw ExitCode(77)
+        }
+        if output.json {
+            for line in reply.log { print(ControlText.jsonLine(line), terminator: "") }
+        } else {
+            print(ControlText.log(reply.log, style: output.style), terminator: "")
+        }
+    }
+
+    /// Becomes the program that follows such a place.
+    private func go(on place: String) throws -> Never {
+        let command: [String]
+        switch place {
+        case "journal": command = ["journalctl", "--follow", "--lines=\(lines)", "--identifier=\(name)"]
+        case "inherit", "null":
+            StandardError.say("\(name) prints to \(place), which cannot be read; set StandardOutput= in its file")
+            throw ExitCode(69)
+        default: command = ["tail", "--lines=\(lines)", "--follow=name", "--retry", "--", place]
+        }
+        var arguments = command.map { strdup($0) } + [nil]
+        execvp(command[0], &arguments)
+        StandardError.say("cannot run \(command[0]): \(String(cString: strerror(errno)))")
+        throw ExitCode(71)
+    }
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension EndToEnd {
+    /// With a journald of the test's own.
+    @Suite("The journal")
+    struct JournalTests {
+        private struct Entry: Decodable {
+            var MESSAGE: String?
+            var MESSAGE_ID: String?
+            var PRIORITY: String?
+            var SYSLOG_IDENTIFIER: String?
+            var WATCHDOGD_KIND: String?
+            var WATCHDOGD_APP: String?
+            var WATCHDOGD_PID: String?
+            var WATCHDOGD_REPORT: String?
+            var WATCHDOGD_VERDICT: String?
+            var OBJECT_PID: String?
+            var OBJECT_COMM: String?
+            var _PID: String?
+            var _TRANSPORT: String?
+        }
+
+        private static let script = "\(subjects)/journal.sh"
+
+        /// A program that prints and hangs, in the words of a service.
+        private static let hanging = python(
+            """
+            notify("READY=1\\nWATCHDOG=1")
+            print("opening the album", flush=True)
+            print("<4>the database is slow, password=hunter2", flush=True)
+            print("Thread 0 Crashed:", file=sys.stderr, flush=True)
+            hang()
+            """)
+
+        private static let canRun: Bool = {
+            let programs = ["unshare", "setpriv", "journalctl", "systemd-cat"]
+            let isPossible =
+                isRoot && programs.allSatisfy { isInstalled($0) }
+                && access("/usr/lib/systemd/systemd-journald", X_OK) == 0
+            if !isPossible { print("skipped: a journald of one's own needs root, unshare, setpriv and systemd") }
+            return isPossible
+        }()
+
+        /// - Parameters:
+        ///   - asService: whether watchdogd is started as systemd starts a service.
+        ///   - before: shell that runs before watchdogd.
+        private func run(
+            asService: Bool, before: String = "", _ options: [String] = []
+        ) throws -> (exitCode: Int32?, entries: [Entry], errors: String, scratch: Scratch) {
+            let scratch = try Scratch()
+            let own =
+                [product("watchdogd"), "run", "--name", "album", "--reports", scratch["reports"], "--update", "700ms"]
+                + options + ["--"] + Self.hanging
+            let start =
+                asService
+                ? "JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) SYSTEMD_EXEC_PID=$$ exec \"$@\"" : "exec \"$@\""
+            let program = try Program(
+                ["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", Self.script]
+                    + [scratch["journal.json"], before] + (asService ? ["systemd-cat", "-t", "album-unit"] : [])
+                    + shell(start) + own)
+            let status = try program.end()
+            return (status.code, try entries(in: scratch), program.text(.errors), scratch)
+        }
+
+        private func entries(in scratch: Scratch) throws -> [Entry] {
+            let lines = (scratch.read("journal.json") ?? "").split(separator: "\n")
+            return try lines.map { try JSONDecoder().decode(Entry.self, from: Data($0.utf8)) }
+        }
+
+        /// A busy machine adds to what is told.
+        private func kinds(_ entries: [Entry]) -> [String] {
+            entries.compactMap(\.WATCHDOGD_KIND).filter { !["credited", "overslept", "hung"].contains($0) }
+        }
+
+        private func report(in scratch: Scratch) throws -> Report {
+            let name = try #require(names(in: scratch["reports"]).first)
+            return try ReportCoding.decode(contents(of: scratch["reports/\(name)"]) ?? [])
+        }
+
+        @Test("as a service, a kill is an entry with its id, its report and the verdict", .enabled(if: canRun))
+        func service() throws {
+            let run = try run(asService: true)
+            #expect(run.exitCode == 137)
+            let own = run.entries.filter { $0.SYSLOG_IDENTIFIER == "watchdogd" }
+            #expect(kinds(own) == ["launched", "ready", "exited", "killed"], "\(run.errors)")
+            let kill = try #require(own.last)
+            #expect(kill.MESSAGE_ID == "625be8b805824436a7005458c4889c7e")
+            #expect(kill.PRIORITY == "3")
+            #expect(kill.WATCHDOGD_APP == "album")
+            #expect(kill.WATCHDOGD_VERDICT?.hasPrefix("Main thread blocked ") == true)
+            #expect(kill.WATCHDOGD_REPORT?.hasPrefix(run.scratch["reports/album-"]) == true)
+            let start = "album[\(kill.WATCHDOGD_PID ?? "")] killed: scene-update exhausted"
+            #expect(kill.MESSAGE?.hasPrefix(start) == true)
+            #expect(own.first?.OBJECT_PID == kill.WATCHDOGD_PID)
+            #expect(own.first?.OBJECT_COMM != nil)
+            // Standard error leads to the journal as well: nothing is said there a second time.
+            #expect(!run.entries.contains { $0._TRANSPORT == "stdout" && $0.MESSAGE?.contains("0x8badf00d") == true })
+        }
+
+        @Test("a report has the last lines that the app printed to the journal", .enabled(if: canRun))
+        func log() throws {
+            let run = try run(asService: true)
+            let report = try report(in: run.scratch)
+            let log = try #require(report.body.linux?.log)
+            #expect(log.source == .journal)
+            #expect(
+                log.lines.map(\.text) == [
+                    "opening the album", "the database is slow, password=<redacted>", "Thread 0 Crashed:",
+                ])
+            #expect(log.lines.allSatisfy { $0.microseconds != nil })
+            let text = TextRenderer.render(report)
+            #expect(text.contains("\nFiltered syslog:\n"))
+            #expect(text.split(separator: "\n").count { $0 == "Thread 0 Crashed:" } == 1)
+        }
+
+        @Test("started by hand, a run leaves the journal alone", .enabled(if: canRun))
+        func byHand() throws {
+            let run = try run(asService: false)
+            #expect(run.exitCode == 137)
+            #expect(run.errors.contains("watchdogd: album["))
+            #expect(!run.entries.contains { $0.SYSLOG_IDENTIFIER == "watchdogd" })
+            #expect(try report(in: run.scratch).body.linux?.log == nil)
+        }
+
+        @Test("a stopped journald delays no kill, and nothing is lost when it goes on", .enabled(if: canRun))
+        func stoppedJournal() throws {
+            let run = try run(asService: true, before: "kill -STOP \"$journald\"")
+            #expect(run.exitCode == 137)
+            let own = run.entries.filter { $0.SYSLOG_IDENTIFIER == "watchdogd" }
+            #expect(kinds(own) == ["launched", "ready", "exited", "killed"])
+            let elapsed = try #require(try report(in: run.scratch).body.linux?.allowance.elapsedNanoseconds)
+            #expect(elapsed < 10_000_000_000)
+        }
+
+        @Test("a report has the last lines that the app printed to a file since its launch")
+        func file() throws {
+            let scratch = try Scratch()
+            let output = try scratch.write("of somebody else\n", to: "output")
+            let own = [
+                product("watchdogd"), "run", "--name", "album", "--reports", scratch["reports"], "--update", "700ms",
+                "--quiet", "--",
+            ]
+            let command = shell("out=$1; shift; exec \"$@\" >>\"$out\" 2>&1", output) + own + Self.hanging
+            #expect(try Program(command).end().code == 137)
+            let log = try #require(try report(in: scratch).body.linux?.log)
+            #expect(log.source == .file)
+            #expect(
+                log.lines.map(\.text) == [
+                    "opening the album", "<4>the database is slow, password=<redacted>", "Thread 0 Crashed:",
+                ])
+        }
+
+        @Test("the daemon's apps print to the journal under their names, and status shows it", .enabled(if: canRun))
+        func daemon() throws {
+            let scratch = try Scratch()
+            _ = try scratch.makeDirectory("apps")
+            try scratch.write(
+                """
+                from wd import *
+                notify("READY=1\\nWATCHDOG=1")
+                print("JOURNAL_STREAM", os.environ["JOURNAL_STREAM"] == "%d:%d" % os.fstat(2)[2:0:-1], flush=True)
+                print("<3>the disk is full", file=sys.stderr, flush=True)
+                hang()
+                """, to: "hang.py")
+            try scratch.write(
+                """
+                [App]
+                ExecStart=/usr/bin/python3 \(scratch["hang.py"])
+                Environment=PYTHONPATH=\(subjects)
+                [Watchdog]
+                Readiness=notify
+                Update=700ms
+                [Restart]
+                Policy=never
+                """, to: "apps/album.app")
+            let serve = """
+                "$1" serve --system --config "$2/apps" --control "$2/control" --reports "$2/reports" &
+                n=0
+                until "$1" status album --control "$2/control" 2>/dev/null | grep -q "disk is full"; do
+                    n=$((n + 1)); [ $n -lt 300 ] || break; sleep 0.05
+                done
+                until ls "$2/reports" 2>/dev/null | grep -q ips; do
+                    n=$((n + 1)); [ $n -lt 300 ] || break; sleep 0.05
+                done
+                "$1" status album --control "$2/control"
+                kill -TERM $!
+                wait $!
+                """
+            let program = try Program(
+                ["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", Self.script]
+                    + [scratch["journal.json"], ""] + shell(serve, product("watchdogd"), scratch.path))
+            #expect(try program.end(within: .seconds(60)).code == 0)
+            let text = program.text(.output)
+            #expect(text.contains("JOURNAL_STREAM True"), "\(text)\(program.text(.errors))")
+            #expect(text.contains("the disk is full"))
+            let entries = try entries(in: scratch)
+            let printed = entries.filter { $0._TRANSPORT == "stdout" && $0.SYSLOG_IDENTIFIER == "album" }
+            #expect(printed.map(\.MESSAGE) == ["JOURNAL_STREAM True", "the disk is full"])
+            #expect(printed.map(\.PRIORITY) == ["6", "3"])
+            let own = entries.filter { $0.SYSLOG_IDENTIFIER == "watchdogd" }
+            #expect(kinds(own) == ["launched", "ready", "exited", "killed"])
+            #expect(printed.allSatisfy { $0._PID == own.first?.WATCHDOGD_PID })
+            #expect(try report(in: scratch).body.linux?.log?.lines.map(\.text) == printed.compactMap(\.MESSAGE))
+        }
+
+        @Test("the catalogue is one that journalctl can use", .enabled(if: isInstalled("journalctl")))
+        func catalogue() throws {
+            let scratch = try Scratch()
+            let folder = "usr/lib/systemd/catalog"
+            let root = subjects.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+            let text = String(decoding: contents(of: "\(root)/units/watchdogd.catalog") ?? [], as: UTF8.self)
+            #expect(try Program(["/bin/mkdir", "-p", scratch[folder]]).end().code == 0)
+            try scratch.write(text, to: "\(folder)/watchdogd.catalog")
+            let update = try Program(["journalctl", "--root", scratch.path, "--update-catalog"])
+            #expect(try update.end().code == 0)
+            #expect(update.text(.errors) == "")
+            let list = try Program(["journalctl", "--root", scratch.path, "--list-catalog"])
+            #expect(try list.end().code == 0)
+            let ids = text.split(separator: "\n").filter { $0.hasPrefix("-- ") }.count
+            #expect(list.text(.output).split(separator: "\n").count == ids)
+            #expect(list.text(.output).contains("625be8b805824436a7005458c4889c7e watchdogd: "))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogControl
+
+extension EndToEnd {
+    @Suite("watchdogd serve, moving apps")
+    struct ServeLifecycleTests {
+        private static let app = "[App]\nExecStart=/usr/bin/python3 \(subjects)/lifecycle_app.py save=0.2\n"
+
+        @Test("An app is moved to where the commands say, and each command ends when it is there")
+        func moves() throws {
+            let service = try Service(["a": Self.app])
+            _ = try service.wait(for: "a") { $0.state == .running }
+            for (command, state) in [
+                ("background", "background"), ("suspend", "suspended"), ("resume", "background"),
+                ("foreground", "foreground"),
+            ] {
+                let answer = try service.command(command, "a")
+                #expect(answer.code == 0, "\(command): \(answer.errors)")
+                #expect(try service.client.describe(DescribeRequest("a")).details.lifecycle == state)
+            }
+            #expect(try service.command("event", "a", "url", "http://x/").code == 0)
+            let refused = try service.command("resume", "a")
+            #expect(refused.code == 1)
+            #expect(refused.errors == "watchdogd: a was not asked to resume: it is not suspended\n")
+            #expect(try service.end() == 0)
+        }
+
+        @Test("An app that does not run, or takes no part, is told of")
+        func outsiders() throws {
+            let service = try Service([
+                "down": "[App]\nEnabled=no\nExecStart=/bin/sleep 1000\n",
+                "plain": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n",
+            ])
+            _ = try service.wait(for: "plain") { $0.state == .running }
+            #expect(try service.command("suspend", "down").errors == "watchdogd: down does not run\n")
+            #expect(try service.command("suspend", "plain").code == 0)
+            #expect(try service.command("resume", "plain").code == 0)
+            let event = try service.command("event", "plain", "url")
+            #expect(event.code == 1)
+            #expect(event.errors.contains("it takes no part in the lifecycle"))
+            #expect(try service.end() == 0)
+        }
+
+        @Test("A suspended app is ended with the daemon")
+        func endsSuspended() throws {
+            let service = try Service(["a": Self.app])
+            _ = try service.wait(for: "a") { $0.state == .running }
+            #expect(try service.command("suspend", "a").code == 0)
+            #expect(try service.end() == 0)
+        }
+    }
+}

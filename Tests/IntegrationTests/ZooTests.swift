@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogPolicy
+import WatchdogReport
+
+extension EndToEnd {
+    /// Every hang of the zoo under the real watchdogd, and how many verdicts are right.
+    ///
+    /// `ZOO=deadlock,spin` runs only these kinds.
+    @Suite("The zoo of hangs")
+    struct ZooTests {
+        /// How many hangs are on the machine at once; those that need a CPU are alone.
+        private static let crowd = 4
+
+        @Test("The verdict, the call and the frames of every kind are right")
+        func zoo() throws {
+            let scratch = try Scratch()
+            let program = try compiled(in: scratch)
+            let wanted = getenv("ZOO").map { Set(String(cString: $0).split(separator: ",").map(String.init)) }
+            let entries = ZooEntry.all.filter { wanted?.contains($0.kind) ?? true }
+            let possible = entries.filter { isRoot || !$0.needsRoot }
+            for entry in entries where !isRoot && entry.needsRoot { print("zoo: \(entry.kind) skipped: needs root") }
+            var right = 0
+            var count = 0
+            var rest = possible.filter { !$0.needsCPU }[...]
+            while !rest.isEmpty {
+                let batch = try rest.prefix(Self.crowd).map { ($0, try launch($0, program)) }
+                for (entry, supervision) in batch { try check(entry, supervision, &right, &count) }
+                rest = rest.dropFirst(Self.crowd)
+            }
+            for entry in possible where entry.needsCPU {
+                try check(entry, try launch(entry, program), &right, &count)
+            }
+            print("zoo: \(right) right of \(count)")
+            #expect(right == count)
+        }
+
+        @Test("A program that is busy and answers all the same is left alone")
+        func busyButAnswering() throws {
+            let scratch = try Scratch()
+            let ending = try supervise(
+                ["--update", "600ms", "--ping", "100ms"], [try compiled(in: scratch), "busy_but_answering"])
+            #expect(ending.exitCode == 0)
+            #expect(ending.reports.isEmpty)
+        }
+
+        @Test("A hang that ends by itself has a report with its length, its call and its stack")
+        func hangReport() throws {
+            let scratch = try Scratch()
+            let ending = try supervise(
+                ["--hang-reports", "500ms", "--ping", "100ms"], [try compiled(in: scratch), "hang_and_recover", "1500"])
+            #expect(ending.exitCode == 0)
+            #expect(ending.summary?.incidents.isEmpty == true)
+            let report = try #require(ending.reports.first)
+            #expect(ending.reports.count == 1)
+            let linux = try #require(report.body.linux)
+            #expect(linux.kind == .hang)
+            #expect(report.metadata.linux?.event == "hang")
+            #expect(report.body.isSimulated == 1)
+            #expect((1_200_000_000...6_000_000_000).contains(linux.allowance.elapsedNanoseconds))
+            #expect(linux.verdict.kind == .blocked)
+            #expect(linux.verdict.line.contains("in clock_nanosleep"))
+            #expect(linux.samples?.calls.contains { $0.function == "usleep" } == true)
+            #expect(linux.samples?.calls.first { $0.function == "main" }?.count == linux.samples?.looks)
+            #expect(frames(of: report).contains("usleep"))
+            #expect(ending.messages.contains { $0.contains("answered again after") })
+        }
+
+        @Test("Without hang reports a hang that ends by itself has none")
+        func noHangReport() throws {
+            let scratch = try Scratch()
+            let ending = try supervise(
+                ["--hang-reports", "off", "--ping", "100ms"], [try compiled(in: scratch), "hang_and_recover", "1000"])
+            #expect(ending.exitCode == 0)
+            #expect(ending.reports.isEmpty)
+        }
+
+        // MARK: - Running
+
+        private func compiled(in scratch: Scratch) throws -> String {
+            let path = scratch["zoo"]
+            let compiler = try Program(
+                ["cc", "-O1", "-g", "-pthread", "-fno-optimize-sibling-calls", "-o", path, "\(subjects)/zoo.c"])
+            let status = try compiler.end()
+            try #require(status == .exited(code: 0), "\(compiler.text(.errors))")
+            return path
+        }
+
+        private func launch(_ entry: ZooEntry, _ program: String) throws -> Supervision {
+            let command =
+                switch entry.program {
+                case .c: [program, entry.kind]
+                case .python: ["/usr/bin/python3", "\(subjects)/zoo.py", entry.kind]
+                case .swift: [product("HangMain"), "--how", entry.kind, "--after", "0.2"]
+                }
+            let scratch = try Scratch()
+            return try Supervision(
+                [
+                    "--update", "700ms", "--ping", "100ms", "--chdir", scratch.path, "--env",
+                    "ZOO_ID=\(identity(entry))",
+                ],
+                command, scratch: scratch)
+        }
+
+        private func identity(_ entry: ZooEntry) -> String { "\(getpid())-\(entry.kind)" }
+
+        // MARK: - Judging
+
+        private func check(
+            _ entry: ZooEntry, _ supervision: Supervision, _ right: inout Int, _ count: inout Int
+        ) throws {
+            let ending = try supervision.end()
+            for root in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"] {
+                rmdir("\(root)/watchdogd-zoo-\(identity(entry))")
+            }
+            if entry.kind == "throttled", ending.exitCode == 3 {
+                print("zoo: throttled skipped: no cgroup of version 1 with a CPU quota here")
+                return
+            }
+            let faults = faults(entry, ending)
+            guard entry.miss == nil else {
+                print(
+                    "zoo: \(entry.kind): known miss: \(entry.miss ?? "")"
+                        + (faults.isEmpty ? " (found all the same)" : ""))
+                return
+            }
+            count += 1
+            right += faults.isEmpty ? 1 : 0
+            for fault in faults { Issue.record("\(entry.program) \(entry.kind): \(fault)") }
+        }
+
+        private func faults(_ entry: ZooEntry, _ ending: Ending) -> [String] {
+            guard let report = ending.reports.first, let linux = report.body.linux else {
+                return ["no report; exit code \(ending.exitCode): \(ending.errors.suffix(3))"]
+            }
+            var faults: [String] = []
+            let verdict = linux.verdict
+            if verdict.kind != entry.verdict, !isExcused(entry, verdict) {
+                faults.append("verdict \(verdict.kind.rawValue), not \(entry.verdict.rawValue): \(verdict.line)")
+            }
+            if let call = entry.call, report.faultingStack?.systemCall?.name != call {
+                faults.append("call \(report.faultingStack?.systemCall?.name ?? "none"), not \(call)")
+            }
+            let frame = entry.frame ?? "hang_\(entry.kind)"
+            if !frame.isEmpty, !frames(of: report).contains(where: { $0.hasPrefix(frame) }) {
+                faults.append("no frame \(frame): \(frames(of: report))")
+            }
+            if let finding = entry.finding, linux.findings?.contains(where: { $0.kind == finding }) != true {
+                faults.append("finding \(finding.rawValue) is missing: \(linux.findings?.map(\.kind.rawValue) ?? [])")
+            }
+            let whole = ([verdict.line] + (report.body.applicationSpecificInformation?["watchdogd"] ?? [])).joined(
+                separator: "\n")
+            if let line = entry.line, !whole.contains(line) { faults.append("not said: \(line): \(verdict.line)") }
+            return faults
+        }
+
+        /// Where others took the CPU, that is what is right to say; the report then says who.
+        private func isExcused(_ entry: ZooEntry, _ verdict: Verdict) -> Bool {
+            let isCrowded = (verdict.waitingTenths ?? 0) >= 50
+            switch entry.verdict {
+            case .spinning: return isCrowded && [.busy, .starved].contains(verdict.kind)
+            case .partlyRunning: return isCrowded && [.busy, .starved].contains(verdict.kind)
+            case .blocked: return isCrowded && entry.needsCPU && verdict.kind == .partlyRunning
+            default: return false
+            }
+        }
+
+        private func frames(of report: Report) -> [String] {
+            report.body.threads[report.body.faultingThread].frames.compactMap(\.symbol)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+
+@testable import WatchdogLinux
+
+/// journald's sockets in a directory of a test, without a journald that reads them.
+final class FakeJournal {
+    let address: JournalAddress
+    /// Entries arrive here.
+    let entries: OwnedDescriptor
+    /// Streams connect here.
+    let streams: OwnedDescriptor
+
+    /// - Parameter backlog: how many streams may wait to be accepted.
+    init(in directory: String, backlog: Int32 = 8) throws {
+        address = JournalAddress(directory: directory)
+        let entries = address.entries
+        let streams = address.streams
+        self.entries = OwnedDescriptor(taking: try check("bind \(entries)") { wd_socket_bind_datagram(entries, 0) })
+        self.streams = OwnedDescriptor(taking: try check("listen at \(streams)") { wd_stream_listen(streams, 0o666) })
+        _ = try check("set the backlog") { listen(self.streams.number, backlog) }
+    }
+
+    /// The next entry as text; nil when none comes.
+    func entry() -> String? {
+        guard waitReadable(entries) else { return nil }
+        return waitingEntry()
+    }
+
+    /// The next entry that is there already.
+    func waitingEntry() -> String? {
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        let count = recv(entries.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        return count < 0 ? nil : String(decoding: buffer.prefix(count), as: UTF8.self)
+    }
+
+    /// The next stream.
+    func stream() throws -> OwnedDescriptor? {
+        guard waitReadable(streams) else { return nil }
+        return OwnedDescriptor(taking: try check("accept a stream") { wd_stream_accept(streams.number) })
+    }
+}

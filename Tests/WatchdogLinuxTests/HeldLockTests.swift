@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogLinux
+
+@Suite("File locks that a process holds")
+struct HeldLockTests {
+    /// A program that takes a lock, says so, and waits.
+    private func holding(_ script: String, _ arguments: String...) throws -> (SpawnedProcess, OwnedDescriptor) {
+        let pipe = try OwnedDescriptor.pipe()
+        var request = SpawnRequest(
+            executable: "/usr/bin/python3",
+            arguments: [
+                "python3", "-c",
+                ByteString(
+                    "import fcntl, os, signal, sqlite3, struct, sys\n\(script)\nos.write(1, b'x')\nsignal.pause()"),
+            ] + arguments.map { ByteString($0) })
+        request.descriptors.removeAll { $0.target == 1 }
+        request.descriptors.append(.init(pipe.write.number, as: 1))
+        let process = try spawn(request)
+        try #require(waitReadable(pipe.read))
+        return (process, pipe.read)
+    }
+
+    private func locks(_ script: String, in directory: String) throws -> [LockedFile] {
+        let (process, pipe) = try holding(script, "\(directory)/file")
+        defer {
+            try? process.process.send(SIGKILL)
+            _ = try? waitForExit(process.process)
+        }
+        return withExtendedLifetime(pipe) { HeldLocks.find(in: [process.pid]) }
+    }
+
+    @Test(
+        "are found and told apart, whatever call took them",
+        arguments: [
+            ("f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX)", LockedFile.Kind.flock, true),
+            ("f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_SH)", .flock, false),
+            ("f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX)", .process, true),
+            (
+                "f = open(sys.argv[1], 'w'); fcntl.fcntl(f, 37, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0))",
+                .openFile, true
+            ),
+        ])
+    func kinds(script: String, kind: LockedFile.Kind, isExclusive: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let locks = try locks(script, in: directory)
+            #expect(locks.map(\.path) == ["\(directory)/file"])
+            #expect(locks.map(\.kind) == [kind])
+            #expect(locks.map(\.isExclusive) == [isExclusive])
+        }
+    }
+
+    @Test("of a child that inherited it from a parent that has ended, a lock is found too")
+    func inherited() throws {
+        try withTemporaryDirectory { directory in
+            let script = """
+                f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX)
+                child = os.fork()
+                if child == 0:
+                    signal.pause()
+                open(sys.argv[1] + '.pid', 'w').write(str(child))
+                """
+            let (process, pipe) = try holding(script, "\(directory)/file")
+            defer { _ = pipe }
+            let child = try #require(Procfs.line("\(directory)/file.pid").flatMap { Int32($0) })
+            try process.process.send(SIGKILL)
+            _ = try waitForExit(process.process)
+            #expect(HeldLocks.find(in: [child]).map(\.kind) == [.flock])
+            kill(child, SIGKILL)
+        }
+    }
+
+    @Test(
+        "of SQLite are named with their database: in a transaction, not because a log is open",
+        arguments: [
+            ("delete", "BEGIN IMMEDIATE", true), ("wal", "BEGIN IMMEDIATE", true), ("wal", "SELECT 1", false),
+            ("delete", "SELECT 1", false),
+        ])
+    func sqlite(journal: String, statement: String, isLocked: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let script = """
+                db = sqlite3.connect(sys.argv[1], isolation_level=None)
+                db.execute('PRAGMA journal_mode=\(journal)')
+                db.execute('CREATE TABLE t (x)')
+                db.execute('INSERT INTO t VALUES (1)')
+                db.execute('\(statement)')
+                """
+            let locks = try locks(script, in: directory)
+            #expect(Set(locks.map(\.path)) == (isLocked ? ["\(directory)/file"] : []))
+            #expect(Set(locks.map(\.kind)) == (isLocked ? [.sqlite] : []))
+        }
+    }
+
+    @Test("of others are none of it")
+    func others() throws {
+        try withTemporaryDirectory { directory in
+            let (process, pipe) = try holding(
+                "f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX)", "\(directory)/file")
+            defer {
+                try? process.process.send(SIGKILL)
+                _ = try? waitForExit(process.process)
+                _ = pipe
+            }
+            #expect(HeldLocks.find(in: [getpid()]).allSatisfy { $0.path != "\(directory)/file" })
+            #expect(HeldLocks.find(in: []) == [])
+        }
+    }
+
+    @Test("the first byte of a range is read")
+    func ranges() {
+        let line = Array("4: POSIX  ADVISORY  WRITE 22710 fe:00:5522977 1073741824 1073742335".utf8)
+        #expect(FileLock(parsing: line)?.start == 1_073_741_824)
+        #expect(FileLock(parsing: line)?.isOnWholeFile == false)
+    }
+}
+
+@Suite("Suspending what is contained")
+struct SuspensionTests {
+    @Test("stopped processes of a tree count as suspended, and run on")
+    func tree() throws {
+        let spawned = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"]))
+        let containment = Containment.processTree(ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0))
+        defer {
+            try? spawned.process.send(SIGKILL)
+            _ = try? waitForExit(spawned.process)
+        }
+        #expect(!containment.isSuspended)
+        try containment.suspend()
+        #expect(eventually { containment.isSuspended })
+        try containment.resume()
+        #expect(eventually { !containment.isSuspended })
+        #expect(containment.cpuTime != nil)
+        #expect(containment.processes() == [spawned.pid])
+    }
+
+    @Test("a frozen cgroup counts as suspended, and its CPU time is known")
+    func cgroup() throws {
+        let parent: CgroupParent
+        do {
+            parent = try CgroupParent.create()
+        } catch {
+            print("not tested: \(error)")
+            return
+        }
+        defer { try? parent.remove() }
+        let cgroup = try parent.create(app: "test")
+        defer {
+            try? cgroup.kill()
+            _ = eventually { (try? cgroup.remove()) != nil }
+        }
+        var request = shell("while :; do :; done")
+        request.cgroup = cgroup.descriptor
+        let spawned = try spawn(request)
+        defer {
+            try? spawned.process.send(SIGKILL)
+            _ = try? waitForExit(spawned.process)
+        }
+        let containment = Containment.cgroup(cgroup)
+        #expect(eventually { containment.cpuTime ?? .zero > .milliseconds(20) })
+        try containment.suspend()
+        #expect(eventually { containment.isSuspended })
+        let before = containment.cpuTime
+        #expect(before == containment.cpuTime)
+        try containment.resume()
+        #expect(eventually { !containment.isSuspended })
+    }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogLinux
+
+@Suite("Talking to journald")
+struct JournalTests {
+    private func entry(_ text: String) -> JournalEntry {
+        JournalEntry(text, priority: .info, identifier: "test")
+    }
+
+    private func thread(_ address: JournalAddress, capacity: Int = 256) throws -> JournalThread {
+        try JournalThread(address, capacity: capacity) { count in
+            JournalEntry("lost: \(count)", priority: .warning, identifier: "test")
+        }
+    }
+
+    // MARK: - Streams
+
+    @Test("a program prints to its stream, and goes on to when it alone holds it")
+    func streams() throws {
+        try withTemporaryDirectory { directory in
+            let journal = try FakeJournal(in: directory)
+            var stream: OwnedDescriptor? = try JournalStream.open(identifier: "app", address: journal.address)
+            var request = shell("echo one; echo two >&2")
+            let number = stream?.number ?? -1
+            request.descriptors = [.init(0, as: 0), .init(number, as: 1), .init(number, as: 2)]
+            let spawned = try spawn(request)
+            stream = nil
+            let reading = try #require(try journal.stream())
+            #expect(readToEnd(reading) == "app\n\n6\n1\n0\n0\n0\none\ntwo\n")
+            #expect(try waitForExit(spawned.process)?.status == .exited(code: 0))
+        }
+    }
+
+    @Test("a stream blocks as standard output does, closes on exec, and is known by its JOURNAL_STREAM")
+    func streamFlags() throws {
+        try withTemporaryDirectory { directory in
+            let journal = try FakeJournal(in: directory)
+            let stream = try JournalStream.open(identifier: "app", address: journal.address)
+            #expect(fcntl(stream.number, F_GETFL) & O_NONBLOCK == 0)
+            #expect(fcntl(stream.number, F_GETFD) & FD_CLOEXEC != 0)
+            let identity = try #require(JournalStream.identity(of: stream.number))
+            #expect(JournalStream.isConnected(stream.number, environment: ["JOURNAL_STREAM": identity]))
+            #expect(!JournalStream.isConnected(stream.number, environment: ["JOURNAL_STREAM": "1:2"]))
+            #expect(!JournalStream.isConnected(stream.number, environment: [:]))
+            #expect(JournalStream.identity(of: try OwnedDescriptor.pipe().write.number) == nil)
+        }
+    }
+
+    @Test("a full queue of connections is told at once")
+    func fullBacklog() throws {
+        try withTemporaryDirectory { directory in
+            let journal = try FakeJournal(in: directory, backlog: 1)
+            var streams: [OwnedDescriptor] = []
+            let error = #expect(throws: LinuxError.self) {
+                for _ in 0..<16 { streams.append(try JournalStream.open(identifier: "app", address: journal.address)) }
+            }
+            #expect(error?.errno == .wouldBlock)
+            #expect(
+                error?.description
+                    == "cannot connect to the journal at \(directory)/stdout: Resource temporarily unavailable (EAGAIN)"
+            )
+            // Accepting one makes room for one.
+            _ = try #require(try journal.stream())
+            #expect(throws: Never.self) { try JournalStream.open(identifier: "app", address: journal.address) }
+        }
+    }
+
+    @Test("a missing journald, and one that has gone, are told at once")
+    func absent() throws {
+        try withTemporaryDirectory { directory in
+            let address = JournalAddress(directory: directory)
+            #expect(!address.isPresent)
+            let missing = #expect(throws: LinuxError.self) { try JournalStream.open(identifier: "a", address: address) }
+            #expect(missing?.errno == .noSuchFile)
+            do { _ = try FakeJournal(in: directory) }
+            #expect(address.isPresent)
+            let refused = #expect(throws: LinuxError.self) { try JournalStream.open(identifier: "a", address: address) }
+            #expect(refused?.errno.rawValue == ECONNREFUSED)
+        }
+    }
+
+    @Test("a path that no socket can have is told")
+    func longPath() {
+        let address = JournalAddress(directory: "/" + String(repeating: "x", count: 120))
+        let error = #expect(throws: LinuxError.self) { try JournalStream.open(identifier: "a", address: address) }
+        #expect(error?.errno == .nameTooLong)
+    }
+
+    // MARK: - Entries
+
+    @Test("entries arrive in order")
+    func order() throws {
+        try withTemporaryDirectory { directory in
+            let journal = try FakeJournal(in: directory)
+            let thread = try thread(journal.address)
+            for number in 0..<5 { #expect(thread.post(entry("\(number)"))) }
+            for number in 0..<5 {
+                #expect(journal.entry() == "MESSAGE=\(number)\nPRIORITY=6\nSYSLOG_IDENTIFIER=test\n")
+            }
+            thread.shutDown(within: patience)
+            #expect(thread.droppedCount == 0)
+        }
+    }
+
+    @Test("a journald that does not read costs entries and no time, and one entry tells how many")
+    func stoppedReader() throws {
+        try withTemporaryDirectory { directory in
+            let journal = try FakeJournal(in: directory)
+            let thread = try thread(journal.address, capacity: 4)
+            // More than the socket's queue, which may have hundreds of places, and the thread's together.
+            let longest = Int(contentsOfProc("/proc/sys/net/unix/max_dgram_qlen") ?? 512)
+            var posted = 0
+            while thread.droppedCount < 100, posted < longest + 10_000 {
+                thread.post(entry("\(posted)"))
+                posted += 1
+            }
+            #expect(thread.droppedCount == 100)
+            var received: [String] = []
+            while !(received.last?.contains("lost: ") ?? false), let text = journal.entry() { received.append(text) }
+            #expect(received.last?.hasPrefix("MESSAGE=lost: 100\nPRIORITY=4\n") == true)
+            // What was not lost is in order.
+            let numbers = received.dropLast().compactMap { Int($0.prefix { $0 != "\n" }.dropFirst("MESSAGE=".count)) }
+            #expect(numbers == numbers.sorted())
+            thread.post(entry("again"))
+            thread.shutDown(within: patience)
+            while let text = journal.waitingEntry() { received.append(text) }
+            #expect(received.last?.hasPrefix("MESSAGE=again\n") == true)
+            #expect(received.count == posted - 100 + 2)
+            #expect(thread.droppedCount == 100)
+        }
+    }
+
+    @Test("a thread that cannot send ends in time")
+    func shutDownWhileFull() throws {
+        try withTemporaryDirectory { directory in
+            let journal = try FakeJournal(in: directory)
+            var socket = JournalSocket(journal.address)
+            while case .sent = socket.send([UInt8(ascii: "\n")]) {}
+            let thread = try thread(journal.address, capacity: 4)
+            #expect(thread.post(entry("waits for ever")))
+            let start = Instant.now()
+            thread.shutDown(within: .milliseconds(50))
+            #expect(Instant.now() - start >= .milliseconds(50))
+            #expect(Instant.now() - start < .seconds(5))
+            #expect(!thread.post(entry("late")))
+            #expect(thread.droppedCount == 2)
+            withExtendedLifetime(journal) {}
+        }
+    }
+
+    @Test("without a journald entries are lost; one that comes later gets the next, and is told of the losses")
+    func absentThenPresent() throws {
+        try withTemporaryDirectory { directory in
+            let thread = try thread(JournalAddress(directory: directory))
+            #expect(thread.post(entry("lost")))
+            let deadline = Instant.now() + patience
+            while thread.droppedCount == 0, Instant.now() < deadline { sched_yield() }
+            #expect(thread.droppedCount == 1)
+            let journal = try FakeJournal(in: directory)
+            #expect(thread.post(entry("found")))
+            #expect(journal.entry()?.hasPrefix("MESSAGE=found\n") == true)
+            #expect(journal.entry()?.hasPrefix("MESSAGE=lost: 1\n") == true)
+            thread.shutDown(within: patience)
+        }
+    }
+
+    @Test("a journald that comes back under the same name is found again")
+    func restarted() throws {
+        try withTemporaryDirectory { directory in
+            var journal: FakeJournal? = try FakeJournal(in: directory)
+            let address = JournalAddress(directory: directory)
+            let thread = try thread(address)
+            thread.post(entry("one"))
+            #expect(journal?.entry()?.hasPrefix("MESSAGE=one\n") == true)
+            journal = nil
+            unlink(address.entries)
+            unlink(address.streams)
+            journal = try FakeJournal(in: directory)
+            thread.post(entry("two"))
+            #expect(journal?.entry()?.hasPrefix("MESSAGE=two\n") == true)
+            thread.shutDown(within: patience)
+            #expect(thread.droppedCount == 0)
+        }
+    }
+}
+
+private func contentsOfProc(_ path: String) -> Int64? {
+    Procfs.read(path, limit: 64).flatMap { Int64(String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace }) }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+@Suite("The lifecycle when the supervisor or the channel was gone")
+struct LifecycleReturnTests {
+    private let start = Instant(nanoseconds: 1_000_000_000_000)
+
+    /// A machine that is given events, all at one instant.
+    private func machine(_ events: [LifecycleEvent]) -> AppMachine {
+        var machine = AppMachine(spec: AppSpec(name: "App"))
+        for event in [.launchRequested, .spawned(pid: 7), .lifecycle(.joined), .ready(.channel)] as [AppEvent] {
+            _ = machine.handle(event, at: start)
+        }
+        for event in events { _ = machine.handle(.lifecycle(event), at: start) }
+        return machine
+    }
+
+    private func returned(_ machine: AppMachine, after time: Duration) throws -> (AppMachine, [LifecycleEffect]) {
+        var machine = try #require(AppMachine(resuming: machine))
+        let effects = machine.handle(.supervisorReturned(isLastStepDone: true), at: start + time)
+        return (
+            machine, effects.compactMap { if case .lifecycle(let effect) = $0 { effect } else { nil } }
+        )
+    }
+
+    @Test("a state that may not have been asked for is asked for again, under its number")
+    func state() throws {
+        let (machine, effects) = try returned(machine([.requested(.background)]), after: .seconds(1))
+        #expect(effects == [.enter(.background, id: 1, backgroundTime: .seconds(30))])
+        #expect(machine.lifecycleState == .inactive)
+    }
+
+    @Test("a suspended app stays suspended, and is frozen once more")
+    func suspended() throws {
+        let before = machine([.requested(.suspend), .stateDone(1), .froze(locks: [])])
+        #expect(before.lifecycleState == .suspended)
+        let (machine, effects) = try returned(before, after: .seconds(3_600))
+        #expect(effects == [.freeze])
+        #expect(machine.lifecycleState == .suspended)
+        #expect(machine.nextDeadline == nil)
+    }
+
+    @Test("a freezing that was interrupted is begun anew")
+    func freezing() throws {
+        let (machine, effects) = try returned(machine([.requested(.suspend), .stateDone(1)]), after: .seconds(9))
+        #expect(effects == [.freeze])
+        #expect(machine.nextDeadline == start + .seconds(10))
+    }
+
+    @Test("handlers get their time, however long nobody watched")
+    func tasks() throws {
+        let before = machine([.taskBegan(id: 1, name: "save"), .requested(.background), .stateDone(1)])
+        var (machine, _) = try returned(before, after: .seconds(300))
+        let effects = machine.handle(.deadlineReached, at: start + .seconds(300))
+        #expect(effects.contains(.lifecycle(.expire(within: .seconds(5)))))
+    }
+
+    @Test("without its channel an app takes no part: nothing is asked of it, and it can be suspended")
+    func channelLost() {
+        var machine = machine([.taskBegan(id: 1, name: "save"), .requested(.background)])
+        _ = machine.handle(.channelLost, at: start)
+        #expect(machine.lifecycleRecord.takesPart == false)
+        #expect(machine.lifecycleState == .background)
+        let effects = machine.handle(.lifecycle(.requested(.suspend)), at: start)
+        #expect(effects.contains(.lifecycle(.freeze)))
+    }
+}

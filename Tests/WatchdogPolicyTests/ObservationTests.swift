@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+@Suite("An app whose allowance runs out is looked at from outside")
+struct ObservationTests {
+    private static func spec(_ delay: Duration? = .seconds(1), update: Duration = .seconds(10)) -> AppSpec {
+        var spec = AppSpec(name: "App", allowances: Allowances(update: update))
+        spec.observationDelay = delay
+        return spec
+    }
+
+    private static func looks(_ life: Timeline) -> [String] {
+        life.log.compactMap { entry in
+            switch entry.effect {
+            case .observe: "observe at \(entry.at)"
+            case .endObservation(let hang): "end at \(entry.at)" + (hang.map { ", hang of \($0.duration)" } ?? "")
+            default: nil
+            }
+        }
+    }
+
+    @Test("from a second after the ping on, or from half of a shorter allowance on", arguments: [10, 1])
+    func beginning(seconds: Int) {
+        var life = Timeline.pinging(Self.spec(update: .seconds(seconds)))
+        let expected: Duration = seconds == 10 ? .seconds(1) : .milliseconds(500)
+        life.run(to: expected - .nanoseconds(1))
+        #expect(Self.looks(life) == [])
+        #expect(life.nextDeadline == expected)
+        life.run(to: expected)
+        #expect(Self.looks(life) == ["observe at \(expected)"])
+        #expect(life.nextDeadline == .seconds(seconds))
+    }
+
+    @Test("an answer ends it, and tells how long the hang was")
+    func answer() {
+        var life = Timeline.pinging(Self.spec())
+        life.at(.milliseconds(3_250), .ponged(nonce: life.nonces[0]))
+        #expect(
+            Self.looks(life) == [
+                "observe at \(Duration.seconds(1))",
+                "end at \(Duration.milliseconds(3_250)), hang of \(Duration.milliseconds(3_250))",
+            ])
+        #expect(life.notices.contains(.hung(for: .milliseconds(3_250))))
+        #expect(life.incidents.isEmpty)
+    }
+
+    @Test("an answer before it begins is no reason to look")
+    func quickAnswer() {
+        var life = Timeline.pinging(Self.spec())
+        life.at(.seconds(1) - .nanoseconds(1), .ponged(nonce: life.nonces[0]))
+        #expect(Self.looks(life) == [])
+    }
+
+    @Test("it lasts through the kill, and is no hang that ended by itself")
+    func kill() {
+        var life = Timeline.pinging(Self.spec())
+        life.run(to: .seconds(11))
+        #expect(life.incidents.count == 1)
+        #expect(Self.looks(life).count == 2)
+        #expect(!Self.looks(life)[1].contains("hang"))
+    }
+
+    @Test("a launch is looked at from its half on, and readiness ends it without a hang")
+    func launch() {
+        var spec = Self.spec()
+        spec.readiness = .notify
+        var life = Timeline(spec)
+        life.run(to: .seconds(10) - .nanoseconds(1))
+        #expect(Self.looks(life) == [])
+        life.run(to: .seconds(10))
+        life.at(.seconds(11), .ready(.notify))
+        #expect(Self.looks(life) == ["observe at \(Duration.seconds(10))", "end at \(Duration.seconds(11))"])
+    }
+
+    @Test("an app that pushes at half of its interval is never looked at")
+    func pushing() {
+        var life = Timeline.pushing(Self.spec(), every: .seconds(10))
+        for second in stride(from: 5, through: 60, by: 5) { life.at(.seconds(second), .watchdogPinged) }
+        #expect(Self.looks(life) == [])
+        life.run(to: .seconds(60) + .milliseconds(7_500))
+        #expect(Self.looks(life).count == 1)
+    }
+
+    @Test("without a delay nothing is looked at")
+    func off() {
+        var life = Timeline.pinging(Self.spec(nil))
+        life.run(to: .seconds(11))
+        #expect(Self.looks(life) == [])
+    }
+}

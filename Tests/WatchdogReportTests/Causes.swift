@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+@testable import WatchdogReport
+
+/// One invented incident for each cause that a verdict knows, with what the stacks and the looks before add to it.
+enum Causes {
+    static let all: [(name: String, report: Report)] =
+        Verdict.Kind.allCases.map { kind in
+            (name(of: kind), report(kind))
+        } + [("hang", hang), ("deadlock", deadlock)]
+
+    static func name(of kind: Verdict.Kind) -> String { String(kind.rawValue.map { $0 == " " ? "-" : $0 }) }
+
+    static func evidence(_ kind: Verdict.Kind) -> HangEvidence {
+        var evidence = Samples.blocked
+        evidence.window = .seconds(10)
+        evidence.runTime = .milliseconds(40)
+        func running(_ run: Duration, waiting: Duration = .zero) {
+            evidence.runTime = run
+            evidence.runDelay = waiting
+            evidence.state = "R"
+            evidence.syscall = "running"
+            evidence.waitChannel = nil
+        }
+        switch kind {
+        case .blocked: break
+        case .spinning: running(.milliseconds(9_900))
+        case .starved:
+            running(.seconds(1), waiting: .milliseconds(8_500))
+            evidence.strain = strain()
+        case .throttled:
+            running(.seconds(1), waiting: .milliseconds(8_900))
+            evidence.strain = strain()
+            evidence.strain?.throttled = .milliseconds(4_400)
+            evidence.strain?.throttledPeriods = 50
+        case .memoryStalled:
+            evidence.state = "D"
+            evidence.syscall = "-1 0x7ffd39e8 0x7f2a9cf0f2ad"
+            evidence.waitChannel = "folio_wait_bit_common"
+            evidence.strain = strain()
+            evidence.strain?.memoryStalled = .milliseconds(4_100)
+            evidence.strain?.majorFaults = 812
+        case .busy: running(.seconds(6), waiting: .milliseconds(3_500))
+        case .partlyRunning: evidence.runTime = .seconds(4)
+        case .uninterruptible:
+            evidence.state = "D"
+            evidence.syscall = "74 0x7 0x0 0x0 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+            evidence.waitChannel = "folio_wait_writeback"
+        case .stopped: evidence.state = "T"
+        case .traced: evidence.tracer = 77
+        case .frozen: evidence.isFrozen = true
+        case .exited: evidence.state = "Z"
+        case .unknown: evidence = HangEvidence(processorCount: 2)
+        }
+        return evidence
+    }
+
+    private static func strain() -> Strain {
+        var strain = Strain(window: .seconds(5))
+        strain.majorFaults = 0
+        strain.consumers = [
+            .init(process: 900, name: "make", time: .milliseconds(4_800)),
+            .init(process: 901, name: "cc1plus", time: .milliseconds(4_700)),
+        ]
+        return strain
+    }
+
+    private static func report(_ kind: Verdict.Kind) -> Report {
+        var facts = Samples.facts(number: 20, evidence: evidence(kind))
+        if kind == .blocked || kind == .spinning {
+            facts.samples = samples(isMoving: kind == .spinning)
+            facts.samplesBegan = .seconds(1)
+        }
+        return Report(of: facts, on: Samples.host, capture: Samples.capture)
+    }
+
+    private static var hang: Report {
+        var facts = Samples.facts(number: 21)
+        facts.kind = .hang
+        facts.enforcement = .report
+        facts.kill = .none
+        facts.exitStatus = nil
+        facts.elapsed = .milliseconds(3_250)
+        facts.evidence.window = .milliseconds(3_250)
+        facts.samples = samples(isMoving: false)
+        facts.samplesBegan = .seconds(1)
+        return Report(of: facts, on: Samples.host, capture: Samples.capture)
+    }
+
+    private static var deadlock: Report {
+        var facts = Samples.facts(number: 22)
+        let futex = "202 0x5581 0x80 0x2 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+        facts.evidence.syscall = futex
+        facts.evidence.waits = [
+            WaitDetails(
+                process: 4242, thread: 4242, name: "hang-main", syscall: futex, subject: "mutex",
+                holder: .init(relation: .holds, process: 4242, thread: 4243, name: "indexer", state: "S", priority: 20),
+                isDeadlocked: true, sources: ["/proc/4242/task/4242/syscall"]),
+            WaitDetails(
+                process: 4242, thread: 4243, name: "indexer", syscall: futex, subject: "mutex",
+                holder: .init(
+                    relation: .holds, process: 4242, thread: 4242, name: "hang-main", state: "S", priority: 20),
+                isDeadlocked: true, sources: ["/proc/4242/task/4243/syscall"]),
+        ]
+        var capture = Samples.capture
+        capture.threads[1].name = "indexer"
+        return Report(of: facts, on: Samples.host, capture: capture)
+    }
+
+    /// Ten looks at the stack of ``Samples/capture``, or the first at another one.
+    static func samples(isMoving: Bool) -> ProcessSamples {
+        let main = Samples.capture.threads[0]
+        var stacks = [
+            ProcessSamples.Stack(
+                state: isMoving ? "R" : "S", syscall: isMoving ? "running" : main.syscall, frames: main.frames)
+        ]
+        if isMoving {
+            var other = main.frames
+            other[0].address += 4
+            other[0].symbol = "parse"
+            stacks.append(ProcessSamples.Stack(state: "R", syscall: "running", frames: other))
+        }
+        var samples = ProcessSamples(
+            process: 4242, name: "HangMain", path: "/usr/bin/hang-main", time: Samples.captureTime,
+            interval: .milliseconds(100), duration: .milliseconds(900), sampleCount: 10, stacks: stacks,
+            images: Samples.capture.images)
+        samples.threads = [
+            .init(
+                id: 4242, name: "hang-main",
+                runs: isMoving
+                    ? [.init(first: 0, count: 4, stack: 1), .init(first: 4, count: 6, stack: 0)]
+                    : [.init(first: 0, count: 10, stack: 0)])
+        ]
+        return samples
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogReport
+
+@Suite("What the names on the stacks say")
+struct FindingTests {
+    private static let futex = "202 0x1 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00"
+    private static let running = "running"
+
+    private static func thread(
+        _ id: Int, _ symbols: [String], syscall: String = futex, state: String = "S", image: Int = 0,
+        trust: Frame.Trust = .cfi
+    ) -> CapturedThread {
+        CapturedThread(
+            id: id, name: "t\(id)", state: state, syscall: syscall,
+            frames: symbols.map {
+                Frame(
+                    address: 1, imageIndex: image, imageOffset: 1, symbol: $0.isEmpty ? nil : $0,
+                    symbolLocation: $0.isEmpty ? nil : 0, trust: trust)
+            })
+    }
+
+    private static func findings(
+        _ threads: [CapturedThread], _ evidence: HangEvidence = HangEvidence(processorCount: 2)
+    ) -> [Finding] {
+        let images = ["app", "libsqlite3.so.0.8.6"].map {
+            BinaryImage(base: 0, size: 4096, buildID: nil, path: "/lib/\($0)", name: $0, architecture: "x86_64")
+        }
+        let capture = CapturedProcess(method: .ptrace, threads: threads, images: images)
+        return Finding.all(in: capture, main: 1, evidence: evidence)
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let kind: Finding.Kind
+        let stack: [String]
+        var syscall = futex
+        var testDescription: String { kind.rawValue }
+    }
+
+    static let cases: [Case] = [
+        Case(
+            kind: .nameLookup, stack: ["poll", "send_dg", "__libc_res_nsearch", "getaddrinfo", "main"],
+            syscall: "7 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00"),
+        Case(
+            kind: .dispatchSemaphore,
+            stack: ["futex_wait", "_dispatch_sema4_wait", "_dispatch_semaphore_wait_slow", "DispatchSemaphore.wait()"]),
+        Case(kind: .dispatchGroup, stack: ["futex", "_dispatch_group_wait_slow", "main"]),
+        Case(
+            kind: .dispatchSync,
+            stack: [
+                "futex", "_dispatch_thread_event_wait_slow", "__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow",
+            ]),
+        Case(kind: .oneTimeInitialiser, stack: ["syscall", "_dispatch_once_wait", "swift_once"]),
+        Case(
+            kind: .conditionVariable,
+            stack: ["__futex_abstimed_wait_common", "__pthread_cond_wait_common", "pthread_cond_wait@@GLIBC_2.3.2"]),
+        Case(kind: .readWriteLock, stack: ["__futex_abstimed_wait_common", "pthread_rwlock_wrlock"]),
+        Case(
+            kind: .posixSemaphore,
+            stack: ["__futex_abstimed_wait_common", "__new_sem_wait_slow64.constprop.0", "sem_wait"]),
+        Case(kind: .barrier, stack: ["futex_wait", "pthread_barrier_wait"]),
+        Case(kind: .allocatorLock, stack: ["__lll_lock_wait_private", "malloc", "handler"]),
+        Case(
+            kind: .pythonLock,
+            stack: ["__futex_abstimed_wait_common", "__new_sem_wait_slow64", "PyThread_acquire_lock_timed"]),
+        Case(
+            kind: .loader, stack: ["nanosleep", "initializer", "call_init", "_dl_init", "_dl_open"],
+            syscall: "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"),
+        Case(kind: .regularExpression, stack: ["check_matching", "re_search_internal", "regexec"], syscall: running),
+        Case(
+            kind: .mainActorWork,
+            stack: ["work()", "closure #1 in load()", "swift_job_run", "_dispatch_main_queue_drain"], syscall: running),
+    ]
+
+    @Test("each wait is known by its functions, and nothing else is said", arguments: cases)
+    func rule(example: Case) {
+        let found = Self.findings([Self.thread(1, example.stack, syscall: example.syscall)])
+        #expect(found.map(\.kind) == [example.kind])
+        #expect(found.allSatisfy { $0.source.hasPrefix("frame ") && !$0.text.hasSuffix(".") })
+    }
+
+    @Test("the same functions say nothing when the thread is not blocked in them")
+    func notBlocked() {
+        let stack = ["pthread_cond_wait", "main"]
+        #expect(Self.findings([Self.thread(1, stack, syscall: Self.running, state: "R")]).isEmpty)
+    }
+
+    @Test("frames that were found by scanning say nothing")
+    func scanned() {
+        #expect(Self.findings([Self.thread(1, ["getaddrinfo", "main"], trust: .scan)]).isEmpty)
+    }
+
+    @Test("a longer name that begins alike is another function")
+    func otherFunction() {
+        #expect(Self.findings([Self.thread(1, ["pthread_cond_wait_for_my_own", "main"])]).isEmpty)
+    }
+
+    @Test("SQLite that sleeps is busy, also without symbols")
+    func sqlite() {
+        let sleep = "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"
+        #expect(Self.findings([Self.thread(1, ["", ""], syscall: sleep, image: 1)]).map(\.kind) == [.sqliteBusy])
+    }
+
+    @Test("the one thread that runs a block of a queue is named, of several their number")
+    func dispatchSync() {
+        let main = Self.thread(1, ["__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow"])
+        let worker = Self.thread(2, ["read", "work", "_dispatch_client_callout", "_dispatch_lane_serial_drain"])
+        let one = Self.findings([main, worker])
+        #expect(one.first?.thread == 2)
+        #expect(one.first?.text.contains("thread 2 \"t2\" runs a block of a queue") == true)
+        var other = worker
+        other.id = 3
+        let two = Self.findings([main, worker, other])
+        #expect(two.first?.thread == nil)
+        #expect(two.first?.text.contains("one of 2 threads") == true)
+    }
+
+    @Test("who holds Python's interpreter lock is named where one thread can")
+    func interpreterLock() {
+        let main = Self.thread(1, ["pthread_cond_timedwait", "", "PyEval_RestoreThread", "_PyEval_EvalFrameDefault"])
+        let waiting = Self.thread(2, ["pthread_cond_timedwait", "take_gil", "_PyEval_EvalFrameDefault"])
+        let computing = Self.thread(
+            3, ["crunch", "ffi_call", "_PyEval_EvalFrameDefault"], syscall: "running", state: "R")
+        let found = Self.findings([main, waiting, computing])
+        #expect(found.map(\.kind) == [.pythonGIL])
+        #expect(found.first?.thread == 3)
+    }
+
+    @Test("a full cooperative pool is said once as many threads run tasks as there are CPUs")
+    func cooperativePool() {
+        let main = Self.thread(1, ["epoll_wait", "main"])
+        let worker = Self.thread(2, ["futex_wait", "task", "swift_job_run", "_dispatch_root_queue_drain"])
+        var other = worker
+        other.id = 3
+        #expect(Self.findings([main, worker]).isEmpty)
+        let found = Self.findings([main, worker, other])
+        #expect(found.map(\.kind) == [.cooperativePoolFull])
+        #expect(found.first?.text.contains("2 threads for 2 CPUs run tasks, 2 of them blocked") == true)
+    }
+
+    @Test("a runnable holder of lower priority is a priority inversion, one of the same is not")
+    func priorityInversion() {
+        var wait = WaitDetails(
+            process: 1, thread: 1, name: "m", syscall: Self.futex, subject: "mutex",
+            holder: .init(relation: .holds, process: 1, thread: 2, name: "low", state: "R", priority: 39),
+            sources: [])
+        wait.priority = 20
+        var evidence = HangEvidence(processorCount: 2, waits: [wait])
+        #expect(Self.findings([], evidence).map(\.kind) == [.priorityInversion])
+        evidence.waits[0].holder?.priority = 20
+        #expect(Self.findings([], evidence).isEmpty)
+        evidence.waits[0].holder?.priority = 39
+        evidence.waits[0].holder?.state = "S"
+        #expect(Self.findings([], evidence).isEmpty)
+    }
+
+    // MARK: - Over time
+
+    @Test("the same stack at both ends and in between is said to be the same")
+    func sameStages() {
+        let stages = StackStages(
+            samples: Causes.samples(isMoving: false), frames: Samples.capture.threads[0].frames, main: 4242,
+            first: .seconds(5), last: .seconds(10))
+        #expect(stages?.isSame == true)
+        #expect(
+            stages?.line(threadIndex: 0)
+                == "Stages: thread 0: same 5 frames at 5.00 s and 10.00 s, and in all 10 looks from the first on")
+    }
+
+    @Test("a stack that changed says how much of it did not")
+    func movedStages() {
+        let stages = StackStages(
+            samples: Causes.samples(isMoving: true), frames: Samples.capture.threads[0].frames, main: 4242,
+            first: .seconds(5), last: .seconds(10))
+        #expect(stages?.isSame == false)
+        #expect(stages?.sameFrames == 4)
+        #expect(stages?.line(threadIndex: 0).contains("outermost 4 of 5 frames the same") == true)
+    }
+
+    @Test("without a stack at one of the ends nothing is compared")
+    func missingStage() {
+        let samples = Causes.samples(isMoving: false)
+        #expect(StackStages(samples: samples, frames: [], main: 4242, first: .zero, last: .seconds(1)) == nil)
+        let frames = Samples.capture.threads[0].frames
+        #expect(StackStages(samples: samples, frames: frames, main: 1, first: .zero, last: .seconds(1)) == nil)
+    }
+}

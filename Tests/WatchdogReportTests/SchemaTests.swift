@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+
+@testable import WatchdogReport
+
+/// `docs/report-schema.json` describes the `linux` object of every report.
+@Suite("The schema of reports")
+struct SchemaTests {
+    private static let folder = TestFiles.folder(of: #filePath)
+
+    private func schema() throws -> JSONTree {
+        let bytes = try #require(TestFiles.read(Self.folder + "/../../docs/report-schema.json"))
+        return try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
+    }
+
+    @Test("Every golden is what it describes", arguments: (Causes.all + Samples.goldens).map(\.name))
+    func goldens(name: String) throws {
+        let report = try #require((Causes.all + Samples.goldens).first { $0.name == name }?.report)
+        let bytes = try JSONEncoder().encode(try #require(report.body.linux))
+        let value = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
+        let schema = try schema()
+        #expect(SchemaValidator(root: schema).faults(value, schema, "linux") == [])
+    }
+
+    @Test("It tells a key that it does not know, a missing one, a wrong type and a wrong word")
+    func wrong() throws {
+        let schema = try schema()
+        let validator = SchemaValidator(root: schema)
+        let verdict: JSONTree = .object(["kind": .text("bored"), "line": .integer(1), "more": .integer(2)])
+        let faults = validator.faults(verdict, try #require(schema["$defs"]?["verdict"]), "verdict")
+        #expect(faults.count == 4, "\(faults)")
+    }
+
+    @Test("The words that it lists are those that the code knows")
+    func words() throws {
+        let schema = try schema()
+        #expect(
+            schema["$defs"]?["verdict"]?["properties"]?["kind"]?["enum"]?.strings
+                == Verdict.Kind.allCases.map(\.rawValue))
+        #expect(
+            schema["properties"]?["findings"]?["items"]?["properties"]?["kind"]?["enum"]?.strings
+                == Finding.Kind.allCases.map(\.rawValue))
+        #expect(schema["properties"]?["kind"]?["enum"]?.strings == ReportKind.allCases.map(\.rawValue))
+        #expect(
+            schema["$defs"]?["holder"]?["properties"]?["relation"]?["enum"]?.strings
+                == WaitDetails.Holder.Relation.allCases.map(\.rawValue))
+    }
+}

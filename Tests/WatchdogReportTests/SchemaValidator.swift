@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+@testable import WatchdogReport
+
+extension JSONTree {
+    subscript(key: String) -> JSONTree? { members[key] }
+
+    var elements: [JSONTree] { if case .array(let elements) = self { elements } else { [] } }
+
+    var string: String? { if case .text(let text) = self { text } else { nil } }
+
+    var strings: [String] { elements.compactMap(\.string) }
+
+    var wholeNumber: Int64? { if case .integer(let value) = self { value } else { nil } }
+}
+
+/// As much of JSON Schema as `docs/report-schema.json` uses; anything else in it is a fault.
+struct SchemaValidator {
+    let root: JSONTree
+
+    private static let known: Set<String> = [
+        "$schema", "$id", "$defs", "$ref", "title", "description", "type", "properties", "required",
+        "additionalProperties", "items", "enum", "const", "minimum", "maximum",
+    ]
+
+    func faults(_ value: JSONTree, _ schema: JSONTree, _ path: String) -> [String] {
+        if let reference = schema["$ref"]?.string {
+            guard let target = root["$defs"]?[String(reference.dropFirst("#/$defs/".count))] else {
+                return ["\(path): no \(reference)"]
+            }
+            return faults(value, target, path)
+        }
+        var faults = schema.members.keys.filter { !Self.known.contains($0) }.map { "\(path): the schema has \($0)" }
+        if let type = schema["type"] {
+            let names = type.string.map { [$0] } ?? type.strings
+            guard names.contains(where: { matches(value, $0) }) else { return faults + ["\(path): not \(names)"] }
+        }
+        if let constant = schema["const"], constant != value { faults.append("\(path): not \(constant)") }
+        if let words = schema["enum"]?.strings, !words.contains(value.string ?? "") {
+            faults.append("\(path): \(value.string ?? "") is none of \(words)")
+        }
+        if let least = schema["minimum"]?.wholeNumber, let number = value.wholeNumber, number < least {
+            faults.append("\(path): below \(least)")
+        }
+        if let most = schema["maximum"]?.wholeNumber, let number = value.wholeNumber, number > most {
+            faults.append("\(path): above \(most)")
+        }
+        if let items = schema["items"] {
+            for (index, element) in value.elements.enumerated() {
+                faults += self.faults(element, items, "\(path)[\(index)]")
+            }
+        }
+        return faults + members(value, schema, path)
+    }
+
+    private func members(_ value: JSONTree, _ schema: JSONTree, _ path: String) -> [String] {
+        guard case .object(let members) = value else { return [] }
+        let properties = schema["properties"]?.members ?? [:]
+        var faults = (schema["required"]?.strings ?? []).filter { members[$0] == nil }.map { "\(path): no \($0)" }
+        for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+            if let property = properties[key] {
+                faults += self.faults(member, property, "\(path).\(key)")
+            } else if case .object? = schema["additionalProperties"], let other = schema["additionalProperties"] {
+                faults += self.faults(member, other, "\(path).\(key)")
+            } else if schema["additionalProperties"] == .bool(false) {
+                faults.append("\(path).\(key): unknown")
+            }
+        }
+        return faults
+    }
+
+    private func matches(_ value: JSONTree, _ type: String) -> Bool {
+        switch (type, value) {
+        case ("null", .null), ("boolean", .bool), ("integer", .integer), ("integer", .unsigned), ("string", .text),
+            ("array", .array), ("object", .object):
+            true
+        default: false
+        }
+    }
+}

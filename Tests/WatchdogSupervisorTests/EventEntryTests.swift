@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+@testable import WatchdogSupervisor
+
+@Suite("Entries about events")
+struct EventEntryTests {
+    private let subject = EventSubject(app: "App", pid: 42, launch: "L")
+
+    private func fields(_ entry: JournalEntry?) -> [String: String] {
+        let pairs = entry?.fields.map { ($0.name, String(decoding: $0.value, as: UTF8.self)) } ?? []
+        return Dictionary(pairs) { first, second in "\(first), \(second)" }
+    }
+
+    /// An app that hangs until it is killed, or is only reported.
+    private func hang(_ enforcement: AppSpec.Enforcement) throws -> (notices: [Notice], incident: Incident) {
+        let kernel = ScriptedKernel()
+        let supervisor = kernel.supervise(AppSpec(name: "App", enforcement: enforcement))
+        supervisor.launch()
+        kernel.say("HELLO=1\n")
+        kernel.say("READY=1\n")
+        kernel.run(for: .seconds(30))
+        let incident = kernel.notices.compactMap { if case .transgressed(let incident) = $0 { incident } else { nil } }
+        return (kernel.notices, try #require(incident.first))
+    }
+
+    @Test("a kill has its id, its priority, the verdict and the report")
+    func kill() throws {
+        let incident = try hang(.kill).incident
+        let verdict = Verdict(judging: HangEvidence(processorCount: 2))
+        let entry = JournalEntry(
+            incident, ReportOutcome(verdict: verdict, path: "/r/App.ips"), about: subject, mayNameObject: true)
+        #expect(
+            fields(entry) == [
+                "MESSAGE":
+                    "App[42] killed: scene-update exhausted 10.00 s (0x8badf00d)\n  \(verdict.line)\n  /r/App.ips",
+                "MESSAGE_ID": "625be8b805824436a7005458c4889c7e",
+                "PRIORITY": "3",
+                "SYSLOG_IDENTIFIER": "watchdogd",
+                "WATCHDOGD_KIND": "killed",
+                "WATCHDOGD_APP": "App",
+                "WATCHDOGD_PID": "42",
+                "WATCHDOGD_LAUNCH_ID": "L",
+                "WATCHDOGD_EVENT": "scene-update",
+                "WATCHDOGD_CODE": "0x8badf00d",
+                "WATCHDOGD_ALLOWANCE_USEC": "10000000",
+                "WATCHDOGD_VERDICT": verdict.line,
+                "WATCHDOGD_VERDICT_KIND": verdict.kind.rawValue,
+                "WATCHDOGD_REPORT": "/r/App.ips",
+            ])
+    }
+
+    @Test("what is only reported is another message, about a process that lives")
+    func reported() throws {
+        let incident = try hang(.report).incident
+        let outcome = ReportOutcome(verdict: Verdict(judging: HangEvidence(processorCount: 2)), failure: "disk full")
+        let entry = fields(JournalEntry(incident, outcome, about: subject, mayNameObject: true))
+        #expect(entry["MESSAGE_ID"] == EventKind.reported.messageID)
+        #expect(entry["OBJECT_PID"] == "42")
+        #expect(entry["WATCHDOGD_REPORT"] == nil)
+        #expect(entry["MESSAGE"]?.hasSuffix("no report could be written: disk full") == true)
+    }
+
+    @Test("a life in the journal: what happened, in order, each once, with the words of standard error")
+    func life() throws {
+        let notices = try hang(.kill).notices
+        let entries = notices.compactMap { JournalEntry($0, about: subject, mayNameObject: true) }.map { fields($0) }
+        #expect(entries.map { $0["WATCHDOGD_KIND"] } == ["launched", "ready", "exited"])
+        let narration = Narration(name: "App", verbosity: .verbose)
+        #expect(entries.map { $0["MESSAGE"] } == notices.compactMap { narration.line(for: $0) })
+        #expect(entries[0]["OBJECT_PID"] == "42")
+        #expect(entries[1]["WATCHDOGD_SOURCE"] == "channel")
+        #expect(entries[1]["WATCHDOGD_DURATION_USEC"] == "0")
+        // The process is reaped: its id may mean another one.
+        #expect(entries[2]["OBJECT_PID"] == nil)
+        #expect(entries[2]["EXIT_CODE"] == "killed")
+        #expect(entries[2]["EXIT_STATUS"] == "9")
+    }
+
+    @Test(
+        "each notice has its fields",
+        arguments: [
+            (
+                .starvationCredit(.milliseconds(1_500), event: .sceneUpdate),
+                ["WATCHDOGD_EVENT": "scene-update", "WATCHDOGD_DURATION_USEC": "1500000", "PRIORITY": "5"]
+            ),
+            (
+                .overslept(by: .seconds(2), event: .processExit),
+                ["WATCHDOGD_EVENT": "process-exit", "WATCHDOGD_DURATION_USEC": "2000000", "PRIORITY": "4"]
+            ),
+            (.hung(for: .milliseconds(300)), ["WATCHDOGD_DURATION_USEC": "300000", "PRIORITY": "4"]),
+            (.paused(.traced(by: 7)), ["WATCHDOGD_TRACER_PID": "7", "OBJECT_PID": "42"]),
+            (.unkillable, ["PRIORITY": "2", "MESSAGE_ID": "5b876105e9d046289b68e84d4204195d"]),
+            (.exited(.exited(code: 3)), ["EXIT_CODE": "exited", "EXIT_STATUS": "3"]),
+            (.exited(.signaled(signal: 11, coreDumped: true)), ["EXIT_CODE": "dumped", "EXIT_STATUS": "11"]),
+            (.launched(pid: 42), ["MESSAGE": "App launched, pid 42", "PRIORITY": "6"]),
+        ] as [(Notice, [String: String])]
+    )
+    func notices(notice: Notice, expected: [String: String]) {
+        let entry = fields(JournalEntry(notice, about: subject, mayNameObject: true))
+        for (name, value) in expected { #expect(entry[name] == value) }
+    }
+
+    @Test("only root may name the object, and no text of an app can become a field or move a cursor")
+    func hostileNames() {
+        let subject = EventSubject(app: "A\nPRIORITY=0\u{1b}[31m", pid: 42)
+        let entry = JournalEntry(.launched(pid: 42), about: subject, mayNameObject: false)
+        #expect(entry?["OBJECT_PID"] == nil)
+        #expect(entry?["PRIORITY"] == "6")
+        #expect(entry?.bytes.contains(0x1b) == false)
+        #expect(entry?["WATCHDOGD_APP"]?.contains("\n") == false)
+        #expect(entry?["MESSAGE"]?.contains("\n") == false)
+    }
+
+    @Test("what concerns watchdogd itself names no app")
+    func ownEvents() {
+        let entry = fields(JournalEntry(.reloaded, "configuration read: 3 apps"))
+        #expect(entry["WATCHDOGD_APP"] == nil)
+        #expect(entry["MESSAGE"] == "configuration read: 3 apps")
+        #expect(entry["MESSAGE_ID"] == EventKind.reloaded.messageID)
+    }
+}

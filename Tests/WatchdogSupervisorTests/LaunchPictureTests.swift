@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+import WatchdogWire
+
+@testable import WatchdogSupervisor
+
+@Suite("The picture of a launch")
+struct LaunchPictureTests {
+    private static let launchedAt = Instant(nanoseconds: 1_000_000_000_000)
+
+    private func trace(_ lines: [String]) -> LaunchTrace {
+        var trace = LaunchTrace()
+        for line in lines {
+            trace.note(ClientMessage(decoding: Array(line.utf8)), at: Self.launchedAt + .milliseconds(2_100))
+        }
+        return trace
+    }
+
+    private func mark(_ phase: String, _ id: Int, _ milliseconds: Int64, _ thread: String, _ name: String) -> String {
+        let at = Self.launchedAt + .milliseconds(milliseconds)
+        return "SIGNPOST=\(phase) \(id) \(at.nanoseconds) \(thread) launch\t\(name)\n"
+    }
+
+    private func picture(
+        _ lines: [String], ready: Duration = .milliseconds(2_310), isUnicode: Bool = true
+    ) -> LaunchPicture {
+        LaunchPicture(
+            name: "QuickPick", launchedAt: Self.launchedAt, ready: ready, limit: .seconds(20), trace: trace(lines),
+            blockedPercent: 87, isUnicode: isUnicode)
+    }
+
+    private var slow: [String] {
+        [
+            mark("begin", 1, 100, "main", "load interface"), mark("end", 1, 700, "main", "load interface"),
+            mark("begin", 2, 700, "main", "wait for the databases to open"),
+            mark("end", 2, 2_050, "main", "wait for the databases to open"),
+            mark("begin", 3, 720, "other", "JSON"), mark("end", 3, 1_950, "other", "JSON"),
+            mark("begin", 4, 1_000, "other", "photos"), mark("event", 5, 2_100, "main", "drawn"), "FIRST_FRAME=1\n",
+        ]
+    }
+
+    @Test("has the main lane first, what is beside it below, and ends with goal, advice and limit")
+    func golden() {
+        #expect(picture(slow).text == Self.unicode)
+    }
+
+    @Test("is plain ASCII where nothing else is read")
+    func ascii() {
+        let text = picture(slow, isUnicode: false).text
+        #expect(text == Self.ascii)
+        #expect(text.allSatisfy { $0.isASCII })
+    }
+
+    @Test("fits 80 columns, whatever the app says", arguments: [true, false])
+    func width(isUnicode: Bool) {
+        let name = String(repeating: "x", count: 64)
+        var lines = (0..<100).map { mark("begin", $0, Int64($0) * 1_000_000, "main", name) }
+        lines += (0..<100).map { mark("end", $0, Int64($0) * 2_000_000, "main", name) }
+        lines.append("SIGNPOST=begin 1 -9223372036854775808 other a\tb\nSIGNPOSTS_LOST=77\n")
+        lines.append("SIGNPOST=begin 1 9223372036854775807 other a\tb\n")
+        var picture = picture(lines, ready: .seconds(200_000), isUnicode: isUnicode)
+        picture.name = name
+        for line in picture.text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+        #expect(picture.text.contains("and 60 more"))
+        #expect(picture.text.contains("77 marks are missing"))
+    }
+
+    @Test("of an app that marks nothing says so")
+    func nothing() {
+        let text = picture([], ready: .zero).text
+        #expect(text.contains("the app has marked nothing"))
+        #expect(text.contains("goal   400 ms  ready took 0 % of it, met"))
+    }
+
+    private static let unicode = """
+        launch of QuickPick: ready after 2.31 s, first frame after 2.10 s
+                              0                                       2.31 s
+        main   load interface   ████████████                                   600 ms
+               wait for the …               ███████████████████████████        1.35 s
+               drawn                                                    ◆
+        beside JSON                         ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒          1.23 s
+               photos                             ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▸  1.31 s
+          goal   400 ms  first frame took 525 % of it, missed by 1.70 s
+          advice 5.00 s  ready took 46 % of it, met
+          limit  20.00 s ready took 12 % of it, met
+          main thread blocked for 87 % of the launch
+
+        """
+
+    private static let ascii = """
+        launch of QuickPick: ready after 2.31 s, first frame after 2.10 s
+                              0                                       2.31 s
+        main   load interface   ############                                   600 ms
+               wait for the ~               ###########################        1.35 s
+               drawn                                                    *
+        beside JSON                         =========================          1.23 s
+               photos                             ==========================>  1.31 s
+          goal   400 ms  first frame took 525 % of it, missed by 1.70 s
+          advice 5.00 s  ready took 46 % of it, met
+          limit  20.00 s ready took 12 % of it, met
+          main thread blocked for 87 % of the launch
+
+        """
+}
