@@ -419,6 +419,10 @@ struct Ledger {
             clock = .looking(until: now + .milliseconds(250))
             return nil
         }
+        if case .deadlineReached = happened, let asked = trigger, asked.isHeld, now >= asked.due {
+            trigger?.due = now + spec.fairness.pauseInterval
+            return nil
+        }
         if probes.claimsLook(happened, isCaptureOver: isCaptureOver, at: now) { return nil }
         switch happened {
         case .watchdogTriggered:
@@ -428,10 +432,6 @@ struct Ledger {
             guard case .looking = clock else { return "looked after the capture" }
             clock = .looking(until: now + .milliseconds(250))
         case .deadlineReached:
-            if let asked = trigger, asked.isHeld, now >= asked.due {
-                trigger?.due = now + spec.fairness.pauseInterval
-                return nil
-            }
             switch clock {
             case .counting where now >= until && now - until <= spec.fairness.oversleep:
                 clock = .looking(until: now + .milliseconds(250))
