@@ -173,7 +173,7 @@ extension EndToEnd {
                 """
                 [App]
                 ExecStart=/usr/bin/python3 \(scratch["hang.py"])
-                Environment=PYTHONPATH=\(subjects)
+                Environment=PYTHONPATH=\(subjects) PYTHONDONTWRITEBYTECODE=1
                 [Watchdog]
                 Readiness=notify
                 Update=700ms
