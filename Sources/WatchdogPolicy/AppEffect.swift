@@ -14,6 +14,10 @@ public enum AppEffect: Hashable, Sendable {
     case sendPing(nonce: UInt64)
     /// Run one readiness probe; answer with ``AppEvent/probed(isReady:)``.
     case probe
+    /// Begin a liveness probe; answer with ``AppEvent/livenessProbed(id:_:)``, unless it is cancelled before.
+    case probeLiveness(id: Int)
+    /// End the liveness probe that is under way, without an answer.
+    case cancelLivenessProbe
     /// Ask the app to end: `TERMINATE=1` on the channel, SIGTERM, SIGCONT.
     case terminate
     /// Look at the process; answer with ``AppEvent/inspected(_:)``.
@@ -99,6 +103,8 @@ public enum Notice: Hashable, Sendable {
     case exited(ExitStatus)
     /// Processes of the app outlive SIGKILL.
     case unkillable
+    /// Something about liveness probes.
+    case probe(ProbeNotice)
     /// Something happened to the app's lifecycle.
     case lifecycle(LifecycleNotice)
 }

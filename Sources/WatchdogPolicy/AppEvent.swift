@@ -16,6 +16,8 @@ public enum AppEvent: Hashable, Sendable {
     case ready(ReadinessSource)
     /// A readiness probe ended.
     case probed(isReady: Bool)
+    /// The liveness probe of this number ended by itself.
+    case livenessProbed(id: Int, ProbeResult)
     /// The main loop answered a ping.
     case ponged(nonce: UInt64)
     /// `WATCHDOG=1`.

@@ -23,6 +23,7 @@ extension AppMachine {
                 nextProbe = nil
                 effects.append(.probe)
             }
+            livenessDue(at: now, &effects)
         case .dying:
             guard let end = deathBudgetEnd, now >= end else { return }
             effects.append(.announce(.unkillable))
@@ -61,6 +62,11 @@ extension AppMachine {
 
     mutating func inspected(_ evidence: Evidence, at now: Instant, _ effects: inout [AppEffect]) {
         triggerInspected(evidence, at: now, &effects)
+        countdownInspected(evidence, at: now, &effects)
+        livenessInspected(evidence, at: now, &effects)
+    }
+
+    private mutating func countdownInspected(_ evidence: Evidence, at now: Instant, _ effects: inout [AppEffect]) {
         guard capture == nil, let running = countdown else { return }
         switch running.condition {
         case .examining:

@@ -58,6 +58,7 @@ extension AppMachine {
     private mutating func beginTermination(isRequested: Bool, at now: Instant, _ effects: inout [AppEffect]) {
         announceResumed(at: now, &effects)
         dropTrigger(at: now, &effects)
+        dropLiveness(&effects)
         life = .terminating(isRequested: isRequested)
         countdown = Countdown(.processExit, from: now, allowance: spec.allowances.terminate)
         lifecycle.end()
@@ -84,6 +85,7 @@ extension AppMachine {
             guard exitStatus != nil || ended.isKillRequested else {
                 // An answer that came meanwhile was not heard.
                 if case .examining = countdown?.condition { examine(at: now, &effects) }
+                livenessAfterCapture(at: now, &effects)
                 pursueGoal(at: now, &effects)
                 return
             }
@@ -99,6 +101,7 @@ extension AppMachine {
         trigger = nil
         nextPing = nil
         nextProbe = nil
+        dropLiveness(&effects)
         lifecycle.end()
         deathBudgetEnd = now + spec.deathBudget
         effects.append(.killTree)

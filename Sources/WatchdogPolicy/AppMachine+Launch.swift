@@ -22,6 +22,8 @@ extension AppMachine {
             becomeReady(.exec, at: now, &effects)
         } else if spec.readiness.isProbed {
             nextProbe = now + spec.probeInterval
+        } else if spec.readiness == .probe {
+            liveness = LivenessWatch(nextProbe: now + spec.probeInterval)
         }
         for _ in 0..<requestsWhileSpawning { terminate(isRequested: true, at: now, &effects) }
     }
@@ -57,7 +59,7 @@ extension AppMachine {
             switch (spec.readiness, source) {
             case (.automatic, _), (.channel, .channel), (.notify, .notify): true
             case (.listening, .probe), (.command, .probe), (.none, .exec): true
-            case (.channel, _), (.notify, _), (.listening, _), (.command, _), (.none, _): false
+            case (.channel, _), (.notify, _), (.listening, _), (.command, _), (.probe, _), (.none, _): false
             }
         guard counts, life == .launching else { return }
         becomeReady(source, at: now, &effects)
@@ -89,6 +91,7 @@ extension AppMachine {
         } else if pushes {
             expectPush(at: now, &effects)
         }
+        beginLiveness(at: now)
         if lifecycle.visibility == .background { beginStay(at: now, &effects) }
         pursueGoal(at: now, &effects)
     }

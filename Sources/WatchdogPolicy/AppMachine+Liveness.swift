@@ -134,11 +134,11 @@ extension AppMachine {
         }
     }
 
-    /// Between two pings no allowance runs, but the next one will.
+    /// Between two pings no allowance runs, but the next one will; probes always go on.
     private var isExtensible: Bool {
         switch life {
         case .launching, .running, .terminating:
-            guard let running = countdown else { return answersPings }
+            guard let running = countdown else { return answersPings || liveness != nil }
             return running.condition != .decided
         case .idle, .dying, .ended:
             return false

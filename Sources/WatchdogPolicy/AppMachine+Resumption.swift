@@ -63,6 +63,7 @@ extension AppMachine {
     public var withoutPulse: AppMachine {
         var copy = self
         copy.pings = LatencyHistogram()
+        copy.probes = LatencyHistogram()
         copy.hangs = LatencyHistogram()
         copy.strayAnswers = 0
         guard pulse != nil else { return copy }
@@ -88,6 +89,7 @@ extension AppMachine {
         guard spec.pingInterval > .zero, spec.probeInterval > .zero, spec.fairness.pauseInterval > .zero else {
             return nil
         }
+        guard spec.livenessProbe.map(\.isValid) ?? (spec.readiness != .probe) else { return nil }
         self = saved
         isUnattended = true
         guard let pulse, self.pulse != nil else { return }
@@ -106,6 +108,7 @@ extension AppMachine {
     /// said meanwhile was kept and is read by now; but an app that can be asked is asked once more.
     mutating func supervisorReturned(isLastStepDone: Bool, at now: Instant, _ effects: inout [AppEffect]) {
         isUnattended = false
+        livenessReturned(at: now)
         if let interrupted = capture {
             capture?.budgetEnd = now + spec.captureBudget
             effects.append(.capture(interrupted.incident))
@@ -162,6 +165,7 @@ extension AppMachine {
         hasSpoken = true
         effects += [.announce(.adopted(pid: pid)), .beginWindow]
         issuePing(at: now, &effects)
+        beginLiveness(at: now)
     }
 
     mutating func channelLost(at now: Instant, _ effects: inout [AppEffect]) {

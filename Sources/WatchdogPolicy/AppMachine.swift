@@ -41,6 +41,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
     public internal(set) var readinessSource: ReadinessSource?
     /// Round trips of pings, as far as they were answered.
     public internal(set) var pings = LatencyHistogram()
+    /// Times that liveness probes took, as far as they succeeded.
+    public internal(set) var probes = LatencyHistogram()
     /// Answers later than the hang threshold.
     public internal(set) var hangs = LatencyHistogram()
     /// Answers to no ping: a sign of an app that answers by habit.
@@ -77,6 +79,11 @@ public struct AppMachine: Sendable, Equatable, Codable {
     /// Whether the process is looked at from outside while its allowance runs.
     var isObserving = false
     var trigger: Trigger?
+    var liveness: LivenessWatch?
+    /// How many liveness probes were begun; the number of the latest.
+    var probeCount = 0
+    /// Since when the process is known to be stopped by a signal.
+    var stoppedSince: Instant?
     var nextPing: Instant?
     var nextProbe: Instant?
     var deathBudgetEnd: Instant?
@@ -106,6 +113,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
             spec.pingInterval > .zero && spec.probeInterval > .zero && spec.fairness.pauseInterval > .zero,
             "an interval must be positive: the deadlines would never move on"
         )
+        precondition(spec.readiness != .probe || spec.livenessProbe != nil, "readiness needs a probe")
         self.spec = spec
         self.nonceState = spec.nonceSeed
         if spec.lifecycle.launchesInBackground {
@@ -133,15 +141,15 @@ public struct AppMachine: Sendable, Equatable, Codable {
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
-            [countdown?.due, observationDue, trigger?.due, nextPing, nextProbe, lifecycleDeadline].compactMap(\.self)
-                .min()
+            [countdown?.due, observationDue, trigger?.due, nextPing, nextProbe, lifecycleDeadline, livenessDeadline]
+                .compactMap(\.self).min()
         case .dying: deathBudgetEnd
         }
     }
 
     /// The incident that is open, if the app is in one: decided, and not over yet.
     public var isInIncident: Bool {
-        capture != nil || killed != nil || countdown?.condition == .decided
+        capture != nil || killed != nil || countdown?.condition == .decided || liveness?.isDecided == true
     }
 
     /// Tells the machine what happened.
@@ -169,9 +177,9 @@ public struct AppMachine: Sendable, Equatable, Codable {
         }
         return switch event {
         case .deadlineReached, .captured, .exited, .treeEmptied, .supervisorReturned: true
-        case .launchRequested, .spawned, .spawnFailed, .hello, .notified, .ready, .probed, .ponged, .watchdogPinged,
-            .watchdogTriggered, .watchdogIntervalChanged, .extensionRequested, .stopping, .terminateRequested, .stopped,
-            .continued, .machineResumed, .inspected, .adopted, .channelLost, .lifecycle:
+        case .launchRequested, .spawned, .spawnFailed, .hello, .notified, .ready, .probed, .livenessProbed, .ponged,
+            .watchdogPinged, .watchdogTriggered, .watchdogIntervalChanged, .extensionRequested, .stopping,
+            .terminateRequested, .stopped, .continued, .machineResumed, .inspected, .adopted, .channelLost, .lifecycle:
             false
         }
     }
@@ -185,6 +193,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
         case .notified: hasSpoken = true
         case .ready(let source): ready(source, at: now, &effects)
         case .probed(let isReady): probed(isReady, at: now, &effects)
+        case .livenessProbed(let id, let result): livenessProbed(id, result, at: now, &effects)
         case .ponged(let nonce): ponged(nonce, at: now, &effects)
         case .watchdogPinged: watchdogPinged(at: now, &effects)
         case .watchdogTriggered: watchdogTriggered(at: now, &effects)
@@ -192,9 +201,15 @@ public struct AppMachine: Sendable, Equatable, Codable {
         case .extensionRequested(let duration, let progress): extend(by: duration, progress, at: now, &effects)
         case .stopping: terminate(isRequested: false, at: now, &effects)
         case .terminateRequested: terminate(isRequested: true, at: now, &effects)
-        case .stopped: stopped(at: now, &effects)
-        case .continued: continued(at: now, &effects)
-        case .machineResumed(let suspension): machineResumed(suspension, at: now, &effects)
+        case .stopped:
+            stopped(at: now, &effects)
+            livenessStopped(at: now, &effects)
+        case .continued:
+            continued(at: now, &effects)
+            livenessContinued(at: now, &effects)
+        case .machineResumed(let suspension):
+            machineResumed(suspension, at: now, &effects)
+            livenessResumed(at: now, &effects)
         case .deadlineReached: deadlineReached(at: now, &effects)
         case .inspected(let evidence): inspected(evidence, at: now, &effects)
         case .captured: captured(at: now, &effects)

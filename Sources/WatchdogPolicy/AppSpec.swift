@@ -20,6 +20,8 @@ public struct AppSpec: Hashable, Sendable, Codable {
     public var readiness: Readiness
     /// Time from the end of a readiness probe that failed to the next.
     public var probeInterval: Duration
+    /// How the supervisor finds out by itself whether the app lives; nil when it relies on what the app says.
+    public var livenessProbe: LivenessProbe?
     /// What happens when an allowance is exhausted.
     public var enforcement: Enforcement
     /// When a kill is put off.

@@ -8,6 +8,8 @@ public struct Incident: Hashable, Sendable, Codable {
         case exhausted
         /// The app asked for it with `WATCHDOG=trigger`.
         case triggered
+        /// It did not stand up to its liveness probes.
+        case probesFailed(MissedProbes)
         /// The CPU time of a launch into the background ran out.
         case launchCPUTime(used: Duration)
         /// These background tasks were open when their time was over.

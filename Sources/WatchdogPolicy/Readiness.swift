@@ -13,14 +13,16 @@ public enum Readiness: Hashable, Sendable, Codable {
     case listening
     /// A command that ends with exit code 0.
     case command
+    /// The first success of ``AppSpec/livenessProbe``.
+    case probe
     /// A successful `execve`.
     case none
 
-    /// True when the supervisor has to look by itself, again and again.
+    /// True when readiness has a probe of its own, which the supervisor repeats until it succeeds.
     public var isProbed: Bool {
         switch self {
         case .listening, .command: true
-        case .automatic, .channel, .notify, .none: false
+        case .automatic, .channel, .notify, .probe, .none: false
         }
     }
 }

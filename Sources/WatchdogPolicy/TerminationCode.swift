@@ -39,7 +39,7 @@ extension Incident {
     /// The code under which the app is terminated for it.
     public var code: TerminationCode {
         switch cause {
-        case .exhausted, .triggered, .requested, .launchCPUTime: .ateBadFood
+        case .exhausted, .triggered, .probesFailed, .requested, .launchCPUTime: .ateBadFood
         case .backgroundTasks(_, isMachineBusy: false): .backgroundTask
         case .backgroundTasks(_, isMachineBusy: true): .machineBusy
         case .tooManyTasks: .tooManyTasks

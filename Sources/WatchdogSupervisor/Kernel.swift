@@ -48,6 +48,12 @@ protocol Kernel: AnyObject {
     /// Begins one readiness probe; ends in ``Supervisor/probeEnded(isReady:)``.
     func probe()
 
+    /// Begins a liveness probe; ends in ``Supervisor/livenessProbeEnded(id:_:)``, possibly before this returns.
+    func probeLiveness(id: Int)
+
+    /// Ends the liveness probe that is under way, without an answer.
+    func cancelLivenessProbe()
+
     /// Begins to take the stacks, and to kill if the incident is enforced; ends in ``Supervisor/captureEnded()``.
     func capture(_ incident: Incident)
 

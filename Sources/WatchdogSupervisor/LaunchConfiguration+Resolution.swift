@@ -34,6 +34,7 @@ extension LaunchConfiguration {
         credentials = user?.credentials
         // Before anything is created: a wrong option leaves no trace.
         probe = try Self.probe(run.probe)
+        livenessTarget = run.livenessTarget
         store = try Self.store(at: run.reportsDirectory)
         try Self.checkSummary(run.summary)
         if run.readsKeys { streams = try Self.streamsWithoutInput() }

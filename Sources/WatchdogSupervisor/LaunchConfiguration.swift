@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -13,6 +14,8 @@ struct LaunchConfiguration {
     let workingDirectory: String?
     let credentials: Credentials?
     let probe: Probe?
+    /// What liveness probes look at.
+    let livenessTarget: ProbeSettings.Target?
     let store: ReportStore
     /// Limits and the like.
     var attributes = ProcessAttributes()

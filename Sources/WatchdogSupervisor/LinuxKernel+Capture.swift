@@ -107,6 +107,7 @@ extension LinuxKernel {
         facts.watchdogVisibility = facts.visibility
         facts.processState = incident.isSuspended ? .suspended : .running
         facts.enforcement = incident.isEnforced ? .kill : .report
+        if case .probesFailed(let missed) = incident.cause { facts.notes.append("\(missed).") }
         if incident.rebases > 0 {
             facts.notes.append(
                 "The allowance was started anew \(incident.rebases) times because watchdogd itself did not run.")
@@ -155,7 +156,7 @@ extension Incident {
         case (.tooManyTasks, _): .taskCount
         case (.lockedFiles, _): .lockedFiles
         case (.exhausted, .processExit): .termination
-        case (.exhausted, _): .wallClock
+        case (.exhausted, _), (.probesFailed, _): .wallClock
         }
     }
 }

@@ -7,11 +7,16 @@ import WatchdogPolicy
 
 extension LinuxKernel {
     /// The children that are reaped here and nowhere else.
-    var children: [Int32] { [main?.process.pid, probeProcess?.pid].compactMap(\.self) }
+    var children: [Int32] { [main?.process.pid, probeProcess?.pid, livenessCommand?.pid].compactMap(\.self) }
+
+    private var livenessCommand: ProbeProcess? {
+        if case .command(let process)? = livenessAttempt { process } else { nil }
+    }
 
     func childrenChanged() {
         followJobControl()
         probeProcess?.reap()
+        livenessCommand?.reap()
         mainProcessEnded()
     }
 

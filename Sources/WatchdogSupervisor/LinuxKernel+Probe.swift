@@ -4,25 +4,44 @@ import Glibc
 import WatchdogLinux
 import WatchdogPolicy
 
-/// One run of a readiness command.
+/// One run of a command that tells whether an app is ready or lives.
 final class ProbeProcess {
-    /// How long a command may take before it is killed and counts as failed.
-    static let limit = Duration.seconds(5)
+    /// How long a readiness command may take before it is killed and counts as failed.
+    static let readinessLimit = Duration.seconds(5)
 
     private let process: Pidfd
-    private let onEnd: (Bool) -> Void
+    private let cgroup: Cgroup?
+    /// Whether the cgroup was killed, and must not be used again.
+    ///
+    /// A process that is born into a cgroup by clone3(2) is killed if the cgroup ever was: the kernel compares its count of
+    /// kills with that of the parent's cgroup, `cgroup_post_fork()` in kernel/cgroup/cgroup.c.
+    private(set) var isCgroupSpent = false
+    private let onEnd: (ExitStatus) -> Void
     private var source: IOSource?
     private var timer: Timer?
 
     var pid: Int32 { process.pid }
 
+    /// Starts a command.
+    ///
+    /// - Parameters:
+    ///   - request: the command; it gets a session of its own.
+    ///   - cgroup: what it runs in, if nothing else does; where there is none, its session is killed in place of it.
+    ///   - loop: where it is waited for.
+    ///   - limit: after so long it is killed; nil leaves that to ``cancel()``.
+    ///   - onEnd: called when it has ended, but not after ``cancel()``.
     init(
-        _ request: SpawnRequest, on loop: EventLoop, limit: Duration = limit, onEnd: @escaping (Bool) -> Void
+        _ request: SpawnRequest, in cgroup: Cgroup? = nil, on loop: EventLoop, limit: Duration?,
+        onEnd: @escaping (ExitStatus) -> Void
     ) throws {
+        var request = request
+        request.cgroup = cgroup?.descriptor
         process = try spawn(request).process
+        self.cgroup = cgroup
         self.onEnd = onEnd
         source = try loop.onReadable(process.descriptor, priority: .important) { [unowned self] in reap() }
-        timer = try loop.timer { [unowned self] _ in kill(-pid, SIGKILL) }
+        guard let limit else { return }
+        timer = try loop.timer { [unowned self] _ in killTree() }
         timer?.arm(at: loop.now + limit)
     }
 
@@ -31,9 +50,8 @@ final class ProbeProcess {
         source?.cancel()
         timer?.cancel()
         source = nil
-        // What the command left behind is in the session that it was given.
-        kill(-pid, SIGKILL)
-        onEnd(exit.status == .exited(code: 0))
+        killTree()
+        onEnd(exit.status)
     }
 
     /// Ends it before its time, without an answer.
@@ -42,7 +60,15 @@ final class ProbeProcess {
         source?.cancel()
         timer?.cancel()
         source = nil
+        killTree()
+    }
+
+    /// What the command left behind is in the session and the cgroup that it was given.
+    private func killTree() {
         kill(-pid, SIGKILL)
+        guard let cgroup, cgroup.isPopulated != false else { return }
+        try? cgroup.kill()
+        isCgroupSpent = true
     }
 }
 
@@ -63,13 +89,14 @@ extension LinuxKernel {
     func run(_ request: SpawnRequest, for limit: Duration, onEnd: @escaping (Bool) -> Void) throws {
         var request = request
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
-        probeProcess = try ProbeProcess(request, on: loop, limit: limit) { [unowned self] isSuccess in
+        probeProcess = try ProbeProcess(request, on: loop, limit: limit) { [unowned self] status in
             probeProcess = nil
-            onEnd(isSuccess)
+            onEnd(status == .exited(code: 0))
         }
     }
 
-    private func runProbe(_ command: String) {
+    /// A command that looks at the app from outside, with the app's environment, directory and rights.
+    func shellRequest(for command: String) -> SpawnRequest {
         var request = SpawnRequest(
             executable: "/bin/sh",
             arguments: ["/bin/sh", "-c", ByteString(command)],
@@ -77,9 +104,12 @@ extension LinuxKernel {
         )
         request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }
         request.credentials = configuration.credentials
+        return request
+    }
+
+    private func runProbe(_ command: String) {
         do {
-            probeProcess = try ProbeProcess(request, on: loop) { [unowned self] isReady in
-                probeProcess = nil
+            try run(shellRequest(for: command), for: ProbeProcess.readinessLimit) { [unowned self] isReady in
                 supervisor?.probeEnded(isReady: isReady)
             }
         } catch {

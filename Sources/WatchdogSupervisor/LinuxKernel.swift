@@ -42,6 +42,11 @@ final class LinuxKernel: Kernel {
     var treeStep: Duration?
     var treeTimer: Timer?
     var probeProcess: ProbeProcess?
+    var livenessAttempt: LivenessAttempt?
+    /// For what liveness commands start, so that nothing of it outlives its time.
+    var livenessCgroup: Cgroup?
+    /// Those in which something had to be killed, until they are empty.
+    var spentCgroups: [Cgroup] = []
     var freezer = Freezer()
     /// Whether the main process has ended, and a debugger has not let its parent know yet.
     var isHeldByDebugger = false
@@ -128,9 +133,10 @@ final class LinuxKernel: Kernel {
         try limitRates()
     }
 
-    /// Leaves the loop, ends a readiness command that still runs, and takes away what the launch put into the file system.
+    /// Leaves the loop, ends a probe that is still under way, and takes away what the launch put into the file system.
     func stop() {
         probeProcess?.cancel()
+        stopLiveness()
         _ = takeWatch()
         for source in [deadline, notifySource, channelSource, main?.source, treeTimer, freezer.timer] {
             source?.cancel()

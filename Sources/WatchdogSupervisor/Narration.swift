@@ -2,6 +2,7 @@
 
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogWire
 
 /// Notices as people read them on stderr, one line each.
 struct Narration {
@@ -69,6 +70,23 @@ struct Narration {
             text(for: notice)
         case .unkillable:
             (false, "\(name) has processes that SIGKILL did not end; they are left behind")
+        case .probe(let notice):
+            (false, text(for: notice))
+        }
+    }
+
+    private func text(for notice: ProbeNotice) -> String {
+        switch notice {
+        case .failed(let missed): "\(name): \(missed)".printable(limit: 400)
+        case .recovered(let failures): "\(name) answers again after \(failures) failed probes"
+        case .impossible(let reason):
+            "\(name) cannot be probed, which is not held against it: \(reason)".printable(limit: 400)
+        case .overslept(let late):
+            "watchdogd itself did not run for \(late.brief); the probe of \(name) is repeated"
+        case .credited(let credit):
+            "\(name) waited \(credit.brief) for a CPU; its probes have as much time more"
+        case .paused(let pause): "\(name) \(pause.words) and is not probed"
+        case .resumed(let after): "\(name) runs again after \(after.brief) and is probed anew"
         }
     }
 }
@@ -90,6 +108,7 @@ extension Narration {
         switch incident.cause {
         case .exhausted: "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
         case .triggered: "it asked for it with WATCHDOG=trigger"
+        case .probesFailed(let missed): "\(missed)".printable(limit: 400)
         case .requested: "somebody asked for its stacks"
         case .launchCPUTime: "\(incident.event.rawValue) exhausted \(incident.allowance.brief) of CPU time"
         case .backgroundTasks(let tasks, _):

@@ -40,6 +40,8 @@ public struct RunConfiguration: Sendable {
     let app: AppConfiguration?
     /// What a probed readiness looks at.
     public var probe: Probe?
+    /// What liveness probes look at; ``AppSpec/livenessProbe`` has their times.
+    public var livenessTarget: ProbeSettings.Target?
     /// Where reports go; nil stands for the default of the user.
     public var reportsDirectory: String?
     /// Where the JSON summary goes, if it is wanted.

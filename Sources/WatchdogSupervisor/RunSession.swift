@@ -78,7 +78,8 @@ final class RunSession {
         case .transgressed(let incident):
             incidents.append(incident)
         case .launched, .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused,
-            .resumed, .extended, .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle:
+            .resumed, .extended, .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle,
+            .probe:
             break
         }
     }
@@ -195,6 +196,7 @@ final class RunSession {
             spawnError: supervisor.spawnFailure.map { "\($0)" },
             launch: launch.map(withSignposts),
             pings: RunSummary.Pings(machine.pings, strayAnswers: machine.strayAnswers),
+            probes: machine.probes.count > 0 ? RunSummary.Pings(machine.probes, strayAnswers: 0) : nil,
             hangs: RunSummary.Hangs(
                 count: machine.hangs.count,
                 longestMilliseconds: machine.hangs.count > 0 ? machine.hangs.maximum.milliseconds : nil

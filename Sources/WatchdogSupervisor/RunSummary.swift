@@ -108,6 +108,8 @@ struct RunSummary: Codable, Equatable {
     var spawnError: String?
     var launch: Launch?
     var pings: Pings
+    /// Liveness probes that succeeded.
+    var probes: Pings?
     var hangs: Hangs
     /// In the order in which they happened; the last one is the one that ended the run when ``termination`` is `watchdog`.
     var incidents: [WatchdogReport]

@@ -49,6 +49,7 @@ final class Supervisor {
     func stopped() { receive(.stopped) }
     func continued() { receive(.continued) }
     func probeEnded(isReady: Bool) { receive(.probed(isReady: isReady)) }
+    func livenessProbeEnded(id: Int, _ result: ProbeResult) { receive(.livenessProbed(id: id, result)) }
     func captureEnded() { receive(.captured) }
     func treeEmptied() { receive(.treeEmptied) }
     func requestTermination() { receive(.terminateRequested) }
@@ -136,6 +137,10 @@ final class Supervisor {
             kernel.send(SupervisorMessage(ping: nonce).datagram)
         case .probe:
             kernel.probe()
+        case .probeLiveness(let id):
+            kernel.probeLiveness(id: id)
+        case .cancelLivenessProbe:
+            kernel.cancelLivenessProbe()
         case .terminate:
             var message = SupervisorMessage()
             message.isTerminating = true

@@ -27,7 +27,8 @@ extension RunCommand {
             ("--enforce", enforce != nil), ("--background-time", lifecycle.backgroundTime != nil),
             ("--background-cpu", lifecycle.backgroundCPU != nil), ("--time-scale", timeScale != nil),
             ("--user", user != nil),
-            ("--chdir", chdir != nil), ("--env", !environment.isEmpty), ("a command", !command.isEmpty),
+            ("--chdir", chdir != nil), ("--probe", probing.probe != nil),
+            ("--env", !environment.isEmpty), ("a command", !command.isEmpty),
         ]
         if let (what, _) = given.first(where: \.1) {
             throw ValidationError("\(what) and --app contradict each other; set it in the app's file, or in a drop-in")
@@ -35,6 +36,9 @@ extension RunCommand {
     }
 
     private func validateCommand() throws {
+        if case .probe = readiness, probing.probe == nil {
+            throw ValidationError("--readiness probe has nothing to ask; add --probe")
+        }
         guard config == nil else { throw ValidationError("--config is for --app; leave it out") }
         guard !command.isEmpty else {
             throw ValidationError("a command is missing; write watchdogd run [options] -- COMMAND [ARGS...]")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogSupervisor
@@ -57,14 +58,17 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How the program tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD or none"
+            "How the program tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe or none"
                 + " (default: auto).",
             valueName: "how"
         ),
-        completion: .list(["auto", "channel", "notify", "listen:", "exec:", "none"]),
+        completion: .list(["auto", "channel", "notify", "listen:", "exec:", "probe", "none"]),
         transform: RunOptions.readiness
     )
     var readiness: ReadinessChoice?
+
+    @OptionGroup
+    var probing: ProbeOptions
 
     @Option(
         help: ArgumentHelp("What follows an exhausted allowance: kill or report (default: kill).", valueName: "what"),
@@ -169,10 +173,13 @@ struct RunCommand: ParsableCommand {
             spec.hangReportThreshold = threshold
             spec.observationDelay = min(threshold, .seconds(1))
         }
-        if readiness.readiness == .command { spec.probeInterval = .milliseconds(250) }
+        let probe = probing.settings
+        spec.livenessProbe = probe?.probe
+        spec.probeInterval = readiness.interval(probe)
         lifecycle.apply(to: &spec.lifecycle)
         var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)
         configuration.probe = readiness.probe
+        configuration.livenessTarget = probe?.target
         configuration.user = user
         configuration.workingDirectory = chdir
         configuration.environment = environment

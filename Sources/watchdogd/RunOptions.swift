@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogConfiguration
 import WatchdogPolicy
 import WatchdogSupervisor
 
@@ -23,10 +24,27 @@ enum RunOptions {
         case ("auto", nil): return .automatic
         case ("channel", nil): return .channel
         case ("notify", nil): return .notify
+        case ("probe", nil): return .probe
         case ("none", nil): return .none
         case ("listen", let address?) where !address.isEmpty: return .listening(address)
         case ("exec", let command?) where !command.isEmpty: return .command(command)
-        default: throw ValidationError("use auto, channel, notify, listen:ADDR, exec:CMD or none")
+        default: throw ValidationError("use auto, channel, notify, listen:ADDR, exec:CMD, probe or none")
+        }
+    }
+
+    static func probe(_ text: String) throws -> ProbeSettings {
+        do {
+            return try ProbeSettings(parsing: text)
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
+    static func statuses(_ text: String) throws -> ProbeStatuses {
+        do {
+            return ProbeStatuses(ranges: try ProbeSettings.statuses(parsing: text))
+        } catch {
+            throw ValidationError(error.description)
         }
     }
 
@@ -62,6 +80,11 @@ enum RunOptions {
     }
 }
 
+/// What `--probe-status` takes.
+struct ProbeStatuses {
+    let ranges: [ClosedRange<Int>]
+}
+
 /// What `--hang-reports` takes.
 enum HangReportChoice: CustomStringConvertible {
     case from(Duration)
@@ -82,6 +105,7 @@ enum ReadinessChoice: CustomStringConvertible {
     case notify
     case listening(String)
     case command(String)
+    case probe
     case none
 
     var description: String {
@@ -91,6 +115,7 @@ enum ReadinessChoice: CustomStringConvertible {
         case .notify: "notify"
         case .listening(let address): "listen:\(address)"
         case .command(let command): "exec:\(command)"
+        case .probe: "probe"
         case .none: "none"
         }
     }
@@ -102,6 +127,7 @@ enum ReadinessChoice: CustomStringConvertible {
         case .notify: .notify
         case .listening: .listening
         case .command: .command
+        case .probe: .probe
         case .none: .none
         }
     }
@@ -110,7 +136,16 @@ enum ReadinessChoice: CustomStringConvertible {
         switch self {
         case .listening(let address): .listening(address)
         case .command(let command): .command(command)
-        case .automatic, .channel, .notify, .none: nil
+        case .automatic, .channel, .notify, .probe, .none: nil
+        }
+    }
+
+    /// From one look whether it is ready to the next, where the supervisor looks by itself.
+    func interval(_ probe: ProbeSettings?) -> Duration {
+        switch self {
+        case .command: .milliseconds(250)
+        case .probe: min(.milliseconds(250), probe?.interval ?? .milliseconds(250))
+        case .listening, .automatic, .channel, .notify, .none: .milliseconds(25)
         }
     }
 }

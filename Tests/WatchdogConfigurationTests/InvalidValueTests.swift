@@ -85,11 +85,11 @@ struct InvalidValueTests {
             ("Probe=http://ann@localhost/", "the address cannot name a user"),
             (
                 "Probe=http://localhost/a b",
-                "the address may hold printable ASCII only, and no #; encode the rest as %%XX"
+                "the address may hold printable ASCII only, and no #; encode the rest"
             ),
             (
                 "Probe=http://localhost/#x",
-                "the address may hold printable ASCII only, and no #; encode the rest as %%XX"
+                "the address may hold printable ASCII only, and no #; encode the rest"
             ),
             ("Probe=http://:80/", "a probe connects to one address, not to any; write localhost:PORT"),
             ("ProbeThreshold=0", #""0" is not a whole number from 1 to 1000"#),

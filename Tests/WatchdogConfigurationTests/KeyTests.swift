@@ -193,7 +193,7 @@ struct KeyTests {
         #expect(try configuration(in: "Watchdog", "Readiness=listen:80").spec.probeInterval == .milliseconds(25))
         #expect(try configuration(in: "Watchdog", "Readiness=exec:true").spec.probeInterval == .milliseconds(250))
         let probed = try configuration(in: "Watchdog", "Readiness=probe\nProbe=tcp:80\nProbeInterval=100ms")
-        #expect(probed.spec.readiness == .command)
+        #expect(probed.spec.readiness == .probe)
         #expect(probed.spec.probeInterval == .milliseconds(100))
     }
 
@@ -206,6 +206,7 @@ struct KeyTests {
         #expect(try watchdog("Probe=unix:@name").probe?.target == .connect(.abstract(name: "name")))
         #expect(try watchdog("Probe=exec:redis-cli ping").probe?.target == .command("redis-cli ping"))
         let plain = try #require(try watchdog("Probe=tcp:80").probe)
+        #expect(plain.probe == LivenessProbe(of: "tcp:localhost:80"))
         #expect(plain.interval == .seconds(3) && plain.timeout == .seconds(3) && plain.threshold == 3)
 
         let all = try watchdog(
@@ -235,6 +236,24 @@ struct KeyTests {
         #expect(request.path == path)
         #expect(request.address.description == address)
         #expect(request.statuses == [200...399])
+    }
+
+    @Test(
+        "What is probed is written as people write it",
+        arguments: [
+            "tcp:127.0.0.1:6379", "tcp:[::1]:80", "unix:/run/app.sock", "unix:@name", "http://localhost:8080/a?b",
+            "exec:redis-cli ping",
+        ])
+    func targets(text: String) throws {
+        #expect(try watchdog("Probe=\(text)").probe?.target.description == text)
+        #expect(try ProbeSettings(parsing: text).target.description == text)
+    }
+
+    @Test("A long command is cut where it is shown")
+    func longTarget() throws {
+        let settings = try ProbeSettings(parsing: "exec:" + String(repeating: "x", count: 1_000))
+        #expect(settings.target.description.count == 120)
+        #expect(settings.target.description.hasSuffix("x…"))
     }
 
     @Test("Restarts")

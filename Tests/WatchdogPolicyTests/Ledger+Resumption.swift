@@ -10,6 +10,7 @@ extension Ledger {
     }
 
     mutating func bookReturn(_ effects: [AppEffect], isLastStepDone: Bool, at now: Instant) -> String? {
+        probes.bookReturn(at: now)
         var expected: [String] = []
         if let open = capture {
             capture?.end = now + spec.captureBudget
@@ -65,6 +66,7 @@ extension Ledger {
         stage = .running
         launchedAt = now
         hasSpoken = true
+        probes.bookReady(at: now)
         for case .sendPing(let nonce) in effects {
             outstanding.append(nonce)
             lastPing = now
@@ -84,6 +86,7 @@ extension Ledger {
             nextProbe = nil
             grace = nil
             answersPings = false
+            probes.bookReady(at: now)
             if pushes { begin(.sceneUpdate, pushAllowance ?? spec.allowances.update, at: now) }
         case .running:
             nextPing = nil

@@ -7,23 +7,6 @@ import WatchdogPolicy
 /// It shares no code with the machine. It knows what the app was granted, so it knows when the machine may act and when
 /// it must.
 struct Ledger {
-    enum Stage: Equatable {
-        case idle
-        case launching
-        case running
-        case ending(isRequested: Bool)
-        case dying
-        case over
-    }
-
-    enum Clock: Equatable {
-        case none
-        case counting
-        case looking(until: Instant)
-        case standing(left: Duration, isFound: Bool, nextLook: Instant)
-        case over
-    }
-
     let spec: AppSpec
     var stage = Stage.idle
 
@@ -55,8 +38,11 @@ struct Ledger {
     var lastPing: Instant?
     var nextPing: Instant?
     var nextProbe: Instant?
+    var probes: ProbeLedger
     var trigger: (due: Instant, isHeld: Bool)?
     var capture: (incident: Incident, end: Instant)?
+    /// Whether a capture that only reports ended in this step.
+    var isCaptureOver = false
     var isKillRequested = false
     var condemned: Incident?
     var deathEnd: Instant?
@@ -67,6 +53,7 @@ struct Ledger {
 
     init(_ spec: AppSpec) {
         self.spec = spec
+        probes = ProbeLedger(spec)
     }
 
     /// Incidents that are decided and not yet reported.
@@ -76,7 +63,7 @@ struct Ledger {
     var isLooking: Bool {
         if case .looking = clock { return true }
         if case .standing = clock { return true }
-        return trigger != nil
+        return trigger != nil || probes.isLooking
     }
 
     var isHeard: Bool {
@@ -94,7 +81,9 @@ struct Ledger {
         if case .channelLost = happened, isHeard { return bookLoss(effects, at: now) }
         let wasHeard = isHeard
         let wasCapturing = capture != nil
+        isCaptureOver = false
         let gain = wasHeard ? bookExtension(happened, at: now) : nil
+        if wasHeard { probes.foresee(happened, at: now) }
         if wasHeard, case .terminateRequested = happened { requests += 1 }
         if case .treeEmptied = happened, !wasHeard { isEmpty = true }
         var isFirstPause = true
@@ -111,6 +100,9 @@ struct Ledger {
                 case .killTree: bookKill(at: now)
                 case .spawn: bookSpawn()
                 case .probe: bookProbe(at: now)
+                case .probeLiveness(let id): bookLivenessProbe(id, happened, at: now)
+                case .cancelLivenessProbe:
+                    probes.bookCancel(happened, isLaunching: stage == .launching, at: now)
                 case .terminate: bookTermination()
                 case .finish(let outcome): bookEnd(outcome, isLast: index == effects.count - 1)
                 case .beginWindow, .observe, .endObservation, .lifecycle: nil
@@ -121,6 +113,11 @@ struct Ledger {
             return "an extension was not granted"
         }
         if wasHeard { bookWords(happened, at: now) }
+        if wasHeard {
+            let isLaunching = stage == .launching
+            probes.bookWords(happened, isLaunching: isLaunching, isCaptureOver: isCaptureOver, at: now)
+            if stage == .running, let complaint = probes.omission() { return complaint }
+        }
         return wasCapturing ? nil : omission(in: happened, at: now)
     }
 
@@ -131,7 +128,7 @@ struct Ledger {
             return "next deadline \(String(describing: machine.nextDeadline)), not \(String(describing: due))"
         }
         if machine.strayAnswers != strays { return "\(machine.strayAnswers) stray answers, not \(strays)" }
-        if machine.isInIncident != (capture != nil || condemned != nil || clock == .over) {
+        if machine.isInIncident != (capture != nil || condemned != nil || clock == .over || probes.isOver) {
             return "isInIncident is \(machine.isInIncident)"
         }
         let isRight =
@@ -154,7 +151,7 @@ struct Ledger {
         case .dying: return [deathEnd].compactMap(\.self)
         case .launching, .running, .ending: break
         }
-        var dues = [nextPing, nextProbe, trigger?.due].compactMap(\.self)
+        var dues = [nextPing, nextProbe, trigger?.due, probes.due].compactMap(\.self)
         switch clock {
         case .none, .over: break
         case .counting: dues.append(until)
@@ -184,12 +181,6 @@ struct Ledger {
         extended += gain
     }
 
-    enum Gain {
-        case refused(ExtensionRefusal)
-        case gain(Duration)
-        case needless
-    }
-
     private mutating func bookExtension(_ happened: AppEvent, at now: Instant) -> Gain? {
         guard case .extensionRequested(let duration, let progress) = happened else { return nil }
         let isNew = progress != nil && progress != lastProgress
@@ -198,7 +189,7 @@ struct Ledger {
         let cap = spec.fairness.extensionCap
         switch (stage, clock) {
         case (.idle, _), (_, .over): return .refused(.nothingToExtend)
-        case (.running, .none) where !answersPings: return .refused(.nothingToExtend)
+        case (.running, .none) where !answersPings && spec.livenessProbe == nil: return .refused(.nothingToExtend)
         default: break
         }
         let asked = min(duration, cap)
@@ -256,6 +247,9 @@ struct Ledger {
             return isExited ? "exited twice" : nil
         case .unkillable:
             return deathEnd.map { now >= $0 } ?? false ? nil : "called unkillable early"
+        case .probe(let notice):
+            let isOpen = capture != nil || clock == .over
+            return probes.book(notice, happened, spared: grace, isOpen: isOpen, at: now)
         case .lifecycle: return "a lifecycle that nobody has begun"
         }
     }
@@ -267,6 +261,7 @@ struct Ledger {
         launchedAt = now
         begin(.processLaunch, spec.allowances.launch, at: now)
         if spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
+        probes.bookLaunch(at: now)
         return nil
     }
 
@@ -279,6 +274,7 @@ struct Ledger {
         clock = .none
         nextProbe = nil
         grace = nil
+        probes.bookReady(at: now)
         if pushes, !answersPings { begin(.sceneUpdate, pushAllowance ?? spec.allowances.update, at: now) }
         return nil
     }
@@ -341,7 +337,12 @@ struct Ledger {
     }
 
     private mutating func bookResumption(_ happened: AppEvent, at now: Instant) -> String? {
-        if case .inspected(let evidence) = happened, evidence.pause == nil, trigger?.isHeld == true {
+        let isOfTrigger =
+            switch happened {
+            case .inspected, .deadlineReached: trigger?.isHeld == true
+            default: false
+            }
+        if isOfTrigger {
             trigger?.isHeld = false
             return nil
         }
@@ -360,6 +361,7 @@ struct Ledger {
         case .launching, .running:
             stage = .ending(isRequested: isRequested)
             begin(.processExit, spec.allowances.terminate, at: now)
+            probes.bookEnd()
             nextPing = nil
             nextProbe = nil
             trigger = nil
@@ -388,6 +390,10 @@ struct Ledger {
         case .deadlineReached: isLate = true
         default: return "incident by \(happened)"
         }
+        if case .probesFailed(let missed) = incident.cause {
+            trigger = nil
+            return probes.bookIncident(incident, missed, happened, at: now)
+        }
         if incident.cause == .triggered {
             guard let asked = trigger, !asked.isHeld, !isLate || now >= asked.due else { return "nobody triggered" }
             if case .inspected(let evidence) = happened, let pause = evidence.pause { return "killed while \(pause)" }
@@ -409,6 +415,15 @@ struct Ledger {
     }
 
     private mutating func bookLook(_ happened: AppEvent, at now: Instant) -> String? {
+        if isCaptureOver, case .looking(let end) = clock, end != now + .milliseconds(250) {
+            clock = .looking(until: now + .milliseconds(250))
+            return nil
+        }
+        if case .deadlineReached = happened, let asked = trigger, asked.isHeld, now >= asked.due {
+            trigger?.due = now + spec.fairness.pauseInterval
+            return nil
+        }
+        if probes.claimsLook(happened, isCaptureOver: isCaptureOver, at: now) { return nil }
         switch happened {
         case .watchdogTriggered:
             guard trigger == nil else { return "triggered twice" }
@@ -417,10 +432,6 @@ struct Ledger {
             guard case .looking = clock else { return "looked after the capture" }
             clock = .looking(until: now + .milliseconds(250))
         case .deadlineReached:
-            if let asked = trigger, asked.isHeld, now >= asked.due {
-                trigger?.due = now + spec.fairness.pauseInterval
-                return nil
-            }
             switch clock {
             case .counting where now >= until && now - until <= spec.fairness.oversleep:
                 clock = .looking(until: now + .milliseconds(250))
@@ -453,6 +464,7 @@ struct Ledger {
         } else {
             guard capture?.incident == incident, !incident.isEnforced else { return "report without an incident" }
             capture = nil
+            isCaptureOver = true
         }
         return nil
     }
@@ -486,6 +498,12 @@ struct Ledger {
         return nil
     }
 
+    private mutating func bookLivenessProbe(_ id: Int, _ happened: AppEvent, at now: Instant) -> String? {
+        let isWanted = stage == .running || (stage == .launching && spec.readiness == .probe)
+        guard isWanted else { return "probe at \(stage)" }
+        return probes.bookStart(id, happened, at: now)
+    }
+
     private mutating func bookTermination() -> String? {
         terminations += 1
         return terminations == 1 && stage == .ending(isRequested: true) ? nil : "asked to end \(terminations) times"
@@ -493,6 +511,7 @@ struct Ledger {
 
     private mutating func bookKill(at now: Instant) -> String? {
         kills += 1
+        probes.bookEnd()
         if let open = capture {
             guard open.incident.isEnforced else { return "killed before the report" }
             condemned = open.incident
@@ -560,7 +579,8 @@ struct Ledger {
             nextPing = max(now, (lastPing ?? now) + spec.pingInterval)
         case .probed(isReady: false):
             if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
-        case .launchRequested, .spawned, .spawnFailed, .probed, .stopping, .terminateRequested, .stopped, .continued,
+        case .launchRequested, .spawned, .spawnFailed, .probed, .livenessProbed, .stopping, .terminateRequested,
+            .stopped, .continued,
             .machineResumed,
             .deadlineReached, .inspected, .captured, .exited, .treeEmptied, .supervisorReturned, .adopted, .channelLost,
             .lifecycle:

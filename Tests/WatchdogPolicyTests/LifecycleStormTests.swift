@@ -103,7 +103,7 @@ private struct LifecycleStorm {
 
     private mutating func book(_ effect: AppEffect) -> String? {
         switch effect {
-        case .sendPing, .terminate:
+        case .sendPing, .terminate, .probeLiveness:
             return isFrozen ? "\(effect.summary) to a frozen app" : nil
         case .inspect: isLooking = true
         case .capture(let incident):
@@ -133,7 +133,7 @@ private struct LifecycleStorm {
             }
         case .announce(.lifecycle(.refused(.event, _))): eventsSettled += 1
         case .killTree, .finish: isFrozen = false
-        case .spawn, .beginWindow, .observe, .endObservation, .probe, .announce: break
+        case .spawn, .beginWindow, .observe, .endObservation, .probe, .cancelLivenessProbe, .announce: break
         }
         return nil
     }

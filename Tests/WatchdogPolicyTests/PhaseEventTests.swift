@@ -9,6 +9,8 @@ struct PhaseEventTests {
     private static let events: [(name: String, event: AppEvent)] = [
         ("launchRequested", .launchRequested), ("spawned", .spawned(pid: 7)), ("spawnFailed", .spawnFailed),
         ("hello", .hello), ("notified", .notified), ("ready", .ready(.channel)), ("probed", .probed(isReady: true)),
+        ("answered", .livenessProbed(id: 1, .answered)), ("refused", .livenessProbed(id: 1, .failed("refused"))),
+        ("unprobeable", .livenessProbed(id: 1, .impossible("EMFILE"))),
         ("ponged", .ponged(nonce: Timeline.pinging().nonces[0])), ("stray", .ponged(nonce: 0)),
         ("pushed", .watchdogPinged), ("triggered", .watchdogTriggered),
         ("interval", .watchdogIntervalChanged(.seconds(3))), ("intervalOff", .watchdogIntervalChanged(.zero)),
@@ -57,6 +59,16 @@ struct PhaseEventTests {
         var life = silent(life)
         life.run(to: time)
         for event in events { life.tell(event) }
+        return life
+    }
+
+    /// One failure is a hang.
+    private static func probed(_ spec: AppSpec) -> Timeline {
+        var spec = spec
+        spec.livenessProbe = LivenessProbe(of: "tcp:1", threshold: 1)
+        var life = Timeline(spec, isLaunched: false)
+        life.livenessTime = nil
+        life.tell(.launchRequested)
         return life
     }
 
@@ -198,6 +210,81 @@ struct PhaseEventTests {
                 "exited": "(exited) kill → dying",
             ]
         ) { at(.seconds(1), Timeline(.app { $0.readiness = .none })) },
+        Table(
+            "launching by a probe",
+            [
+                "answered": "(ready probe) → running",
+                "unprobeable": "(impossible) → launching",
+                "triggered": "inspect → launching",
+                "extension": "(extended) → launching",
+                "stopping": "unask (ending) window → stopping",
+                "terminate": "unask (ending) window terminate → terminating",
+                "stopped": "(paused) → launching",
+                "resumed": "(suspended) window unask ask → launching",
+                "exited": "(exited) unask kill → dying",
+            ]
+        ) { at(.milliseconds(26), probed(.app { $0.readiness = .probe })) },
+        Table(
+            "running, probed",
+            [
+                "hello": "window ping → running",
+                "answered": "→ running",
+                "refused": "(unanswered) inspect → running",
+                "unprobeable": "(impossible) → running",
+                "pushed": "window → running",
+                "triggered": "window inspect → running",
+                "interval": "window → running",
+                "stopping": "unask (ending) window → stopping",
+                "terminate": "unask (ending) window terminate → terminating",
+                "resumed": "unask window ask → running",
+                "exited": "(exited) unask kill → dying",
+            ]
+        ) { at(.seconds(1), probed(.app { $0.readiness = .none })) },
+        Table(
+            "running, between two probes",
+            [
+                "hello": "window ping → running",
+                "pushed": "window → running",
+                "triggered": "window inspect → running",
+                "interval": "window → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(1), probed(.app { $0.readiness = .none }), .livenessProbed(id: 1, .answered)) },
+        Table(
+            "running, probes failed, examined",
+            [
+                "hello": "window ping → running",
+                "pushed": "window → running",
+                "triggered": "window inspect → running",
+                "interval": "window → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "stopped": "(probe paused) → running",
+                "resumed": "ask → running",
+                "inspected": "(incident) capture → capturing",
+                "inspectedTraced": "(probe paused) → running",
+                "exited": "(exited) kill → dying",
+            ]
+        ) { at(.seconds(1), probed(.app { $0.readiness = .none }), .livenessProbed(id: 1, .failed("refused"))) },
+        Table(
+            "running, probes failed, stopped",
+            [
+                "hello": "window ping → running",
+                "pushed": "window → running",
+                "triggered": "window inspect → running",
+                "interval": "window → running",
+                "stopping": "(ending) window → stopping",
+                "terminate": "(ending) window terminate → terminating",
+                "continued": "(probe resumed) window ask → running",
+                "inspected": "(probe resumed) window ask → running",
+                "inspectedTraced": "(probe paused) → running",
+                "exited": "(exited) kill → dying",
+            ]
+        ) {
+            at(.seconds(1), probed(.app { $0.readiness = .none }), .livenessProbed(id: 1, .failed("refused")), .stopped)
+        },
         Table(
             "running, triggered",
             [

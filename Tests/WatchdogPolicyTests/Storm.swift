@@ -50,10 +50,20 @@ struct Storm {
             enforcement: generator.oneIn(2) ? .kill : .report,
             nonceSeed: generator.next()
         )
+        if generator.oneIn(2) {
+            spec.livenessProbe = LivenessProbe(
+                of: "tcp:1", interval: generator.pick([.milliseconds(100), .seconds(1), .seconds(3)]),
+                timeout: generator.pick([.nanoseconds(1), .milliseconds(50), .seconds(3), .seconds(10)]),
+                threshold: 1 + generator.below(3)
+            )
+            if generator.oneIn(3) { (spec.readiness, spec.probeInterval) = (.probe, .seconds(1)) }
+        }
         spec.fairness.creditFloorPercent = generator.pick([0, 1, 50])
         spec.fairness.creditCapPercent = generator.pick([0, 100, 100])
         spec.fairness.pauseInterval = generator.pick([.nanoseconds(1), .milliseconds(250), .seconds(3)])
-        spec.fairness.extensionCap = generator.pick([.zero, .milliseconds(300), .seconds(600)])
+        spec.fairness.extensionCap = generator.pick([
+            .zero, .milliseconds(300), spec.livenessProbe == nil ? .seconds(600) : .seconds(6),
+        ])
         spec.fairness.allowsBlindExtension = generator.oneIn(4)
         spec.captureBudget = generator.pick([.zero, .milliseconds(50), .seconds(2)])
         spec.deathBudget = generator.pick([.zero, .seconds(2)])
@@ -163,7 +173,8 @@ struct Storm {
         case 7: return .notified
         case 8...10: return .ready(generator.pick([.channel, .notify, .probe, .exec]))
         case 11...12: return .probed(isReady: generator.oneIn(4))
-        case 13...15: return .ponged(nonce: usedNonces.isEmpty ? 0 : generator.pick(usedNonces))
+        case 13...14: return .ponged(nonce: usedNonces.isEmpty ? 0 : generator.pick(usedNonces))
+        case 15: return .livenessProbed(id: max(0, ledger.probes.lastID - generator.below(2)), probeResult())
         case 16: return .ponged(nonce: generator.next())
         case 17...19: return .watchdogPinged
         case 20: return .watchdogTriggered
@@ -186,6 +197,9 @@ struct Storm {
 
     /// What the world would say to what the machine asked last.
     private mutating func answer() -> AppEvent? {
+        if ledger.probes.isUnderWay, generator.oneIn(2) {
+            return .livenessProbed(id: ledger.probes.lastID, probeResult())
+        }
         switch machine.phase {
         case .idle:
             guard ledger.isSpawning else { return generator.oneIn(24) ? .adopted(pid: 9) : .launchRequested }
@@ -198,6 +212,10 @@ struct Storm {
             return ledger.outstanding.last.map { .ponged(nonce: $0) }
         case .ended: return nil
         }
+    }
+
+    private mutating func probeResult() -> ProbeResult {
+        generator.pick([.answered, .failed("connection refused"), .failed("HTTP status 503"), .impossible("EMFILE")])
     }
 
     private mutating func interval() -> Duration {
@@ -240,7 +258,9 @@ struct Storm {
             drive.tell(.terminateRequested)
             drive.tell(.terminateRequested)
         }
-        for _ in 0..<60 {
+        // Probes go on while an extension lasts, but not faster than their interval.
+        let patience = spec.livenessProbe == nil ? 60 : 400
+        for _ in 0..<patience {
             if case .ended(let outcome) = drive.machine.phase {
                 guard outcome.isDeathVerified || !isAnswered else { return "the death is not verified" }
                 // What the ledger has open is reported on the way.
@@ -253,7 +273,7 @@ struct Storm {
             drive.now = max(drive.now, next)
             drive.tell(.deadlineReached)
         }
-        return "no end after 60 deadlines in \(drive.machine.phase)"
+        return "no end after \(patience) deadlines in \(drive.machine.phase)"
     }
 }
 
@@ -285,7 +305,7 @@ private struct Drive {
     mutating func tell(_ event: AppEvent) {
         // Answers call for answers: a machine that asks for ever must not overflow the stack.
         steps += 1
-        guard steps < 1_000 else { return }
+        guard steps < 10_000 else { return }
         for effect in machine.handle(event, at: now) {
             switch effect {
             case .spawn: tell(.spawned(pid: 7))
@@ -294,7 +314,8 @@ private struct Drive {
             case .inspect: if isAnswered { tell(.inspected(Evidence(state: "S"))) }
             case .capture: if isAnswered { tell(.captured) }
             case .killTree: if isAnswered { die() }
-            case .beginWindow, .observe, .endObservation, .sendPing, .probe, .terminate, .announce, .finish,
+            case .beginWindow, .observe, .endObservation, .sendPing, .probe, .probeLiveness,
+                .cancelLivenessProbe, .terminate, .announce, .finish,
                 .lifecycle:
                 break
             }

@@ -56,12 +56,15 @@ struct StormTests {
             _ = storm.play(tracing: true)
             for effect in storm.trace.flatMap(\.effects) { reached[effect.summary, default: 0] += 1 }
         }
-        let effects = ["spawn", "window", "ping", "probe", "terminate", "inspect", "capture", "kill", "report"]
+        let effects = [
+            "spawn", "window", "ping", "probe", "ask", "unask", "terminate", "inspect", "capture", "kill", "report",
+        ]
         let notices = [
             "launched", "ready channel", "ready notify", "ready probe", "ready exec", "ready assumed", "hung", "credit",
             "overslept", "suspended", "paused", "resumed", "extended", "adopted", "deaf", "noProgress", "capReached",
             "nothingToExtend",
-            "ending", "incident", "timeout", "exited", "unkillable",
+            "ending", "incident", "timeout", "exited", "unkillable", "unanswered", "recovered", "impossible",
+            "probe overslept", "probe credit", "probe paused", "probe resumed",
         ]
         let ends = ["spawnFailed", "exited", "terminated", "killedOnRequest", "watchdog"]
         for summary in effects + notices.map({ "(\($0))" }) + ends.map({ "finish-\($0)" }) {

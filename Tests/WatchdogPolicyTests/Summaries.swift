@@ -25,6 +25,8 @@ extension AppEffect {
         case .endObservation(let hang): hang == nil ? "look away" : "look away from a hang"
         case .sendPing: "ping"
         case .probe: "probe"
+        case .probeLiveness: "ask"
+        case .cancelLivenessProbe: "unask"
         case .terminate: "terminate"
         case .inspect: "inspect"
         case .capture: "capture"
@@ -69,6 +71,13 @@ extension Notice {
         case .channelLost: "deaf"
         case .exited: "exited"
         case .unkillable: "unkillable"
+        case .probe(.failed): "unanswered"
+        case .probe(.recovered): "recovered"
+        case .probe(.impossible): "impossible"
+        case .probe(.overslept): "probe overslept"
+        case .probe(.credited): "probe credit"
+        case .probe(.paused): "probe paused"
+        case .probe(.resumed): "probe resumed"
         case .lifecycle(let notice): notice.summary
         }
     }

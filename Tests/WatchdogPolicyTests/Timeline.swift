@@ -39,6 +39,10 @@ struct Timeline {
     var deathTime: Duration? = .milliseconds(1)
     /// What a readiness probe finds.
     var probeResult: Bool?
+    /// From the start of a liveness probe to its end; nil when it does not end by itself.
+    var livenessTime: Duration? = .zero
+    /// How a liveness probe ends.
+    var livenessResult = ProbeResult.answered
     /// From a request to move to the answer.
     var stateTime: Duration?
     /// From an event to the answer.
@@ -147,6 +151,10 @@ struct Timeline {
             if let pongTime { agenda.append((elapsed + pongTime, .ponged(nonce: nonce))) }
         case .probe:
             if let probeResult { deliver(.probed(isReady: probeResult)) }
+        case .probeLiveness(let id):
+            if let livenessTime { agenda.append((elapsed + livenessTime, .livenessProbed(id: id, livenessResult))) }
+        case .cancelLivenessProbe:
+            agenda.removeAll { if case .livenessProbed = $0.event { true } else { false } }
         case .inspect:
             guard let evidence else { return }
             if inspectionTime == .zero {
@@ -224,6 +232,11 @@ struct Timeline {
     /// When a notice was given for the first time.
     func time(of notice: Notice) -> Duration? {
         log.first { $0.effect == .announce(notice) }?.at
+    }
+
+    /// When liveness probes began.
+    var probeTimes: [Duration] {
+        log.filter { if case .probeLiveness = $0.effect { true } else { false } }.map(\.at)
     }
 
     /// When pings were sent.

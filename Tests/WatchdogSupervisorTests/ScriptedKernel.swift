@@ -36,6 +36,9 @@ final class ScriptedKernel: Kernel {
     var onSend: (String) -> Void = { _ in }
     var onSignal: (Int32) -> Void = { _ in }
     var onProbe: () -> Void = {}
+    /// What the app makes of a liveness probe.
+    var onLivenessProbe: (Int) -> Void = { _ in }
+    private(set) var livenessProbesCancelled = 0
     /// Whether SIGKILL ends the app.
     var isKillable = true
     private(set) var mainLoopThread: Int32?
@@ -122,6 +125,10 @@ final class ScriptedKernel: Kernel {
     func endObservation(_ hang: Hang?) {}
 
     func probe() { onProbe() }
+
+    func probeLiveness(id: Int) { onLivenessProbe(id) }
+
+    func cancelLivenessProbe() { livenessProbesCancelled += 1 }
 
     func capture(_ incident: Incident) {
         calls.append(.capture(incident.event, at: elapsed))

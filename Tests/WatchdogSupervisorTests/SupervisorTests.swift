@@ -217,4 +217,24 @@ struct SupervisorTests {
         #expect(probes == 4)
         #expect(kernel.notices.contains(.ready(.probe, after: .milliseconds(4 * 30))))
     }
+
+    @Test("liveness probes go to the kernel, their ends to the machine; one that takes too long is taken back")
+    func livenessProbes() {
+        var probes: [Int] = []
+        kernel.onLivenessProbe = { [kernel] id in
+            probes.append(id)
+            guard id < 3 else { return }
+            // The first is over before its start is.
+            if id == 1 { return kernel.supervisor?.livenessProbeEnded(id: id, .answered) ?? () }
+            kernel.after(.milliseconds(5)) { kernel.supervisor?.livenessProbeEnded(id: id, .answered) }
+        }
+        var spec = AppSpec(name: "App", readiness: .none)
+        spec.livenessProbe = LivenessProbe(of: "tcp:1", threshold: 2)
+        let supervisor = launch(spec)
+        kernel.run(for: .seconds(30))
+        #expect(probes == [1, 2, 3, 4])
+        #expect(supervisor.machine.probes.count == 2)
+        #expect(kernel.livenessProbesCancelled == 2)
+        #expect(kernel.calls.contains(.capture(.sceneUpdate, at: .seconds(12))))
+    }
 }

@@ -5,6 +5,7 @@
  * with the Glibc module (fd_set differs).
  */
 #pragma once
+#include "wd_accepted.h"
 #include "wd_cgroup.h"
 #include "wd_errno.h"
 #include "wd_descriptor.h"

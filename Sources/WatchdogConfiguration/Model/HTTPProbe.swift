@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A request by which a probe tells whether an app lives.
-public struct HTTPProbe: Hashable, Sendable {
+public struct HTTPProbe: Hashable, Sendable, Codable {
     /// Whom to ask.
     public var address: NetworkAddress
     /// The host and port as they were written, for the `Host` field.

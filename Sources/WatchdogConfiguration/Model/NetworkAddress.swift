@@ -4,7 +4,7 @@
 ///
 /// Written `8080`, `127.0.0.1:8080`, `localhost:8080`, `[::1]:8080`, `*:8080`, `/run/app.sock` or `@abstract-name`. Names are
 /// not looked up, except `localhost`: a resolver may block.
-public enum NetworkAddress: Hashable, Sendable, CustomStringConvertible {
+public enum NetworkAddress: Hashable, Sendable, Codable, CustomStringConvertible {
     /// A TCP port at an address.
     case tcp(Host, port: UInt16)
     /// A Unix socket by its path.
@@ -13,7 +13,7 @@ public enum NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     case abstract(name: String)
 
     /// The address of a TCP port.
-    public enum Host: Hashable, Sendable {
+    public enum Host: Hashable, Sendable, Codable {
         /// Any address of either family.
         case any
         /// The loopback address of either family.

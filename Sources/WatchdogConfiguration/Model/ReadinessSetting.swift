@@ -26,7 +26,8 @@ public enum ReadinessSetting: Hashable, Sendable {
         case .channel: .channel
         case .notify: .notify
         case .listening: .listening
-        case .command, .probe: .command
+        case .command: .command
+        case .probe: .probe
         case .none: .none
         }
     }

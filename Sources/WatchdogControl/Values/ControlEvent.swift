@@ -40,6 +40,12 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let exhausted = Kind(rawValue: "exhausted")
         /// The stacks could not be taken in time; it goes on without them.
         public static let captureFailed = Kind(rawValue: "captureFailed")
+        /// A liveness probe failed.
+        public static let probeFailed = Kind(rawValue: "probeFailed")
+        /// The app answers its probes again, before its failures made an incident.
+        public static let probeRecovered = Kind(rawValue: "probeRecovered")
+        /// The app cannot be probed, by no fault of its own.
+        public static let probeImpossible = Kind(rawValue: "probeImpossible")
         /// A report is written.
         public static let reported = Kind(rawValue: "reported")
         /// The app's channel is lost: its main loop is not watched any more.
@@ -121,6 +127,13 @@ extension ControlEvent.Kind {
             case .channelLost: .channelLost
             case .exited: .exited
             case .unkillable: .unkillable
+            case .probe(.failed): .probeFailed
+            case .probe(.recovered): .probeRecovered
+            case .probe(.impossible): .probeImpossible
+            case .probe(.overslept): .rebased
+            case .probe(.credited): .credited
+            case .probe(.paused): .paused
+            case .probe(.resumed): .resumed
             case .lifecycle: .lifecycle
             }
     }

@@ -7,6 +7,7 @@ extension AppMachine {
         countdown = nil
         nextPing = nil
         endStay()
+        suspendLiveness(at: now, &effects)
         lifecycle.freeze = .asked(since: now, backstop: now + Lifecycle.freezeBudget)
         effects.append(.lifecycle(.freeze))
     }

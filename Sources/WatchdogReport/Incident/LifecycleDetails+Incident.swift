@@ -25,7 +25,7 @@ extension LifecycleDetails {
         case .lockedFiles(let files):
             tasks = record.openTasks
             locks = files
-        case .exhausted, .triggered, .requested, .launchCPUTime, .backgroundCPUTime:
+        case .exhausted, .triggered, .probesFailed, .requested, .launchCPUTime, .backgroundCPUTime:
             tasks = record.openTasks
         }
         let wasSuspended = record.moments.contains { $0.state == .suspended }
@@ -77,7 +77,7 @@ extension LifecycleDetails {
                 "\(used.seconds(fractionDigits: 2)) s of CPU time used for a launch into the background, \(allowance) allowed",
                 "too much CPU time for a launch"
             )
-        case .exhausted, .triggered, .requested:
+        case .exhausted, .triggered, .probesFailed, .requested:
             return (nil, nil)
         }
     }

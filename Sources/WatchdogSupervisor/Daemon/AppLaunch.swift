@@ -55,7 +55,7 @@ final class AppLaunch {
         case .ready(let source, _): readiness = source
         case .launched, .adopted, .terminating, .transgressed, .exited, .unkillable: break
         case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
-            .captureTimedOut, .channelLost, .lifecycle:
+            .captureTimedOut, .channelLost, .lifecycle, .probe:
             return
         }
         stateBegan = .now()

@@ -15,7 +15,8 @@ extension DaemonApp {
             restarts.ready(at: daemon.host.loop.now)
             answerLaunch(pid: launch.pid) { _ in true }
         case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
-            .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable:
+            .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable,
+            .probe:
             break
         case .lifecycle(let notice):
             moved(notice, of: launch)

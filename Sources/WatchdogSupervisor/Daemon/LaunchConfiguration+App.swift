@@ -36,6 +36,7 @@ extension LaunchConfiguration {
         workingDirectory = directory
         self.store = store
         probe = Self.probe(of: app.watchdog)
+        livenessTarget = app.watchdog.probe?.target
         executable = try Self.executable(program.command, environment, directory)
         let variables = environment
         arguments = program.command.argumentsReplacingVariables { variables[$0] }.map { ByteString($0) }

@@ -49,7 +49,7 @@ extension JournalEntry {
         case .lifecycle(.entered(let visibility, _)):
             add("WATCHDOGD_VISIBILITY", visibility.rawValue)
         case .launched, .adopted, .paused, .extensionRefused, .terminating, .transgressed, .captureTimedOut,
-            .channelLost, .lifecycle, .unkillable:
+            .channelLost, .lifecycle, .unkillable, .probe:
             break
         }
     }
@@ -116,6 +116,12 @@ extension EventKind {
         case .lifecycle: self = .lifecycle
         case .exited: self = .exited
         case .unkillable: self = .unkillable
+        case .probe(.overslept): self = .overslept
+        case .probe(.credited): self = .credited
+        case .probe(.paused): self = .paused
+        case .probe(.resumed): self = .resumed
+        // What comes of failures is told by the incident.
+        case .probe(.failed), .probe(.recovered), .probe(.impossible): return nil
         }
     }
 }

@@ -56,7 +56,7 @@ final class ScriptRunner {
         case .lifecycle(.refused(let request, let reason)): refusal = refusal ?? (request, reason)
         case .launched, .ready, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
             .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle,
-            .adopted, .channelLost:
+            .adopted, .channelLost, .probe:
             break
         }
         awaken()

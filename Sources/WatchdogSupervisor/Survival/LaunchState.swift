@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -48,6 +49,7 @@ struct LaunchState: Codable {
         var group: UInt32?
         var groups: [UInt32]
         var probe: Probe?
+        var livenessTarget: ProbeSettings.Target?
     }
 
     var launchID: IncidentID
@@ -93,6 +95,7 @@ extension LaunchState.Program {
             case .command(let command): .command(command)
             case nil: nil
             }
+        livenessTarget = configuration.livenessTarget
     }
 }
 
@@ -118,6 +121,7 @@ extension LaunchConfiguration {
             workingDirectory: program.workingDirectory,
             credentials: credentials,
             probe: probe,
+            livenessTarget: program.livenessTarget,
             store: store
         )
         launchID = state.launchID

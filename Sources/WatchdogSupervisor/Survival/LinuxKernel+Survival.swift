@@ -26,6 +26,7 @@ extension LinuxKernel {
     /// Writes everything, for the watchdogd that follows at once.
     func flush() {
         probeProcess?.cancel()
+        stopLiveness()
         guard let keeper, let state else { return }
         keeper.flush(state, pulse: pulse, at: now)
     }
@@ -115,7 +116,9 @@ extension AppEffect {
     var isIrrevocable: Bool {
         switch self {
         case .spawn, .terminate, .capture, .killTree, .report, .finish: true
-        case .beginWindow, .observe, .endObservation, .sendPing, .probe, .inspect, .announce, .lifecycle: false
+        case .beginWindow, .observe, .endObservation, .sendPing, .probe, .probeLiveness, .cancelLivenessProbe, .inspect,
+            .announce, .lifecycle:
+            false
         }
     }
 }

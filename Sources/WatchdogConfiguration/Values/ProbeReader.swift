@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reads what a liveness probe looks at.
+enum ProbeReader {
+    static func target(_ word: String) throws(ValueError) -> ProbeSettings.Target {
+        if let address = word.afterPrefix("tcp:") { return .connect(try peer(address)) }
+        if let path = word.afterPrefix("unix:") { return .connect(try AddressReader.unix(path)) }
+        if let rest = word.afterPrefix("http://") { return .http(try request(rest)) }
+        if let command = word.afterPrefix("exec:") { return .command(try shellCommand(command)) }
+        let hint = word.hasPrefix("https:") ? "; there is no TLS, use exec:curl …" : ""
+        throw ValueError(
+            message: "\(word.quoted()) is not one of tcp:ADDR, unix:PATH, http://ADDR/PATH or exec:CMD\(hint)")
+    }
+
+    static func shellCommand(_ command: String) throws(ValueError) -> String {
+        guard !command.allSatisfy(\.isWhitespace) else {
+            throw ValueError(message: "the command is missing after exec:")
+        }
+        // MAX_ARG_STRLEN of execve(2).
+        guard command.utf8.count < 131_072 else {
+            throw ValueError(message: "the command is longer than 128 KiB")
+        }
+        return command
+    }
+
+    /// An address that can be connected to.
+    private static func peer(_ text: String) throws(ValueError) -> NetworkAddress {
+        guard !text.hasPrefix("/"), !text.hasPrefix("@") else {
+            throw ValueError(message: "a Unix socket is written unix:\(text.prefix(40).shown)")
+        }
+        let address = try AddressReader.address(text, bareHost: .loopback)
+        guard case .tcp(.any, _) = address else { return address }
+        throw ValueError(message: "a probe connects to one address, not to any; write localhost:PORT")
+    }
+
+    private static func request(_ text: String) throws(ValueError) -> HTTPProbe {
+        guard text.utf8.count <= 2048 else { throw ValueError(message: "the address is longer than 2 KiB") }
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), !text.contains("#") else {
+            throw ValueError(message: "the address may hold printable ASCII only, and no #; encode the rest")
+        }
+        let authority = String(text.prefix { $0 != "/" && $0 != "?" })
+        guard !authority.contains("@") else { throw ValueError(message: "the address cannot name a user") }
+        var path = String(text.dropFirst(authority.utf8.count))
+        if !path.hasPrefix("/") { path = "/" + path }
+        let hasPort = authority.last != "]" && authority.drop { $0 != "]" }.contains(":") || portFollows(authority)
+        let address = try peer(hasPort ? authority : "\(authority):80")
+        return HTTPProbe(address: address, authority: authority, path: path)
+    }
+
+    private static func portFollows(_ authority: String) -> Bool {
+        !authority.hasPrefix("[") && authority.contains(":")
+    }
+
+    /// `200`, `200-299`, `200 204 301-308`; with commas too.
+    static func statuses(_ text: String) throws(ValueError) -> [ClosedRange<Int>] {
+        let parts = text.split { $0 == "," || $0 == " " || $0 == "\t" }
+        let ranges = parts.compactMap { part -> ClosedRange<Int>? in
+            let ends = part.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+            let numbers = ends.compactMap { end in
+                end.utf8.count == 3 && end.utf8.allSatisfy(\.isDigit) ? Int(end) : nil
+            }
+            guard numbers.count == ends.count, let first = numbers.first, let last = numbers.last, first <= last,
+                first >= 100, last <= 599
+            else { return nil }
+            return first...last
+        }
+        guard !ranges.isEmpty, ranges.count == parts.count else {
+            throw ValueError(
+                message: "\(text.quoted()) are no status codes; write for example 200-299 or 200 204")
+        }
+        return ranges
+    }
+}
+
+extension String {
+    /// What follows the prefix, if it is there.
+    func afterPrefix(_ prefix: String) -> String? {
+        hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
+    }
+}

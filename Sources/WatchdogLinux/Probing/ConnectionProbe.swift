@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+public import WatchdogPolicy
+
+/// One look at a server from outside, by a connection to it.
+///
+/// It has no time limit of its own: whoever began it cancels it. Nothing it does waits.
+///
+/// Isolation: the loop's thread.
+public final class ConnectionProbe {
+    /// What is done with the connection.
+    public enum Exchange: Sendable {
+        /// The program has to accept it.
+        case accept
+        /// A request is sent, and the answer judged.
+        case http(request: [UInt8], HTTPAnswer.Expectation)
+    }
+
+    /// Between two tries when the queue of a Unix socket is full, and at most between two looks whether a connection was
+    /// accepted.
+    private static let longestStep: Duration = .milliseconds(50)
+
+    private let loop: EventLoop
+    private let exchange: Exchange
+    private var addresses: [SocketAddress]
+    private var onEnd: ((ProbeResult) -> Void)?
+    private var connection: OutgoingConnection?
+    private var source: IOSource?
+    private var timer: Timer?
+    private var step: Duration = .microseconds(250)
+    private var unsent: ArraySlice<UInt8> = []
+    private var answer: HTTPAnswer?
+    private var firstRefusal: String?
+
+    /// Begins a probe.
+    ///
+    /// - Parameters:
+    ///   - addresses: where the server may listen; the first that lets itself be connected to is taken.
+    ///   - exchange: what makes it a success.
+    ///   - loop: where it runs.
+    ///   - onEnd: called at most once, possibly before this returns, and not after ``cancel()``.
+    public init(
+        of addresses: [SocketAddress], _ exchange: Exchange, on loop: EventLoop,
+        onEnd: @escaping (ProbeResult) -> Void
+    ) {
+        self.loop = loop
+        self.exchange = exchange
+        self.addresses = addresses
+        self.onEnd = onEnd
+        if case .http(let request, let expectation) = exchange {
+            unsent = request[...]
+            answer = HTTPAnswer(expecting: expectation)
+        }
+        connectNext()
+    }
+
+    deinit {
+        cancel()
+    }
+
+    /// Ends the probe without a word.
+    public func cancel() {
+        onEnd = nil
+        source?.cancel()
+        timer?.cancel()
+        source = nil
+        timer = nil
+        connection = nil
+    }
+
+    private func end(_ result: ProbeResult) {
+        let tell = onEnd
+        cancel()
+        tell?(result)
+    }
+
+    /// Runs a step; what the machine refuses says nothing of the server.
+    private func attempt(_ step: () throws(LinuxError) -> Void) {
+        do {
+            try step()
+        } catch {
+            end(.impossible("\(error)"))
+        }
+    }
+
+    // MARK: - The connection
+
+    private func connectNext() {
+        guard let address = addresses.first else { return end(.failed(firstRefusal ?? "there is no address")) }
+        addresses.removeFirst()
+        attempt { () throws(LinuxError) in
+            connection = try OutgoingConnection(to: address)
+            connect()
+        }
+    }
+
+    private func connect() {
+        guard let connection else { return }
+        do {
+            switch try connection.connect() {
+            case .connected:
+                begin()
+            case .pending:
+                watch(for: .writable) { [unowned self] _ in finish() }
+            case .queueFull:
+                wait { [unowned self] in connect() }
+            }
+        } catch {
+            refused(error.errno)
+        }
+    }
+
+    private func finish() {
+        guard let connection else { return }
+        do {
+            try connection.finish()
+            begin()
+        } catch {
+            refused(error.errno)
+        }
+    }
+
+    private func refused(_ errno: Errno) {
+        source?.cancel()
+        source = nil
+        connection = nil
+        switch errno.rawValue {
+        // What this process may not do, or has used up, is none of the server's business.
+        case EACCES, EPERM, EAGAIN, EADDRNOTAVAIL, ENOBUFS, ENOMEM, EAFNOSUPPORT:
+            guard addresses.isEmpty, firstRefusal == nil else { return connectNext() }
+            end(.impossible("cannot connect: \(errno)"))
+        default:
+            firstRefusal = firstRefusal ?? "\(errno)"
+            connectNext()
+        }
+    }
+
+    private func watch(for readiness: IOSource.Readiness, _ handler: @escaping (IOSource.Readiness) -> Void) {
+        guard let connection else { return }
+        source?.cancel()
+        attempt { () throws(LinuxError) in
+            source = try loop.onReady(connection.descriptor, for: readiness, handler: handler)
+        }
+    }
+
+    private func wait(then next: @escaping () -> Void) {
+        attempt { () throws(LinuxError) in
+            timer?.cancel()
+            let timer = try loop.timer { _ in next() }
+            timer.arm(at: loop.now + step)
+            self.timer = timer
+            step = min(step * 2, Self.longestStep)
+        }
+    }
+
+    // MARK: - The exchange
+
+    private func begin() {
+        step = .microseconds(250)
+        switch exchange {
+        case .accept:
+            source?.cancel()
+            source = nil
+            lookForAcceptance()
+        case .http:
+            watch(for: [.readable, .writable]) { [unowned self] in converse($0) }
+        }
+    }
+
+    /// There is no event for it.
+    private func lookForAcceptance() {
+        guard let connection else { return }
+        do {
+            // What was sent or closed by the program was accepted by it before.
+            guard try connection.receive(limit: 1) == .nothing, connection.isAccepted == false else {
+                return end(.answered)
+            }
+            wait { [unowned self] in lookForAcceptance() }
+        } catch {
+            end(.failed("\(error.errno)"))
+        }
+    }
+
+    private func converse(_ readiness: IOSource.Readiness) {
+        guard let connection else { return }
+        do {
+            if !unsent.isEmpty {
+                // A server that has answered and closed without having read is still to be heard.
+                unsent = (try? connection.send(unsent)).map { unsent.dropFirst($0) } ?? []
+                if unsent.isEmpty { try source?.watch(for: .readable) }
+            }
+            // A part at a time: what a server sends without end must not keep the loop from others.
+            switch try connection.receive() {
+            case .bytes(let bytes):
+                if let result = answer?.receive(bytes) { end(result) }
+            case .nothing:
+                break
+            case .end:
+                end(answer?.end() ?? .answered)
+            }
+        } catch {
+            end(.failed("\(error.errno)"))
+        }
+    }
+}

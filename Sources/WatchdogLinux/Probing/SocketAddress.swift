@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The address of a socket as connect(2) takes it.
+public struct SocketAddress: Hashable, Sendable {
+    let family: Int32
+    let bytes: [UInt8]
+
+    /// The addresses to be tried one after the other for what a program listens on.
+    public static func candidates(for address: ListenAddress) -> [SocketAddress] {
+        switch address {
+        case .tcp(.v4(let host), let port): [v4(host, port)]
+        case .tcp(.v6(let host), let port): [v6(host, port)]
+        case .tcp(.loopback, let port), .tcp(.any, let port):
+            [v4([127, 0, 0, 1], port), v6([UInt8](repeating: 0, count: 15) + [1], port)]
+        case .unix(let path): [unix(Array(path.utf8) + [0])]
+        case .abstract(let name): [unix([0] + Array(name.utf8))]
+        }
+    }
+
+    private static func v4(_ host: [UInt8], _ port: UInt16) -> SocketAddress {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: host.prefix(4)) }
+        return SocketAddress(family: AF_INET, bytes: withUnsafeBytes(of: address) { Array($0) })
+    }
+
+    private static func v6(_ host: [UInt8], _ port: UInt16) -> SocketAddress {
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = port.bigEndian
+        withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: host.prefix(16)) }
+        return SocketAddress(family: AF_INET6, bytes: withUnsafeBytes(of: address) { Array($0) })
+    }
+
+    /// A name that is too long makes connect(2) fail.
+    private static func unix(_ name: [UInt8]) -> SocketAddress {
+        let family = sa_family_t(AF_UNIX)
+        return SocketAddress(family: AF_UNIX, bytes: withUnsafeBytes(of: family) { Array($0) } + name)
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogLinux
+
+/// Where a server of these tests listens.
+enum ProbedSocket: Sendable, CaseIterable {
+    case v4
+    case v6
+    case unix
+}
+
+/// A listening socket that accepts only when it is told to.
+private final class Server {
+    let listening: OwnedDescriptor
+    let address: ListenAddress
+
+    init(_ kind: ProbedSocket, backlog: Int32 = 8) throws {
+        let name = "watchdogd-test-\(UInt64.random(in: 0 ... .max))"
+        let given: ListenAddress =
+            switch kind {
+            case .v4: .tcp(.v4([127, 0, 0, 1]), port: 0)
+            case .v6: .tcp(.v6([UInt8](repeating: 0, count: 15) + [1]), port: 0)
+            case .unix: .abstract(name: name)
+            }
+        let candidate = SocketAddress.candidates(for: given)[0]
+        let created = try check("socket") { socket(candidate.family, Int32(SOCK_STREAM.rawValue), 0) }
+        listening = OwnedDescriptor(taking: created)
+        try candidate.bytes.withUnsafeBytes { bytes in
+            let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            _ = try check("bind") { bind(created, pointer, socklen_t(bytes.count)) }
+        }
+        _ = try check("listen") { listen(created, backlog) }
+        var bound = sockaddr_in6()
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let port = try withUnsafeMutableBytes(of: &bound) { bytes in
+            let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            _ = try check("getsockname") { getsockname(created, pointer, &size) }
+            return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+        }
+        address =
+            switch given {
+            case .tcp(let host, _): .tcp(host, port: port)
+            case .unix, .abstract: given
+            }
+    }
+
+    func accept() throws -> OwnedDescriptor {
+        OwnedDescriptor(taking: try check("accept") { Glibc.accept(listening.number, nil, nil) })
+    }
+}
+
+@Suite("Probes by connection")
+struct ConnectionProbeTests {
+    private static let request = Array("GET / HTTP/1.1\r\n\r\n".utf8)
+
+    /// What a probe says, driven by a loop until then or until the time is over.
+    private func result(
+        of address: ListenAddress, _ exchange: ConnectionProbe.Exchange = .accept, within limit: Duration = patience,
+        _ serve: () throws -> Void = {}
+    ) throws -> ProbeResult? {
+        let loop = try EventLoop()
+        var result: ProbeResult?
+        let probe = ConnectionProbe(of: SocketAddress.candidates(for: address), exchange, on: loop) { result = $0 }
+        try serve()
+        let end = Instant.now() + limit
+        while result == nil, Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(20)) }
+        probe.cancel()
+        return result
+    }
+
+    @Test("A program that accepts lives; the kernel's own acceptance is not enough", arguments: ProbedSocket.allCases)
+    func acceptance(kind: ProbedSocket) throws {
+        let server = try Server(kind)
+        #expect(try result(of: server.address, within: .milliseconds(120)) == nil)
+        // The first connection is still in the queue: the second is served only after it.
+        _ = try server.accept()
+        var accepted: OwnedDescriptor?
+        #expect(try result(of: server.address) { accepted = try server.accept() } == .answered)
+        #expect(accepted != nil)
+        #expect(try result(of: server.address) { _ = try server.accept() } == .answered, "closed at once")
+    }
+
+    @Test("Nobody there is a refusal in words", arguments: ProbedSocket.allCases)
+    func nobody(kind: ProbedSocket) throws {
+        let address = try Server(kind).address
+        #expect(try result(of: address) == .failed("Connection refused (ECONNREFUSED)"))
+    }
+
+    @Test("A path without a socket is a refusal in words")
+    func noSuchPath() throws {
+        let result = try result(of: .unix(path: "/nowhere/at/all"))
+        #expect(result == .failed("No such file or directory (ENOENT)"))
+    }
+
+    @Test("localhost is either family")
+    func loopback() throws {
+        for kind in [ProbedSocket.v4, .v6] {
+            let server = try Server(kind)
+            guard case .tcp(_, let port) = server.address else { return }
+            let loop = try EventLoop()
+            var result: ProbeResult?
+            let candidates = SocketAddress.candidates(for: .tcp(.loopback, port: port))
+            let probe = ConnectionProbe(of: candidates, .accept, on: loop) { result = $0 }
+            _ = fcntl(server.listening.number, F_SETFL, O_NONBLOCK)
+            let end = Instant.now() + patience
+            while result == nil, Instant.now() < end {
+                _ = try? server.accept()
+                _ = try loop.runOnce(limit: .milliseconds(5))
+            }
+            #expect(result == .answered)
+            probe.cancel()
+        }
+    }
+
+    @Test("A full queue is waited for, without a failure and without blocking", arguments: ProbedSocket.allCases)
+    func fullQueue(kind: ProbedSocket) throws {
+        let server = try Server(kind, backlog: 0)
+        var others: [OutgoingConnection] = []
+        for _ in 0..<3 {
+            let other = try OutgoingConnection(to: SocketAddress.candidates(for: server.address)[0])
+            _ = try other.connect()
+            others.append(other)
+        }
+        let began = Instant.now()
+        #expect(try result(of: server.address, within: .milliseconds(150)) == nil)
+        #expect(Instant.now() - began < patience)
+    }
+
+    @Test("An answer over HTTP is judged", arguments: ProbedSocket.allCases)
+    func http(kind: ProbedSocket) throws {
+        let server = try Server(kind)
+        func ask(_ answer: String, body: String? = nil) throws -> ProbeResult? {
+            try result(of: server.address, .http(request: Self.request, .init(statuses: [200...299], body: body))) {
+                let connection = try server.accept()
+                let bytes = Array(answer.utf8)
+                #expect(write(connection.number, bytes, bytes.count) == bytes.count)
+            }
+        }
+        #expect(try ask("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", body: "ok") == .answered)
+        #expect(try ask("HTTP/1.1 503 Busy\r\n\r\n") == .failed("HTTP status 503"))
+    }
+
+    @Test("The request arrives, and silence is no result")
+    func silentServer() throws {
+        let server = try Server(.v4)
+        var connection: OwnedDescriptor?
+        let loop = try EventLoop()
+        var result: ProbeResult?
+        let probe = ConnectionProbe(
+            of: SocketAddress.candidates(for: server.address),
+            .http(request: Self.request, .init(statuses: [200...299], body: nil)), on: loop
+        ) { result = $0 }
+        while try loop.runOnce(limit: .milliseconds(50)) {}
+        connection = try server.accept()
+        var buffer = [UInt8](repeating: 0, count: 100)
+        let count = read(try #require(connection).number, &buffer, buffer.count)
+        #expect(Array(buffer.prefix(count)) == Self.request)
+        #expect(result == nil)
+        probe.cancel()
+        #expect(read(try #require(connection).number, &buffer, buffer.count) == 0, "cancelled, it is closed")
+    }
+
+    @Test("A server that sends without end does not hold the loop")
+    func endless() throws {
+        let server = try Server(.v4)
+        let exchange = ConnectionProbe.Exchange.http(
+            request: Self.request, .init(statuses: [200...299], body: "never"))
+        let loop = try EventLoop()
+        var result: ProbeResult?
+        let probe = ConnectionProbe(of: SocketAddress.candidates(for: server.address), exchange, on: loop) {
+            result = $0
+        }
+        let connection = try server.accept()
+        _ = fcntl(connection.number, F_SETFL, O_NONBLOCK)
+        let head = Array("HTTP/1.1 200 OK\r\n\r\n".utf8)
+        write(connection.number, head, head.count)
+        let junk = [UInt8](repeating: 120, count: 8 << 10)
+        let end = Instant.now() + patience
+        while result == nil, Instant.now() < end {
+            _ = send(connection.number, junk, junk.count, Int32(MSG_NOSIGNAL))
+            _ = try loop.runOnce(limit: .zero)
+        }
+        #expect(result == .failed("the first 64 KiB of the HTTP answer's body do not contain what it must"))
+        probe.cancel()
+    }
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogPolicy
+
+/// Probes every 3 s that may take 1 s each; three failures make an incident.
+@Suite("Liveness probes")
+struct LivenessProbeTests {
+    private static func spec(
+        _ readiness: Readiness = .none, _ change: (inout AppSpec) -> Void = { _ in }
+    ) -> AppSpec {
+        .app {
+            $0.readiness = readiness
+            $0.livenessProbe = LivenessProbe(of: "tcp:1", timeout: .seconds(1))
+            change(&$0)
+        }
+    }
+
+    /// An app that was ready at once.
+    private static func probed(
+        _ spec: AppSpec = spec(), answering: Duration? = .milliseconds(2), result: ProbeResult = .answered
+    ) -> Timeline {
+        var life = Timeline(spec, isLaunched: false)
+        life.livenessResult = result
+        life.livenessTime = answering
+        life.tell(.launchRequested)
+        return life
+    }
+
+    private static let incident = MissedProbes(target: "tcp:1", count: 3, last: .noAnswer, lastDuration: .seconds(1))
+
+    // MARK: - The rhythm
+
+    @Test("Probes run from the start of one interval to the next, however long an answer takes")
+    func rhythm() {
+        var life = Self.probed(answering: .milliseconds(900))
+        life.run(to: .seconds(9))
+        #expect(life.probeTimes == [.zero, .seconds(3), .seconds(6), .seconds(9)])
+        #expect(life.machine.probes.count == 3 && life.machine.probes.maximum == .milliseconds(900))
+    }
+
+    @Test("No probe begins before the one before has ended")
+    func oneAtATime() {
+        var life = Self.probed(
+            Self.spec { $0.livenessProbe = LivenessProbe(of: "x", interval: .seconds(1), timeout: .seconds(5)) },
+            answering: .milliseconds(2_500))
+        life.run(to: .seconds(6))
+        #expect(life.probeTimes == [.zero, .milliseconds(2_500), .milliseconds(5_000)])
+    }
+
+    @Test("Probes begin with readiness")
+    func afterReadiness() {
+        var life = Self.probed(Self.spec(.notify))
+        life.run(to: .seconds(4))
+        #expect(life.probeTimes.isEmpty)
+        life.at(.seconds(5), .ready(.notify))
+        life.run(to: .seconds(5))
+        #expect(life.probeTimes == [.seconds(5)])
+    }
+
+    @Test("The first success is readiness, where the probe is what tells; failures before it do not count")
+    func readinessByProbe() {
+        var life = Self.probed(Self.spec(.probe) { $0.probeInterval = .seconds(2) })
+        life.livenessResult = .failed("connection refused")
+        life.run(to: .seconds(11))
+        #expect(life.probeTimes == [2, 4, 6, 8, 10].map { .seconds($0) })
+        #expect(life.machine.phase == .launching)
+        life.livenessResult = .answered
+        life.run(to: .milliseconds(12_002))
+        #expect(life.time(of: .ready(.probe, after: .milliseconds(12_002))) == .milliseconds(12_002))
+        life.run(to: .seconds(15))
+        #expect(life.probeTimes.suffix(2) == [.seconds(12), .seconds(15)])
+        #expect(life.transgressions.isEmpty)
+    }
+
+    @Test("An app that never answers its probe has failed to launch, and is not told of single failures")
+    func neverReady() {
+        var life = Self.probed(Self.spec(.probe), answering: nil)
+        life.run(to: .seconds(20))
+        #expect(life.incidents.map(\.event) == [.processLaunch])
+        #expect(life.incidents.map(\.cause) == [.exhausted])
+        #expect(!life.notices.contains { if case .probe = $0 { true } else { false } })
+    }
+
+    // MARK: - Incidents
+
+    @Test("Three probes without an answer are an incident, at the end of the third and not before")
+    func threshold() {
+        var life = Self.probed(answering: nil)
+        life.run(to: .seconds(7) - .nanosecond)
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .seconds(7))
+        #expect(life.decisionTimes == [.seconds(7)])
+        let incident = life.incidents[0]
+        #expect(incident.event == .sceneUpdate && incident.cause == .probesFailed(Self.incident))
+        #expect(incident.allowance == .seconds(7) && incident.deadline == incident.decidedAt)
+        #expect("\(Self.incident)" == "3 probes of tcp:1 failed, the last after 1.0 s: no answer")
+        life.run(to: .seconds(8))
+        #expect(life.outcome?.isDeathVerified == true)
+    }
+
+    @Test("An answer at the last moment spares the app, a late one counts as none")
+    func lastMoment() {
+        var spared = Self.probed(answering: nil)
+        spared.run(to: .seconds(6))
+        spared.at(.seconds(7), .livenessProbed(id: 3, .answered))
+        spared.run(to: .seconds(10) - .nanosecond)
+        #expect(spared.transgressions.isEmpty)
+        #expect(spared.time(of: .probe(.recovered(failures: 2))) == .seconds(7))
+        var late = Self.probed(answering: nil)
+        late.run(to: .seconds(1))
+        late.tell(.livenessProbed(id: 1, .answered))
+        late.run(to: .seconds(7))
+        #expect(late.decisionTimes == [.seconds(7)])
+    }
+
+    @Test("Refusals count as silence does")
+    func refusals() {
+        var life = Self.probed(result: .failed("connection refused"))
+        life.run(to: .milliseconds(6_002))
+        let missed = MissedProbes(
+            target: "tcp:1", count: 3, last: .failed("connection refused"), lastDuration: .milliseconds(2))
+        #expect(life.incidents.map(\.cause) == [.probesFailed(missed)])
+        #expect("\(missed)" == "3 probes of tcp:1 failed, the last after 2 ms: connection refused")
+    }
+
+    @Test("Failures that an answer comes between never add up")
+    func interrupted() {
+        var life = Self.probed(answering: nil)
+        for round in 0..<10 {
+            life.run(to: .seconds(9 * round + 6))
+            life.tell(.livenessProbed(id: 3 * round + 3, .answered))
+        }
+        #expect(life.probeTimes.count == 30 && life.transgressions.isEmpty)
+    }
+
+    @Test("A probe that cannot be made says nothing of the app, and that is told once")
+    func impossible() {
+        var life = Self.probed(result: .impossible("Too many open files"))
+        life.run(to: .minutes(2))
+        #expect(life.transgressions.isEmpty)
+        #expect(life.notices.count { $0 == .probe(.impossible("Too many open files")) } == 1)
+    }
+
+    @Test("Where nothing is killed, one hang is one report, and its end is told")
+    func reportMode() {
+        var life = Self.probed(Self.spec { $0.enforcement = .report }, answering: nil)
+        life.run(to: .seconds(60))
+        #expect(life.decisionTimes == [.seconds(7)] && life.reports.count == 1)
+        #expect(life.machine.isInIncident)
+        life.livenessTime = .zero
+        life.run(to: .seconds(63))
+        #expect(life.time(of: .hung(for: .seconds(63))) == .seconds(63))
+        #expect(!life.machine.isInIncident)
+        life.livenessTime = nil
+        life.run(to: .seconds(73))
+        #expect(life.decisionTimes == [.seconds(7), .seconds(73)])
+    }
+
+    @Test("A request to end takes the probe back")
+    func termination() {
+        var life = Self.probed(answering: nil)
+        life.at(.milliseconds(500), .terminateRequested)
+        #expect(life.effects.contains(.cancelLivenessProbe))
+        life.run(to: .seconds(5))
+        #expect(life.probeTimes == [.zero])
+    }
+
+    // MARK: - Beside pings
+
+    @Test("An app that answers its pings is still killed for its probes")
+    func besidePings() {
+        var life = Timeline(Self.spec(.automatic), isLaunched: false)
+        (life.livenessTime, life.pongTime) = (nil, .milliseconds(1))
+        life.tell(.launchRequested, .hello, .ready(.channel))
+        life.run(to: .seconds(7))
+        #expect(life.incidents.map(\.cause) == [.probesFailed(Self.incident)])
+        #expect(life.machine.pings.count == 7)
+    }
+
+    @Test("One hang that shows in pings and probes is one incident")
+    func oneIncident() {
+        var life = Timeline(
+            Self.spec(.automatic) { ($0.enforcement, $0.allowances.update) = (.report, .seconds(5)) },
+            isLaunched: false)
+        life.livenessTime = nil
+        life.tell(.launchRequested, .hello, .ready(.channel))
+        life.run(to: .seconds(60))
+        #expect(life.incidents.map(\.cause) == [.exhausted])
+    }
+
+    // MARK: - Fairness
+
+    @Test("A supervisor that slept through the end of a probe repeats it instead of counting it")
+    func oversleep() {
+        var life = Self.probed(answering: nil)
+        life.run(to: .seconds(6))
+        life.oversleep(to: .seconds(7) + .milliseconds(101), .deadlineReached)
+        #expect(life.transgressions.isEmpty)
+        #expect(life.notices.last == .probe(.overslept(by: .milliseconds(101))))
+        #expect(life.probeTimes.last == .milliseconds(7_101))
+        life.run(to: .milliseconds(8_101))
+        #expect(life.decisionTimes == [.milliseconds(8_101)])
+        var punctual = Self.probed(answering: nil)
+        punctual.run(to: .seconds(6))
+        punctual.oversleep(to: .seconds(7) + .milliseconds(100), .deadlineReached)
+        #expect(punctual.decisionTimes == [.milliseconds(7_100)])
+    }
+
+    @Test("After the machine was suspended a fresh probe has to fail")
+    func suspension() {
+        var life = Self.probed(answering: nil)
+        life.at(.milliseconds(6_500), .machineResumed(suspension: .seconds(60)))
+        life.run(to: .milliseconds(7_499))
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .milliseconds(7_500))
+        #expect(life.decisionTimes == [.milliseconds(7_500)])
+    }
+
+    @Test("Time without a CPU is granted once, and failures after it count")
+    func starvation() {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "R", runDelay: .seconds(4))
+        life.run(to: .seconds(11) - .nanosecond)
+        #expect(life.notices.contains(.probe(.credited(.seconds(4)))))
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .seconds(13))
+        #expect(life.decisionTimes == [.seconds(13)], "the first failure after 11 s")
+        #expect(life.incidents[0].credit == .seconds(4))
+    }
+
+    @Test("Run delay below a hundredth of the allowance counts for nothing")
+    func littleStarvation() {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "R", runDelay: .milliseconds(70) - .nanosecond)
+        life.run(to: .seconds(7))
+        #expect(life.decisionTimes == [.seconds(7)])
+    }
+
+    @Test(
+        "Who is traced or frozen is not probed and not killed, and begins anew after it",
+        arguments: [Evidence(state: "t", tracer: 42), Evidence(state: "S", isFrozen: true)]
+    )
+    func heldFromOutside(evidence: Evidence) throws {
+        var life = Self.probed(answering: nil)
+        life.evidence = evidence
+        life.run(to: .minutes(10))
+        #expect(life.transgressions.isEmpty && life.probeTimes.count == 3)
+        #expect(life.notices.contains(.probe(.paused(try #require(evidence.pause)))))
+        life.evidence = Evidence(state: "S")
+        life.run(to: .minutes(10) + .seconds(7) - .nanosecond)
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .minutes(10) + .seconds(8))
+        #expect(life.decisionTimes.count == 1)
+    }
+
+    @Test("A stop that nobody holds excuses for as long as an answer may take, and not longer")
+    func stopped() {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "T")
+        life.at(.milliseconds(100), .stopped)
+        life.run(to: .milliseconds(10_100) - .nanosecond)
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .milliseconds(10_100))
+        #expect(life.decisionTimes == [.milliseconds(10_100)])
+        #expect(life.incidents[0].evidence?.pause == .stopped)
+        #expect(life.incidents[0].paused == .milliseconds(3_100))
+    }
+
+    @Test("A stop that was found, not seen to begin, excuses from then on")
+    func foundStopped() {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "T")
+        life.run(to: .seconds(17) - .nanosecond)
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .seconds(17))
+        #expect(life.decisionTimes == [.seconds(17)])
+    }
+
+    @Test("Who runs again in time is probed anew, and what failed meanwhile is forgotten")
+    func continued() {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "T")
+        life.at(.milliseconds(100), .stopped)
+        life.at(.milliseconds(10_099), .continued)
+        life.evidence = Evidence(state: "S")
+        #expect(life.probeTimes.last == .milliseconds(10_099))
+        life.run(to: .milliseconds(17_099) - .nanosecond)
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .milliseconds(17_099))
+        #expect(life.decisionTimes == [.milliseconds(17_099)])
+    }
+
+    @Test("Who is stopped and then traced is held by somebody")
+    func stoppedThenTraced() {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "T")
+        life.at(.milliseconds(100), .stopped)
+        life.run(to: .seconds(8))
+        life.evidence = Evidence(state: "t", tracer: 42)
+        life.run(to: .minutes(10))
+        #expect(life.transgressions.isEmpty)
+    }
+
+    @Test("An app that extends its allowance is not killed for failures before the end that it asked for")
+    func extended() {
+        var life = Self.probed(answering: nil)
+        life.at(.milliseconds(2_500), .extensionRequested(by: .seconds(20), progress: "1 %"))
+        life.run(to: .seconds(25) - .nanosecond)
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .seconds(25))
+        #expect(life.decisionTimes == [.seconds(25)], "the first failure after 22.5 s")
+    }
+}
