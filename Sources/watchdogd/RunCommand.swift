@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogSupervisor
@@ -143,58 +142,5 @@ struct RunCommand: ParsableCommand {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)
         }
-    }
-
-    /// The command byte for byte: as a `String` an argument that is not UTF-8 would not be the same.
-    private var commandBytes: [ByteString] {
-        let arguments = ByteString.commandLine
-        guard let terminator = arguments.firstIndex(of: "--") else { return command.map { ByteString($0) } }
-        return Array(arguments[(terminator + 1)...])
-    }
-
-    private func configuration(ofApp name: String) throws -> RunConfiguration {
-        let places = try DaemonPlaces()
-        return RunConfiguration(app: try InstalledApp.find(name, in: config ?? places.configurationDirectory))
-    }
-
-    private var configurationOfCommand: RunConfiguration {
-        let readiness = readiness ?? .automatic
-        let base = command[0].split(separator: "/").last.map(String.init) ?? command[0]
-        var spec = AppSpec(
-            name: name ?? base,
-            allowances: Allowances(
-                launch: launch ?? .seconds(20), update: update ?? .seconds(10), terminate: terminate ?? .seconds(5)),
-            pingInterval: ping ?? .seconds(1),
-            readiness: readiness.readiness,
-            enforcement: enforce ?? .kill
-        )
-        spec.observationDelay = .seconds(1)
-        if case .from(let threshold) = hangReports {
-            spec.hangReportThreshold = threshold
-            spec.observationDelay = min(threshold, .seconds(1))
-        }
-        let probe = probing.settings
-        spec.livenessProbe = probe?.probe
-        spec.probeInterval = readiness.interval(probe)
-        lifecycle.apply(to: &spec.lifecycle)
-        var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)
-        configuration.probe = readiness.probe
-        configuration.livenessTarget = probe?.target
-        configuration.user = user
-        configuration.workingDirectory = chdir
-        configuration.environment = environment
-        return configuration
-    }
-
-    /// Adds what belongs to this run, whatever is run.
-    private func completed(_ run: RunConfiguration) throws -> RunConfiguration {
-        var configuration = run
-        configuration.reportsDirectory = reports
-        configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
-        configuration.expectation = expect
-        configuration.timeScale = factor
-        try lifecycle.apply(to: &configuration)
-        configuration.verbosity = quiet ? .quiet : verbose ? .verbose : .normal
-        return configuration
     }
 }

@@ -86,7 +86,8 @@ struct ForeignClientTests {
         #expect(
             output == """
                 ['org.varlink.service', 'org.watchdogd.Supervisor']
-                \(length) List Describe Launch Terminate Restart Capture Monitor Reload Reports
+                \(length) List Describe Launch Terminate Restart Foreground Background Suspend Resume SendEvent \
+                Capture Monitor Reload Reports
                 watchdogd 1.2.3
                 InterfaceNotFound {'interface': 'org.example.None'}
                 [('api', 'running', 100, 60000000), ('web', 'running', 101, 60000000)]

@@ -33,7 +33,7 @@ enum Samples {
         hangs: LatencySummary(
             count: 2, median: .milliseconds(800), percentile99: .milliseconds(1_200), maximum: .milliseconds(1_200)),
         strayAnswers: 1, lastExit: "was ended by SIGKILL", status: "Serving 12 requests",
-        lifecycle: "foreground")
+        lifecycle: "foreground", output: "journal")
 
     static let log = [
         LogLine(time: ago(.seconds(7_200)), text: "listening on :8080"),
