@@ -15,11 +15,14 @@ package protocol Story: AnyObject {
     func touched(_ event: String)
     /// The app goes to the background or ends: what must not be lost is saved now.
     func leave()
+    /// The process is about to end.
+    func end()
 }
 
 extension Story {
     /// Nothing is lost.
     package func leave() {}
+    package func end() { leave() }
 }
 
 /// What the sample apps have in common: their command line, screen, touches, milestones, and what they measure of themselves.
@@ -222,7 +225,7 @@ extension SampleApp: ApplicationDelegate {
     }
 
     package func applicationWillTerminate(_ application: Application) {
-        story?.leave()
+        story?.end()
         record.note("frames", "\(screen.frames)")
         terminal?.restore()
         if let path = arguments["--record"] {
@@ -232,7 +235,7 @@ extension SampleApp: ApplicationDelegate {
                 arguments.giveUp("cannot write \(path): \(error)")
             }
         }
-        // Cancelled operations may still be at work: exit(3) would take down, under them, what libraries have set up.
+        // Operations end with the process. They may still be at work: exit(3) would take down, under them, what libraries have set up.
         fflush(nil)
         _exit(EXIT_SUCCESS)
     }

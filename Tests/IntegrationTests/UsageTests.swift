@@ -43,7 +43,7 @@ extension EndToEnd {
             Mistake(["run", "--probe", "http://localhost", "--probe-body", "", "--", "true"], "leave it out"),
             Mistake(["run", "--probe", "http://localhost", "--probe-status", "20", "--", "true"], "status", "200-299"),
             Mistake(["run", "--enforce", "maybe", "--", "true"], "--enforce", "use kill or report"),
-            Mistake(["run", "--expect", "miracle", "--", "true"], "--expect", "use ready, exit:N or 0x8badf00d"),
+            Mistake(["run", "--expect", "miracle", "--", "true"], "--expect", "use ready, exit:N or a code such as"),
             Mistake(["run", "--expect", "exit:256", "--", "true"], "--expect", "exit:0 to exit:255"),
             Mistake(["run", "--expect", "0x8badf00d:tea", "--", "true"], "--expect", "tea", "scene-update"),
             Mistake(["run", "--time-scale", "0", "--", "true"], "--time-scale", "0.001 to 1000"),

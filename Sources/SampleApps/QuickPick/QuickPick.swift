@@ -70,6 +70,9 @@ final class QuickPick: Story {
         app.screen.render()
     }
 
+    /// Operations end with the process; to cancel them is only to race with those that end just now.
+    func end() {}
+
     func leave() {
         network.cancelAllOperations()
         work.cancelAllOperations()

@@ -56,6 +56,9 @@ final class Stocks: Story {
         }
     }
 
+    /// Operations end with the process.
+    func end() {}
+
     func leave() { queue.cancelAllOperations() }
 
     // MARK: - Screens
