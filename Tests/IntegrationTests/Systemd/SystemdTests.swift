@@ -199,6 +199,30 @@ extension EndToEnd {
             #expect(try container.shell("pgrep --count HangMain || true").trimmed == "0")
         }
 
+        // MARK: The journal
+
+        @Test("a kill is an entry with its own MESSAGE_ID and fields, which journalctl -x explains")
+        func journalEntry() throws {
+            try container.shell("journalctl --update-catalog")
+            try container.serve(["hang": hanging])
+            let report = try container.reports(count: 1)[0]
+            let killed = "MESSAGE_ID=625be8b805824436a7005458c4889c7e WATCHDOGD_REPORT=\(report)"
+            #expect(
+                try eventually { try !container.shell("journalctl --quiet --output cat \(killed)").trimmed.isEmpty })
+            func field(_ name: String) throws -> String {
+                try container.shell("journalctl --quiet --output cat --output-fields=\(name) \(killed)").trimmed
+            }
+            #expect(try field("WATCHDOGD_APP") == "hang")
+            #expect(try field("WATCHDOGD_EVENT") == "scene-update")
+            #expect(try field("WATCHDOGD_CODE") == "0x8badf00d")
+            #expect(try field("PRIORITY") == "3")
+            #expect(try field("_SYSTEMD_UNIT") == "watchdogd.service")
+            #expect(try field("WATCHDOGD_VERDICT").contains("Main thread blocked"))
+            let explained = try container.shell("journalctl --quiet --catalog \(killed)")
+            #expect(explained.contains("hang has been killed by the watchdog (0x8badf00d)"))
+            #expect(explained.contains("watchdogd report explain \(report)"))
+        }
+
         // MARK: What apps live through
 
         /// The numbers of the processes of some apps, all of which run.
