@@ -83,7 +83,7 @@ extension StarSearcher {
             }
             try FileManager.default.removeItem(atPath: draft)
             try StarChart.write(rows * workload["stars"], to: "\(folder)/stars.sqlite")
-            let each = Duration.milliseconds(1030) / Screen.visibleRows
+            let each = Duration.milliseconds(900) / Screen.visibleRows
             workload.calibrate("detail", to: app.scaled(each)) { passes in
                 let star = Star(name: "", magnitude: 0, ascension: 0, declination: 0)
                 _ = StarChart.detail(star, passes: passes)
