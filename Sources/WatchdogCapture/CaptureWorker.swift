@@ -1,52 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import WatchdogLinux
 
-/// A thread with all signals blocked, as captures need it.
-struct CaptureWorker: Sendable {
-    private let thread: pthread_t
-
+/// A thread for captures, which tells in their words why it could not be had.
+enum CaptureWorker {
     /// Starts a thread that runs `body`.
-    static func start(_ body: @escaping @Sendable () -> Void) throws(SnapshotError) -> CaptureWorker {
-        let box = Unmanaged.passRetained(Body(run: body))
-        var thread = pthread_t()
-        // The mask is inherited: blocked here, no signal can reach the thread before it blocks them itself.
-        var all = sigset_t()
-        var previous = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &previous)
-        let error = pthread_create(
-            &thread,
-            nil,
-            { argument in
-                guard let argument else { return nil }
-                Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
-                return nil
-            },
-            box.toOpaque()
-        )
-        pthread_sigmask(SIG_SETMASK, &previous, nil)
-        guard error == 0 else {
-            box.release()
-            throw SnapshotError("start a thread for snapshots", of: nil, Errno(rawValue: error))
+    static func start(_ body: @escaping @Sendable () -> Void) throws(SnapshotError) -> WorkerThread {
+        do {
+            return try WorkerThread.start(body)
+        } catch {
+            throw SnapshotError("start a thread for snapshots", of: nil, error.errno)
         }
-        return CaptureWorker(thread: thread)
-    }
-
-    func join() {
-        pthread_join(thread, nil)
-    }
-
-    func detach() {
-        pthread_detach(thread)
-    }
-}
-
-private final class Body: Sendable {
-    let run: @Sendable () -> Void
-
-    init(run: @escaping @Sendable () -> Void) {
-        self.run = run
     }
 }

@@ -14,9 +14,9 @@ final class Host {
     enum Message: Sendable {
         case captured(app: Int, incident: Int, CaptureOutcome)
         case reported(app: Int, incident: Int, ReportOutcome)
-        /// The end of something that was read beside the loop.
         /// A first look at a hanging app is over: nothing is stopped by it any more.
         case looked
+        /// The end of something that was read beside the loop.
         case daemon(DaemonMessage)
     }
 
@@ -79,7 +79,7 @@ final class Host {
     func start() throws {
         sources += try loop.onSignal([SIGCHLD], priority: .important) { [unowned self] _ in childrenChanged() }
         sources.append(try loop.receive(from: mailbox) { [unowned self] in received($0) })
-        scheduling = SchedulingGrant.request()
+        requestScheduling()
     }
 
     /// Takes away what was put into the file system.

@@ -33,9 +33,7 @@ struct StatusCommand: ParsableCommand {
     var name: String
 
     func validate() throws {
-        guard (0...10_000).contains(lines) else {
-            throw ValidationError("--lines \(lines) is out of range; use a number from 0 to 10000")
-        }
+        try OutputOptions.check(lines: lines)
     }
 
     func run() throws {
@@ -184,9 +182,7 @@ struct EventsCommand: ParsableCommand {
     var apps: [String] = []
 
     func validate() throws {
-        guard (0...10_000).contains(lines) else {
-            throw ValidationError("--lines \(lines) is out of range; use a number from 0 to 10000")
-        }
+        try OutputOptions.check(lines: lines)
     }
 
     func run() throws {

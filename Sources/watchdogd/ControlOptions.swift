@@ -50,6 +50,13 @@ struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
+    /// Refuses a number of lines that nobody means.
+    static func check(lines: Int) throws {
+        guard (0...10_000).contains(lines) else {
+            throw ValidationError("--lines \(lines) is out of range; use a number from 0 to 10000")
+        }
+    }
+
     /// How text is written here: in color on a terminal, unless `NO_COLOR` is set (no-color.org).
     var style: ControlText.Style {
         let isColored = isatty(STDOUT_FILENO) == 1 && (Environment.inherited["NO_COLOR"] ?? "").isEmpty

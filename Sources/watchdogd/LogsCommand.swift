@@ -29,9 +29,7 @@ struct LogsCommand: ParsableCommand {
     var name: String
 
     func validate() throws {
-        guard (0...10_000).contains(lines) else {
-            throw ValidationError("--lines \(lines) is out of range; use a number from 0 to 10000")
-        }
+        try OutputOptions.check(lines: lines)
         guard !(follow && output.json) else {
             throw ValidationError("--follow and --json contradict each other; journalctl -o json follows as JSON")
         }

@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import WatchdogLinux
 import WatchdogReport
 
 @testable import WatchdogCapture

@@ -16,25 +16,26 @@ func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
     return false
 }
 
+/// Runs the body with a cgroup of its own, or says why there is none.
+func withCgroup(_ body: (Cgroup, CgroupParent) throws -> Void) throws {
+    let parent: CgroupParent
+    do {
+        parent = try CgroupParent.create()
+    } catch {
+        print("not tested: \(error)")
+        return
+    }
+    defer { try? parent.remove() }
+    let cgroup = try parent.create(app: "test")
+    defer {
+        try? cgroup.kill()
+        _ = eventually { (try? cgroup.remove()) != nil }
+    }
+    try body(cgroup, parent)
+}
+
 @Suite("Containment in a cgroup", .serialized)
 struct CgroupTests {
-    private func withCgroup(_ body: (Cgroup, CgroupParent) throws -> Void) throws {
-        let parent: CgroupParent
-        do {
-            parent = try CgroupParent.create()
-        } catch {
-            print("not tested: \(error)")
-            return
-        }
-        defer { try? parent.remove() }
-        let cgroup = try parent.create(app: "test")
-        defer {
-            try? cgroup.kill()
-            _ = eventually { (try? cgroup.remove()) != nil }
-        }
-        try body(cgroup, parent)
-    }
-
     /// A program that forks children into sessions of their own and waits for ever.
     private func tree(in cgroup: Cgroup) throws -> SpawnedProcess {
         let script = """

@@ -139,33 +139,22 @@ struct SuspensionTests {
 
     @Test("a frozen cgroup counts as suspended, and its CPU time is known")
     func cgroup() throws {
-        let parent: CgroupParent
-        do {
-            parent = try CgroupParent.create()
-        } catch {
-            print("not tested: \(error)")
-            return
+        try withCgroup { cgroup, _ in
+            var request = shell("while :; do :; done")
+            request.cgroup = cgroup.descriptor
+            let spawned = try spawn(request)
+            defer {
+                try? spawned.process.send(SIGKILL)
+                _ = try? waitForExit(spawned.process)
+            }
+            let containment = Containment.cgroup(cgroup)
+            #expect(eventually { containment.cpuTime ?? .zero > .milliseconds(20) })
+            try containment.suspend()
+            #expect(eventually { containment.isSuspended })
+            let before = containment.cpuTime
+            #expect(before == containment.cpuTime)
+            try containment.resume()
+            #expect(eventually { !containment.isSuspended })
         }
-        defer { try? parent.remove() }
-        let cgroup = try parent.create(app: "test")
-        defer {
-            try? cgroup.kill()
-            _ = eventually { (try? cgroup.remove()) != nil }
-        }
-        var request = shell("while :; do :; done")
-        request.cgroup = cgroup.descriptor
-        let spawned = try spawn(request)
-        defer {
-            try? spawned.process.send(SIGKILL)
-            _ = try? waitForExit(spawned.process)
-        }
-        let containment = Containment.cgroup(cgroup)
-        #expect(eventually { containment.cpuTime ?? .zero > .milliseconds(20) })
-        try containment.suspend()
-        #expect(eventually { containment.isSuspended })
-        let before = containment.cpuTime
-        #expect(before == containment.cpuTime)
-        try containment.resume()
-        #expect(eventually { !containment.isSuspended })
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogPolicy
+
 /// Finds the files of apps: `NAME.app`, and its drop-ins `NAME.app.d/*.conf` in the order of their names.
 ///
 /// The drop-ins of an instance `PREFIX@INSTANCE` are those of `PREFIX@.app.d` and its own, in one order; of two with the same

@@ -172,13 +172,16 @@ extension ControlServer {
         }
     }
 
+    /// The most names that are looked at for the nearest: it is done on the loop.
+    private static let mostNames = 2000
+
     /// Begins to reply with an error.
     func begin(_ error: ControlError, for connection: ControlConnection) {
         var error = error
         if case .noSuchApp(let name, nil) = error {
             error = .noSuchApp(
-                String(name.prefix(NameSuggestion.longest)),
-                suggestion: NameSuggestion.nearest(to: name, among: handler?.appNames ?? [])
+                String(name.prefix(Similarity.longest)),
+                suggestion: Similarity.nearest(to: name, among: handler?.appNames.prefix(Self.mostNames) ?? [])
             )
         }
         connection.activity = .replying(ReplyWriter(error.body, error: error.wireName, encoder: encoder))

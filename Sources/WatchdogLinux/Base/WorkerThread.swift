@@ -3,15 +3,13 @@
 import Glibc
 
 /// A thread of our own with all signals blocked.
-enum WorkerThread {
-    /// Starts a thread that nobody waits for.
-    static func start(_ body: @escaping @Sendable () -> Void) throws(LinuxError) {
+public struct WorkerThread: Sendable {
+    private let thread: pthread_t
+
+    /// Starts a thread that runs `body`; it has to be joined or detached.
+    public static func start(_ body: @escaping @Sendable () -> Void) throws(LinuxError) -> WorkerThread {
         let box = Unmanaged.passRetained(Body(run: body))
         var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         // The mask is inherited: blocked here, no signal can reach the thread before it blocks them itself.
         var all = sigset_t()
         var previous = sigset_t()
@@ -19,7 +17,7 @@ enum WorkerThread {
         pthread_sigmask(SIG_SETMASK, &all, &previous)
         let error = pthread_create(
             &thread,
-            &attributes,
+            nil,
             { argument in
                 guard let argument else { return nil }
                 Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
@@ -32,6 +30,17 @@ enum WorkerThread {
             box.release()
             throw LinuxError("start a thread", Errno(rawValue: error))
         }
+        return WorkerThread(thread: thread)
+    }
+
+    /// Waits for its end.
+    public func join() {
+        pthread_join(thread, nil)
+    }
+
+    /// Lets it end by itself.
+    public func detach() {
+        pthread_detach(thread)
     }
 }
 

@@ -53,7 +53,7 @@ public final class JournalThread: Sendable {
         self.lossEntry = lossEntry
         wakeUp = OwnedDescriptor(taking: try check("create an eventfd") { wd_eventfd() })
         ended = OwnedDescriptor(taking: try check("create an eventfd") { wd_eventfd() })
-        try WorkerThread.start { [self] in run() }
+        try WorkerThread.start { [self] in run() }.detach()
     }
 
     /// Leaves an entry; false when there was no room, and it was dropped.

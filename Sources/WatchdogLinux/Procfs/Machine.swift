@@ -55,7 +55,7 @@ public enum Machine {
     public static var uptime: Duration { .nanoseconds(readNanoseconds(of: CLOCK_BOOTTIME)) }
 
     /// The id of this boot: process ids and start times mean nothing in another one.
-    public static var bootIdentifier: String { Procfs.line("/proc/sys/kernel/random/boot_id") ?? "unknown" }
+    public static let bootIdentifier = Procfs.line("/proc/sys/kernel/random/boot_id") ?? "unknown"
 
     /// An id of this machine in 32 hexadecimal digits, the same for ever, that may be published.
     ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogPolicy
 
 /// A file that always holds a whole state, at whatever moment its writer is killed.
 ///
@@ -170,15 +171,12 @@ public final class StateFile {
         return (sequence, UInt64(littleEndian: header, at: 8), payload)
     }
 
-    /// FNV-1a, 64 bits: against writes that were not finished, not against forgery.
+    /// Against writes that were not finished, not against forgery.
     private static func hash(_ header: [UInt8], _ payload: [UInt8]) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for part in [header, payload] {
-            part.withUnsafeBufferPointer { bytes in
-                for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-            }
-        }
-        return hash
+        var hash = FNV1a()
+        hash.combine(header)
+        hash.combine(payload)
+        return hash.value
     }
 
     // MARK: - Bytes

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogPolicy
+
 /// What two incidents have in common when they have one cause: app, event, cause, and where the app's own code was.
 ///
 /// Process numbers, addresses, threads' numbers, and everything between the app's calls play no part, so that it is the
@@ -39,9 +41,8 @@ public struct Signature: Hashable, Sendable, Codable {
 
     /// Eight hexadecimal digits that stand for the signature.
     public var id: String {
-        // FNV-1a: Swift's own hashes differ from run to run.
         let text = ([app, event, cause] + frames).joined(separator: "\u{0}")
-        let hash = text.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        let hash = FNV1a.hash(of: text)
         return String((hash ^ hash >> 32).hexadecimal(width: 16).suffix(8))
     }
 

@@ -85,11 +85,6 @@ final class Daemon {
 
     // MARK: - Apps
 
-    func add(_ app: DaemonApp) {
-        apps[app.name] = app
-        appNames = apps.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    }
-
     func add(_ new: [DaemonApp]) {
         for app in new { apps[app.name] = app }
         appNames = apps.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

@@ -175,9 +175,14 @@ final class DaemonApp {
     /// Nothing runs: it is known before there is a process that there will be none.
     private func launchFailed(_ reason: String) {
         lastExit = "could not be started"
-        daemon.publish(.launchFailed, of: self, "could not be started: \(reason)")
-        lastIncident = IncidentSummary(kind: .spawn, time: .now(), summary: "could not be started: \(reason)")
+        noteLaunchFailure(reason)
         settle(Outcome(cause: .spawnFailed, status: nil, isDeathVerified: true), reason: reason)
+    }
+
+    private func noteLaunchFailure(_ reason: String) {
+        let message = "could not be started: \(reason)"
+        daemon.publish(.launchFailed, of: self, message)
+        lastIncident = IncidentSummary(kind: .spawn, time: .now(), summary: message)
     }
 
     // MARK: - Ending
@@ -202,8 +207,7 @@ final class DaemonApp {
         retire(launch)
         let reason = launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended"
         if outcome.cause == .spawnFailed {
-            daemon.publish(.launchFailed, of: self, "could not be started: \(reason)")
-            lastIncident = IncidentSummary(kind: .spawn, time: .now(), summary: "could not be started: \(reason)")
+            noteLaunchFailure(reason)
         } else if case .exited = outcome.cause, let status = outcome.status, wish == .asConfigured {
             noteExit(status)
         }

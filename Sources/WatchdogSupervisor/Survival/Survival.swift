@@ -31,7 +31,7 @@ final class Survival {
 
     /// - Parameter controlPath: the socket that the daemon serves.
     init(controlPath: String, standardPath: String) throws(LinuxError) {
-        name = controlPath == standardPath ? "serve" : "serve-" + Self.hash(of: controlPath)
+        name = controlPath == standardPath ? "serve" : "serve-" + String(FNV1a.hash(of: controlPath), radix: 16)
         directory = try RuntimeDirectory.lasting(name)
     }
 
@@ -160,12 +160,6 @@ final class Survival {
             if name.hasSuffix(suffix) { names.append(name) }
         }
         return names.sorted()
-    }
-
-    /// FNV-1a: paths of control sockets are few.
-    private static func hash(of path: String) -> String {
-        let hash = path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return String(hash, radix: 16)
     }
 }
 

@@ -6,8 +6,25 @@ import Testing
 import WatchdogControl
 import WatchdogLinux
 
+/// A daemon whose control socket is in a test's own directory.
+protocol ServedDaemon {
+    var scratch: Scratch { get }
+}
+
+extension ServedDaemon {
+    var client: ControlClient { get throws { try ControlClient(ControlPath(scratch["control"])) } }
+
+    /// An app as `List` tells it.
+    func app(_ name: String) throws -> AppSummary {
+        guard let app = try client.list().apps.first(where: { $0.name == name }) else {
+            throw Failure("there is no app \(name)")
+        }
+        return app
+    }
+}
+
 /// `watchdogd serve` with a directory of its own for configuration, control socket, reports and runtime.
-final class Service {
+final class Service: ServedDaemon {
     let scratch: Scratch
     let program: Program
     private let marker: String
@@ -64,16 +81,6 @@ final class Service {
     func write(_ text: String, to app: String) throws { try scratch.write(text, to: "apps/\(app).app") }
 
     func remove(_ app: String) { unlink(scratch["apps/\(app).app"]) }
-
-    var client: ControlClient { get throws { try ControlClient(ControlPath(scratch["control"])) } }
-
-    /// An app as `List` tells it.
-    func app(_ name: String) throws -> AppSummary {
-        guard let app = try client.list().apps.first(where: { $0.name == name }) else {
-            throw Failure("there is no app \(name)")
-        }
-        return app
-    }
 
     /// Waits until an app is as it is expected to be.
     @discardableResult

@@ -9,7 +9,7 @@ import WatchdogPolicy
 
 /// One `watchdogd serve` after the other, under something that plays the service manager: it keeps descriptors
 /// (`FDSTORE=1`) and passes them to the next.
-final class Succession {
+final class Succession: ServedDaemon {
     let scratch: Scratch
     private(set) var program: Program
     private let marker: String
@@ -145,15 +145,6 @@ final class Succession {
     func loseDescriptors() { store = [] }
 
     // MARK: - What there is to see
-
-    var client: ControlClient { get throws { try ControlClient(ControlPath(scratch["control"])) } }
-
-    func app(_ name: String) throws -> AppSummary {
-        guard let app = try client.list().apps.first(where: { $0.name == name }) else {
-            throw Failure("no app \(name)")
-        }
-        return app
-    }
 
     @discardableResult
     func wait(

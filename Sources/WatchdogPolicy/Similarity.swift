@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The name that somebody may have meant who wrote another.
-enum NameSuggestion {
+public enum Similarity {
     /// The most bytes of a name that is looked at.
-    static let longest = 64
-    /// The most candidates that are looked at: it is done on the loop.
-    static let most = 2000
+    public static let longest = 64
 
-    /// The nearest of `names`, if one is near enough to be a slip of the keyboard.
-    static func nearest(to text: String, among names: [String]) -> String? {
-        let written = Array(text.lowercased().utf8.prefix(longest + 1))
+    /// The nearest of `candidates`, if one is near enough to be a slip of the keyboard.
+    public static func nearest(to text: String, among candidates: some Sequence<String>) -> String? {
+        let written = Array(text.lowercased().utf8)
         guard !written.isEmpty, written.count <= longest else { return nil }
         // A third of the letters may be wrong; of a short name one.
         let limit = max(1, min(4, written.count / 3))
         var best: (name: String, distance: Int)?
-        for name in names.prefix(most) where abs(name.utf8.count - written.count) <= limit {
-            let distance = distance(written, Array(name.lowercased().utf8), limit: min(limit, best?.distance ?? limit))
-            if distance <= limit, distance < best?.distance ?? .max { best = (name, distance) }
+        for candidate in candidates {
+            let distance = distance(
+                written, Array(candidate.lowercased().utf8), limit: min(limit, best?.distance ?? limit))
+            if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
         }
         return best?.name
     }
@@ -24,6 +23,7 @@ enum NameSuggestion {
     /// The least number of letters to insert, leave out, replace or swap with their neighbour; above `limit` any number
     /// above it.
     private static func distance(_ left: [UInt8], _ right: [UInt8], limit: Int) -> Int {
+        guard abs(left.count - right.count) <= limit else { return limit + 1 }
         var beforeLast: [Int] = []
         var last = Array(0...right.count)
         for (row, letter) in left.enumerated() {
