@@ -150,8 +150,9 @@ public struct AppMachine: Sendable, Equatable, Codable {
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
-            [countdown?.due, observationDue, trigger?.due, nextPing, nextProbe, lifecycleDeadline, livenessDeadline]
-                .compactMap(\.self).min()
+            .earliest(
+                .earliest(.earliest(countdown?.due, observationDue), .earliest(trigger?.due, nextPing)),
+                .earliest(.earliest(nextProbe, lifecycleDeadline), livenessDeadline))
         case .dying: deathBudgetEnd
         }
     }
