@@ -19,6 +19,8 @@ struct AppAccount: Hashable, Sendable, Codable {
     var mainProcess: Int32?
     /// Pings sent.
     var pingsSent = 0
+    /// When the latest was sent; nil also for one that was sent before watchdogd itself was restarted.
+    var lastPing: Instant?
     /// Answers and `WATCHDOG=1` messages received.
     var signsOfLife = 0
     /// When the latest came.
@@ -43,6 +45,7 @@ extension AppAccount {
             sent: pingsSent,
             answered: signsOfLife,
             sinceLastAnswerNanoseconds: lastSignOfLife.map { (now - $0).nanoseconds },
+            sinceLastPingNanoseconds: lastPing.map { (now - $0).nanoseconds },
             slowestNanoseconds: slowest?.nanoseconds
         )
     }

@@ -23,7 +23,7 @@ struct Insight {
             ? facts.samples.flatMap {
                 StackStages(samples: $0, frames: frames, main: main, first: facts.samplesBegan, last: facts.elapsed)
             } : nil
-        samples = facts.samples.flatMap { SampleDetails($0, main: main) }
+        samples = facts.samples.flatMap { SampleDetails($0, main: main, began: facts.samplesBegan) }
         let named =
             facts.evidence.waits.compactMap { $0.holder?.process == facts.pid ? $0.holder?.thread : nil }
             + findings.compactMap(\.thread)
