@@ -29,11 +29,14 @@ struct Insight {
             + findings.compactMap(\.thread)
         var seen: Set<Int> = [main]
         holders = named.filter { seen.insert($0).inserted }.prefix(4).compactMap { id in
-            capture?.threads.enumerated().first { $0.element.id == id }.flatMap { Self.line($0.offset, $0.element) }
+            capture?.threads.enumerated().first { $0.element.id == id }.flatMap {
+                Self.holderLine($0.offset, $0.element)
+            }
         }
     }
 
-    private static func line(_ index: Int, _ thread: CapturedThread) -> String? {
+    /// The innermost calls of a thread that holds something; nil when none are known.
+    static func holderLine(_ index: Int, _ thread: CapturedThread) -> String? {
         let calls = thread.frames.prefix { $0.trust != .scan }.filter { !$0.isInlined }
         guard !calls.isEmpty else { return nil }
         let words = calls.prefix(holderFrames).map { frame in
