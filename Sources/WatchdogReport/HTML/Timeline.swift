@@ -153,20 +153,21 @@ struct Timeline: Equatable {
 
     // MARK: - Words
 
-    /// `+2.00 s`, from the start of the allowance.
+    /// `+2.000 s`, from the start of the allowance.
     static func offset(_ nanoseconds: Int64) -> String {
         let span = Duration.nanoseconds(nanoseconds)
         let text = span.seconds(fractionDigits: nanoseconds.magnitude < 10_000_000_000 ? 3 : 2)
-        return (nanoseconds < 0 ? "" : "+") + text + " s"
+        return (text.hasPrefix("-") ? "" : "+") + text + " s"
     }
 
-    /// `10.00 s`, `4.9 ms`.
+    /// `10.00 s`, `100 ms`, `4.9 ms`.
     static func span(_ nanoseconds: Int64) -> String {
-        guard nanoseconds < 100_000_000 else {
-            return Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) + " s"
+        switch nanoseconds {
+        case ..<100_000: "less than 0.1 ms"
+        case ..<10_000_000: "\(nanoseconds / 1_000_000).\(nanoseconds / 100_000 % 10) ms"
+        case ..<1_000_000_000: "\(nanoseconds / 1_000_000) ms"
+        default: Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) + " s"
         }
-        let tenths = nanoseconds / 100_000
-        return "\(tenths / 10).\(tenths % 10) ms"
     }
 
     /// What screen readers say in place of the drawing; the moments and looks stand below it as text.
