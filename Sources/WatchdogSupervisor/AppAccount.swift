@@ -19,8 +19,6 @@ struct AppAccount: Hashable, Sendable, Codable {
     var mainProcess: Int32?
     /// Pings sent.
     var pingsSent = 0
-    /// When the latest was sent; nil also for one that was sent before watchdogd itself was restarted.
-    var lastPing: Instant?
     /// Answers and `WATCHDOG=1` messages received.
     var signsOfLife = 0
     /// When the latest came.
@@ -38,14 +36,15 @@ extension AppAccount {
     ///
     /// - Parameters:
     ///   - now: until when the time since the last answer counts.
+    ///   - last: when the latest was sent.
     ///   - slowest: the slowest round trip.
-    func pingSummary(until now: Instant, slowest: Duration?) -> PingSummary? {
+    func pingSummary(until now: Instant, last: Instant?, slowest: Duration?) -> PingSummary? {
         guard pingsSent + signsOfLife > 0 else { return nil }
         return PingSummary(
             sent: pingsSent,
             answered: signsOfLife,
             sinceLastAnswerNanoseconds: lastSignOfLife.map { (now - $0).nanoseconds },
-            sinceLastPingNanoseconds: lastPing.map { (now - $0).nanoseconds },
+            sinceLastPingNanoseconds: last.map { (now - $0).nanoseconds },
             slowestNanoseconds: slowest?.nanoseconds
         )
     }

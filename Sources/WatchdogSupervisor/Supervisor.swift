@@ -134,7 +134,6 @@ final class Supervisor {
             kernel.endObservation(hang)
         case .sendPing(let nonce):
             account.pingsSent += 1
-            account.lastPing = kernel.now
             kernel.send(SupervisorMessage(ping: nonce).datagram)
         case .probe:
             kernel.probe()
