@@ -88,7 +88,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var nextProbe: Instant?
     var deathBudgetEnd: Instant?
     var unanswered: [UInt64] = []
-    var lastPingSent: Instant?
+    /// When the latest ping was sent.
+    public internal(set) var lastPingSent: Instant?
     var nonceState: UInt64
     var answersPings = false
     var hasSpoken = false
