@@ -71,6 +71,10 @@ ExecStart=/usr/bin/sleep infinity
 #Launch=20s
 #Update=10s
 #Terminate=5s
+
+# How long ExecReload= may take, until the app has read its own configuration again.
+#Reload=20s
+
 #Ping=1s
 
 # How it tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe, none.

@@ -57,6 +57,12 @@ struct KeyTests {
         #expect(try configuration(in: "App", "User=%i", name: "web@ann").program.user == "ann")
     }
 
+    @Test("The time for a reload, which is scaled as allowances are")
+    func reload() throws {
+        #expect(try configuration(in: "Watchdog", "").reloadAllowance == .seconds(20))
+        #expect(try configuration(in: "Watchdog", "Reload=3s\nTimeScale=0.5").reloadAllowance == .milliseconds(1_500))
+    }
+
     @Test("The process's own properties")
     func process() throws {
         #expect(try program("UMask=0077").fileModeMask == 0o077)

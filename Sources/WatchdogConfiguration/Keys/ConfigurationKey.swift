@@ -82,6 +82,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case update = "Update"
     /// Time to end.
     case terminate = "Terminate"
+    /// Time to reload.
+    case reload = "Reload"
     /// Time from one ping to the next.
     case ping = "Ping"
     /// How the app tells that it is ready.
@@ -146,8 +148,9 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
             .limitMEMLOCK, .limitLOCKS, .limitSIGPENDING, .limitMSGQUEUE, .limitNICE, .limitRTPRIO, .limitRTTIME,
             .standardOutput, .standardError, .noNewPrivileges, .cpuQuota, .memoryMax, .tasksMax, .enabled:
             .app
-        case .launch, .update, .terminate, .ping, .readiness, .probe, .probeInterval, .probeTimeout, .probeThreshold,
-            .probeStatus, .probeBody, .enforce, .hangReports, .extensionCap, .allowBlindExtension, .keepReports,
+        case .launch, .update, .terminate, .reload, .ping, .readiness, .probe, .probeInterval, .probeTimeout,
+            .probeThreshold, .probeStatus, .probeBody, .enforce, .hangReports, .extensionCap, .allowBlindExtension,
+            .keepReports,
             .timeScale:
             .watchdog
         case .policy, .delay, .factor, .maxDelay, .reset, .limit, .limitInterval, .limitLaunch, .limitHang,

@@ -23,6 +23,11 @@ public struct AppConfiguration: Hashable, Sendable {
         program = ProgramSettings(command: command)
     }
 
+    /// How long a reload may take; ``WatchdogSettings/timeScale`` has been applied.
+    public var reloadAllowance: Duration {
+        max(.milliseconds(1), watchdog.reloadAllowance * watchdog.timeScale)
+    }
+
     /// What the policy has to know of the app; ``WatchdogSettings/timeScale`` has been applied.
     public var spec: AppSpec {
         var fairness = Fairness()

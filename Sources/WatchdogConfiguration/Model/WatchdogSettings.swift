@@ -6,6 +6,8 @@ public import WatchdogPolicy
 public struct WatchdogSettings: Hashable, Sendable {
     /// `Launch=`, `Update=`, `Terminate=`.
     public var allowances = Allowances()
+    /// `Reload=`: from a request to reload until the app has done so.
+    public var reloadAllowance: Duration = .seconds(20)
     /// `Ping=`: from one ping to the next.
     public var pingInterval: Duration = .seconds(1)
     /// `Readiness=`: how the app tells that it is ready.

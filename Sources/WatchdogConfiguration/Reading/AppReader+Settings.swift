@@ -46,6 +46,7 @@ extension AppReader {
         case .launch: try set(\.watchdog.allowances.launch, text, try Self.allowance(text))
         case .update: try set(\.watchdog.allowances.update, text, try Self.allowance(text))
         case .terminate: try set(\.watchdog.allowances.terminate, text, try Self.allowance(text))
+        case .reload: try set(\.watchdog.reloadAllowance, text, try Self.allowance(text))
         case .ping: try set(\.watchdog.pingInterval, text, try Self.allowance(text))
         case .readiness: try setReadiness(text)
         case .probe: try setProbe(text)

@@ -180,12 +180,16 @@ final class Daemon {
         tell(narration.lines(of: incident, pid: subject.pid, report), JournalEntry(incident, report, about: subject))
     }
 
-    func publish(_ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String) {
-        tell(kind, of: app, message, pid: nil)
+    func publish(
+        _ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String, _ subject: EventSubject? = nil
+    ) {
+        tell(kind, of: app, message, pid: subject?.pid)
         let line = "\(app.name) \(message)"
         tell(
             verbosity == .quiet ? nil : line,
-            EventKind(rawValue: kind.rawValue).map { JournalEntry($0, line, about: EventSubject(app: app.name)) })
+            EventKind(rawValue: kind.rawValue).map {
+                JournalEntry($0, line, about: subject ?? EventSubject(app: app.name))
+            })
     }
 
     private func tell(

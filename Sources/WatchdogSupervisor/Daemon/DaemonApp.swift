@@ -64,6 +64,9 @@ final class DaemonApp {
     var launchWaiters: [LaunchWaiter] = []
     var endWaiters: [ControlAnswer<TerminateReply>] = []
     var moveWaiters: [MoveWaiter] = []
+    /// The reload that is under way, and who waits for it.
+    var reload: AppReload?
+    var reloadAnswer: ControlAnswer<ReloadAppReply>?
 
     /// The launch whose end was accounted for last.
     var settled: IncidentID?

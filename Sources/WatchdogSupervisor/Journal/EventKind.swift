@@ -30,6 +30,8 @@ enum EventKind: String, CaseIterable, Sendable {
     case restarting
     case limitReached
     case reloaded
+    case appReloaded
+    case reloadFailed
     case configurationInvalid
     case captured
     case messagesDropped
@@ -61,6 +63,8 @@ enum EventKind: String, CaseIterable, Sendable {
         case .restarting: "81cb8378388848169918d0894ad42b1e"
         case .limitReached: "84f5967125744b0aa2e5629cac8e2890"
         case .reloaded: "8582fd1854c242aca205af72bc6726a0"
+        case .appReloaded: "7e77a1465ecf4ce9ac1374c2f5ee95e5"
+        case .reloadFailed: "bdf009d5cdbc444a8221c79a78531de3"
         case .configurationInvalid: "2c00c7112aa04b7c9e2a801a800cb705"
         case .captured: "7a90d0e6212344cc983cec49a215e847"
         case .messagesDropped: "815ab0fd9a0e49cfa36f282176bd058f"
@@ -71,11 +75,13 @@ enum EventKind: String, CaseIterable, Sendable {
     var priority: JournalPriority {
         switch self {
         case .unkillable: .critical
-        case .killed, .limitReached, .launchFailed, .configurationInvalid: .error
+        case .killed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
         case .reported, .hung, .overslept, .captureFailed, .channelLost, .outputRefused, .messagesDropped:
             .warning
         case .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured: .notice
-        case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded: .info
+        case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded,
+            .appReloaded:
+            .info
         }
     }
 
@@ -83,7 +89,7 @@ enum EventKind: String, CaseIterable, Sendable {
     var concernsLivingProcess: Bool {
         switch self {
         case .launched, .adopted, .ready, .hung, .credited, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .lifecycle, .terminating, .reported, .captured:
+            .extensionRefused, .lifecycle, .terminating, .reported, .captured, .appReloaded, .reloadFailed:
             true
         case .killed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused, .restarting,
             .limitReached,
