@@ -80,7 +80,8 @@ public enum ControlInterface {
 
         # An app, beyond what a list tells. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
         # Lifecycle: launching, foreground, inactive (on its way between two states), background, suspended, terminating.
-        # Output: where its standard output goes: journal, inherit, null, or the path of a file.
+        # Probes: those that succeeded, of an app that is probed. Output: where its standard output goes: journal, inherit, null,
+        # or the path of a file.
         type AppDetails (
           file: ?string,
           isEnforced: bool,
@@ -88,6 +89,7 @@ public enum ControlInterface {
           launch: ?LaunchResult,
           restartsByCause: [string]int,
           pings: Latency,
+          probes: ?Latency,
           hangs: Latency,
           strayAnswers: int,
           lastExit: ?string,

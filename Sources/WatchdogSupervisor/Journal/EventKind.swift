@@ -10,6 +10,9 @@ enum EventKind: String, CaseIterable, Sendable {
     case adopted
     case ready
     case hung
+    case probeFailed
+    case probeRecovered
+    case probeImpossible
     case credited
     case overslept
     case machineResumed
@@ -43,6 +46,9 @@ enum EventKind: String, CaseIterable, Sendable {
         case .adopted: "c0c50fc2b4a944ab82aebbd747bfca07"
         case .ready: "fa8e92e2ad3142879570ad59d6f30663"
         case .hung: "e65bddbb55a64f47977af9716bb1c533"
+        case .probeFailed: "55c837f79d2f41faa48df587128e7b7f"
+        case .probeRecovered: "f4f376269e2a4e338fb5a147fd311aba"
+        case .probeImpossible: "c7d044c2ec494a8b9fa746b97f521c54"
         case .credited: "c6e1fe0631bb490f82dab8ec2b4d464b"
         case .overslept: "ecadfe7cf76442ddbc33f6314f4b6240"
         case .machineResumed: "07b7c212730a41dfa2724dc5b968172d"
@@ -76,9 +82,11 @@ enum EventKind: String, CaseIterable, Sendable {
         switch self {
         case .unkillable: .critical
         case .killed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
-        case .reported, .hung, .overslept, .captureFailed, .channelLost, .outputRefused, .messagesDropped:
+        case .reported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost, .outputRefused,
+            .messagesDropped:
             .warning
-        case .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured: .notice
+        case .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured:
+            .notice
         case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded,
             .appReloaded:
             .info
@@ -88,7 +96,8 @@ enum EventKind: String, CaseIterable, Sendable {
     /// Whether the main process is surely not reaped when this is told, so that its id is still its own.
     var concernsLivingProcess: Bool {
         switch self {
-        case .launched, .adopted, .ready, .hung, .credited, .overslept, .machineResumed, .paused, .resumed, .extended,
+        case .launched, .adopted, .ready, .hung, .probeFailed, .probeRecovered, .probeImpossible, .credited, .overslept,
+            .machineResumed, .paused, .resumed, .extended,
             .extensionRefused, .lifecycle, .terminating, .reported, .captured, .appReloaded, .reloadFailed:
             true
         case .killed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused, .restarting,
