@@ -45,6 +45,7 @@ final class DaemonApp {
     private(set) var stage = Stage.stopped {
         didSet {
             since = .now()
+            daemon.status?.changed()
             remember()
         }
     }
