@@ -41,6 +41,7 @@ public struct AppConfiguration: Hashable, Sendable {
             enforcement: watchdog.enforcement,
             fairness: fairness
         )
+        spec.lifecycle = watchdog.lifecycle
         spec.livenessProbe = watchdog.probe?.probe
         spec.observationDelay = min(.seconds(1), watchdog.hangReports ?? .seconds(1))
         spec.hangReportThreshold = watchdog.hangReports

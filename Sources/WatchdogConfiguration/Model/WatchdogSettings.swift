@@ -14,6 +14,8 @@ public struct WatchdogSettings: Hashable, Sendable {
     public var readiness = ReadinessSetting.automatic
     /// `Probe=`, if there is one.
     public var probe: ProbeSettings?
+    /// `EnterBackground=` … `BackgroundLaunchCPU=`: what an app may take on its way through the lifecycle.
+    public var lifecycle = LifecycleAllowances()
     /// `Enforce=`: what follows an exhausted allowance.
     public var enforcement = AppSpec.Enforcement.kill
     /// `HangReports=`: from how long on a hang that ends by itself has a report; nil for none.
