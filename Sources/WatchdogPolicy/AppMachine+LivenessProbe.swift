@@ -104,7 +104,8 @@ extension AppMachine {
             effects.append(.beginWindow)
             liveness?.windowStart = now
         } else if watch.windowStart == LivenessWatch.anyTime {
-            liveness?.windowStart = countdown?.windowStart ?? now
+            let windowStart = countdown?.windowStart ?? now
+            liveness?.windowStart = windowStart
         }
         probeCount += 1
         liveness?.startedAt = now

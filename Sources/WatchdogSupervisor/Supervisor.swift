@@ -31,9 +31,9 @@ final class Supervisor {
     /// Called with each message on the notify socket that tells of a reload, or that the app is ready.
     var onNotify: (NotifyMessage) -> Void = { _ in }
 
-    init(spec: AppSpec, kernel: any Kernel) {
+    init(spec: Shared<AppSpec>, kernel: any Kernel) {
         self.kernel = kernel
-        self.machine = AppMachine(spec: spec)
+        self.machine = AppMachine(sharing: spec)
         self.suspendedTime = kernel.suspendedTime
     }
 
