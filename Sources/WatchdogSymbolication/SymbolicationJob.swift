@@ -33,9 +33,13 @@ public struct SymbolicationJob {
         unsetenv("DEBUGINFOD_URLS")
         var plan = AttemptPlan(start: .monotonic(), budget: budget)
         var attempt = plan.current
+        let folders = SymbolicationJob.folders(of: contents)
         while true {
             do throws(Attempt.Failure) {
-                let blackboard = try Worker.run(until: attempt.deadline) { blackboard in
+                let blackboard = try Worker.run(
+                    // Addresses alone need no file by name, and a folder may be on a disk that does not answer.
+                    until: attempt.deadline, readable: attempt.depth == .addresses ? [] : folders
+                ) { blackboard in
                     SymbolicationJob.perform(attempt, contents, modules: modules, blackboard: blackboard)
                 }
                 return Descriptor.write(blackboard.result, to: output) ? nil : "cannot write the result"
@@ -44,6 +48,17 @@ public struct SymbolicationJob {
                 attempt = next
             }
         }
+    }
+
+    /// Where debug data lies that is not in the files themselves, and files that were not handed over.
+    static func folders(of contents: SnapshotContents) -> [String] {
+        var folders = ["/usr/lib/debug"]
+        for mapping in contents.mappings where mapping.isFile && mapping.isExecutable && folders.count < 64 {
+            guard let slash = mapping.path.lastIndex(of: "/"), slash > mapping.path.startIndex else { continue }
+            let folder = String(mapping.path[..<slash])
+            if !folders.contains(folder) { folders.append(folder) }
+        }
+        return folders
     }
 
     private static func perform(
