@@ -51,6 +51,18 @@ extension EndToEnd {
             #expect(ending.reports.isEmpty)
         }
 
+        @Test("A task that waits for ever is no hang of the main loop, which answers")
+        func waitingTask() throws {
+            let run = try Supervision(
+                ["--update", "1s", "--ping", "100ms"],
+                [product("HangMain"), "--how", "continuation", "--after", "0.1"])
+            #expect(try run.program.lives(for: .milliseconds(2_500)))
+            try run.send(SIGTERM)
+            let ending = try run.end()
+            #expect(ending.summary?.incidents.isEmpty == true)
+            #expect(ending.reports.isEmpty)
+        }
+
         @Test("A hang that ends by itself has a report with its length, its call and its stack")
         func hangReport() throws {
             let scratch = try Scratch()
