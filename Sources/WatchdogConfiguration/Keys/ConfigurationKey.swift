@@ -102,6 +102,10 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case enforce = "Enforce"
     /// From how long on a hang that ends by itself has a report.
     case hangReports = "HangReports"
+    /// Which ends that nobody asked for have a report.
+    case crashReports = "CrashReports"
+    /// Whether stacks are taken when a signal ends the app.
+    case crashStacks = "CrashStacks"
     /// The most by which the app can extend an allowance.
     case extensionCap = "ExtensionCap"
     /// Whether an extension counts that shows no progress.
@@ -147,8 +151,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
             .standardOutput, .standardError, .noNewPrivileges, .cpuQuota, .memoryMax, .tasksMax, .enabled:
             .app
         case .launch, .update, .terminate, .ping, .readiness, .probe, .probeInterval, .probeTimeout, .probeThreshold,
-            .probeStatus, .probeBody, .enforce, .hangReports, .extensionCap, .allowBlindExtension, .keepReports,
-            .timeScale:
+            .probeStatus, .probeBody, .enforce, .hangReports, .crashReports, .crashStacks, .extensionCap,
+            .allowBlindExtension, .keepReports, .timeScale:
             .watchdog
         case .policy, .delay, .factor, .maxDelay, .reset, .limit, .limitInterval, .limitLaunch, .limitHang,
             .limitCrash, .limitExit, .limitMemory, .atLimit:

@@ -20,7 +20,7 @@ struct Timeline: Equatable {
 
     /// Nil without the allowance of a Linux report.
     init?(_ body: ReportBody) {
-        guard let linux = body.linux, linux.allowance.elapsedNanoseconds > 0 else { return nil }
+        guard let linux = body.linux, linux.crash == nil, linux.allowance.elapsedNanoseconds > 0 else { return nil }
         // Numbers from a file: none may overflow what is computed from them.
         func bounded(_ value: Int64) -> Int64 { min(max(value, 0), 1 << 60) }
         let details = linux.allowance

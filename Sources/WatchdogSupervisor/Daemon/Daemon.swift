@@ -180,6 +180,20 @@ final class Daemon {
         tell(narration.lines(of: incident, pid: subject.pid, report), JournalEntry(incident, report, about: subject))
     }
 
+    func publish(_ hang: Hang, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject) {
+        let narration = Narration(name: app.name, verbosity: verbosity)
+        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
+        tell(
+            verbosity == .quiet ? nil : narration.lines(of: hang, pid: subject.pid, report),
+            JournalEntry(hang, report, about: subject))
+    }
+
+    func publish(_ crash: Crash, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject) {
+        let narration = Narration(name: app.name, verbosity: verbosity)
+        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
+        tell(narration.lines(of: crash, pid: subject.pid, report), JournalEntry(crash, report, about: subject))
+    }
+
     func publish(_ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String) {
         tell(kind, of: app, message, pid: nil)
         let line = "\(app.name) \(message)"

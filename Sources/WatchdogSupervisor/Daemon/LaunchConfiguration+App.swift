@@ -48,6 +48,7 @@ extension LaunchConfiguration {
             noNewPrivileges: program.noNewPrivileges
         )
         cgroupLimits = program.cgroupLimits
+        takesCrashStacks = app.watchdog.takesCrashStacks
     }
 
     /// How a further command of the app runs: as the app itself, but for the command.

@@ -10,6 +10,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case adopted
     case ready
     case hung
+    case hangReported
     case credited
     case overslept
     case machineResumed
@@ -21,6 +22,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case killed
     case reported
     case captureFailed
+    case crashed
     case channelLost
     case lifecycle
     case exited
@@ -41,6 +43,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .adopted: "c0c50fc2b4a944ab82aebbd747bfca07"
         case .ready: "fa8e92e2ad3142879570ad59d6f30663"
         case .hung: "e65bddbb55a64f47977af9716bb1c533"
+        case .hangReported: "43acd3b0f8ca4e12b167bf3b02e718d2"
         case .credited: "c6e1fe0631bb490f82dab8ec2b4d464b"
         case .overslept: "ecadfe7cf76442ddbc33f6314f4b6240"
         case .machineResumed: "07b7c212730a41dfa2724dc5b968172d"
@@ -52,6 +55,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .killed: "625be8b805824436a7005458c4889c7e"
         case .reported: "ca45842fd2364f81b2d803b9de5301a9"
         case .captureFailed: "421c4658446a469c8c46e6aec84b6261"
+        case .crashed: "ba10d16d52ff4890adc09c671337773f"
         case .channelLost: "9456c2c094054c5ab35eb6e9bd4e07d5"
         case .lifecycle: "860a193751954a3f8b2602a765093013"
         case .exited: "898e4ab452bc4bf3a80a6f8898e9f6ae"
@@ -71,8 +75,9 @@ enum EventKind: String, CaseIterable, Sendable {
     var priority: JournalPriority {
         switch self {
         case .unkillable: .critical
-        case .killed, .limitReached, .launchFailed, .configurationInvalid: .error
-        case .reported, .hung, .overslept, .captureFailed, .channelLost, .outputRefused, .messagesDropped:
+        case .killed, .crashed, .limitReached, .launchFailed, .configurationInvalid: .error
+        case .reported, .hangReported, .hung, .overslept, .captureFailed, .channelLost, .outputRefused,
+            .messagesDropped:
             .warning
         case .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured: .notice
         case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded: .info
@@ -82,10 +87,12 @@ enum EventKind: String, CaseIterable, Sendable {
     /// Whether the main process is surely not reaped when this is told, so that its id is still its own.
     var concernsLivingProcess: Bool {
         switch self {
-        case .launched, .adopted, .ready, .hung, .credited, .overslept, .machineResumed, .paused, .resumed, .extended,
+        case .launched, .adopted, .ready, .hung, .hangReported, .credited, .overslept, .machineResumed, .paused,
+            .resumed, .extended,
             .extensionRefused, .lifecycle, .terminating, .reported, .captured:
             true
-        case .killed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused, .restarting,
+        case .killed, .crashed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused,
+            .restarting,
             .limitReached,
             .reloaded, .configurationInvalid, .messagesDropped:
             false

@@ -50,6 +50,7 @@ struct LaunchState: Codable {
         var groups: [UInt32]
         var probe: Probe?
         var livenessTarget: ProbeSettings.Target?
+        var takesCrashStacks: Bool?
     }
 
     var launchID: IncidentID
@@ -96,6 +97,7 @@ extension LaunchState.Program {
             case nil: nil
             }
         livenessTarget = configuration.livenessTarget
+        takesCrashStacks = configuration.takesCrashStacks
     }
 }
 
@@ -125,5 +127,6 @@ extension LaunchConfiguration {
             store: store
         )
         launchID = state.launchID
+        takesCrashStacks = program.takesCrashStacks ?? false
     }
 }
