@@ -4,7 +4,10 @@
 enum CrashAdvice {
     /// One paragraph.
     static func paragraph(for crash: CrashDetails, _ kind: Verdict.Kind) -> String {
-        let stacks = crash.stackSource == .none ? missing(crash) : nil
+        // Only where that would have helped.
+        let stacks =
+            crash.stackSource == .none && crash.stacks.contains("CrashStacks=")
+            ? "The next report has stacks with CrashStacks=yes (run: --crash-stacks)." : nil
         return [cause(crash, kind), stacks].compactMap(\.self).joined(separator: " ")
     }
 
@@ -53,10 +56,5 @@ enum CrashAdvice {
                 "The signal's default action is to end the program, and it neither handles nor ignores it. Find who sends "
                 + "it: a timer or limit of its own (SIGALRM, SIGXCPU), or another process."
         }
-    }
-
-    private static func missing(_ crash: CrashDetails) -> String? {
-        guard let signal = crash.signal, signal != SignalText.kill else { return nil }
-        return "The next report has stacks with CrashStacks=yes (run: --crash-stacks)."
     }
 }

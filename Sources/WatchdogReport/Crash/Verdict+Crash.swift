@@ -8,7 +8,7 @@ extension Verdict {
     ///   - place: the calls of the thread that the signal ended; nil without a stack.
     ///   - process: the process's id.
     init(of crash: CrashDetails, at place: CrashPlace?, process: Int) {
-        let where_ = place?.words.map { " \($0)" } ?? ""
+        let location = place?.words.map { " \($0)" } ?? ""
         let function = place?.function.map { " in \($0)" } ?? ""
         guard let signal = crash.signal, let name = crash.signalName else {
             guard let code = crash.exitCode else {
@@ -28,7 +28,7 @@ extension Verdict {
         } else if let sender = crash.senderPID, sender != process {
             let user = crash.senderUserID.map { " of user \($0)" } ?? ""
             self.init(
-                kind: .killed, line: "Killed by pid \(sender)\(user), which sent \(name)\(where_)",
+                kind: .killed, line: "Killed by pid \(sender)\(user), which sent \(name)\(location)",
                 brief: "\(name) from \(sender)")
         } else if signal == SignalText.kill {
             self.init(kind: .killed, line: "Killed by SIGKILL, which watchdogd did not send", brief: name)
@@ -37,7 +37,7 @@ extension Verdict {
             let meaning = crash.codeName.flatMap(SignalText.meaning(of:)).map { " (\($0))" } ?? ""
             let ending = crash.wasEnding ? ", while it was ending" : ""
             self.init(
-                kind: .crashed, line: "Crashed: \(name)\(address)\(meaning)\(where_)\(ending)",
+                kind: .crashed, line: "Crashed: \(name)\(address)\(meaning)\(location)\(ending)",
                 brief: "\(name)\(function)")
         }
     }
@@ -75,13 +75,20 @@ struct CrashPlace {
         let calls = ReportStack(0, in: body).calls
         guard let innermost = calls.first else { return nil }
         // What raises a signal on purpose is no place to look at.
-        let isRaised = crash.code.map { $0 <= 0 } ?? (crash.signal == SignalText.abort)
+        // Nor is the runtime that found out: a trap is how it says so.
+        let isTrap = [SignalText.illegal, SignalText.trap].contains(crash.signal) && innermost.origin == .runtime
+        let isRaised = isTrap || crash.code.map { $0 <= 0 } ?? (crash.signal == SignalText.abort)
         let own = calls.first { $0.origin == .application && $0.trust != .scan } ?? calls.first { $0.function != nil }
         let blamed = own ?? innermost
         function = (blamed.function ?? blamed.name).singleLine(limit: 128)
         var words = "in \(blamed.place)"
         if !isRaised, innermost != blamed, innermost.function != nil {
             words = "in \(innermost.name), from \(blamed.place)"
+        } else if blamed.function == nil,
+            let named = calls.prefix(while: { $0 != blamed }).last(where: { $0.function != nil })
+        {
+            // An offset says little by itself.
+            words = "in \(named.name), from \(blamed.place)"
         }
         if id != facts.pid {
             let name = thread.name.isEmpty || thread.name == facts.appName ? "" : " \"\(thread.name)\""
