@@ -54,7 +54,7 @@ struct Launch {
         let cgroup = try parent?.create(app: "stamp-\(index)")
         var request = SpawnRequest(executable: bench.subject("stamp"), arguments: ["stamp"])
         request.descriptors = [.init(writeEnd.number, as: 1)]
-        request.cgroup = cgroup?.descriptor
+        request.cgroup = try cgroup?.directory()
         let spawned = try spawn(request)
         let record = try Record.read(from: readEnd)
         if let refusal = spawned.cgroupRefusal { throw Failure("the cgroup was refused: \(refusal)") }

@@ -148,6 +148,7 @@ extension AppMachine {
     /// A ping that is sent while an extension lasts has until its end.
     mutating func applyGrace(at now: Instant) {
         guard let grace = graceEnd, grace > now else { return }
-        _ = countdown?.extend(by: grace - now, cap: spec.fairness.extensionCap, at: now)
+        let cap = spec.fairness.extensionCap
+        _ = countdown?.extend(by: grace - now, cap: cap, at: now)
     }
 }

@@ -110,7 +110,8 @@ extension AppMachine {
         isUnattended = false
         livenessReturned(at: now)
         if let interrupted = capture {
-            capture?.budgetEnd = now + spec.captureBudget
+            let budgetEnd = now + spec.captureBudget
+            capture?.budgetEnd = budgetEnd
             effects.append(.capture(interrupted.incident))
             return
         }

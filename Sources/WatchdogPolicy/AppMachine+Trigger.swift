@@ -53,7 +53,8 @@ extension AppMachine {
             decideTrigger(on: nil, at: now, &effects)
             return
         }
-        trigger?.due = now + spec.fairness.pauseInterval
+        let due = now + spec.fairness.pauseInterval
+        trigger?.due = due
         effects.append(.inspect)
     }
 
@@ -61,8 +62,9 @@ extension AppMachine {
         guard let asked = trigger else { return }
         if let pause = pause(in: evidence) {
             guard asked.pausedSince == nil else { return }
+            let due = now + spec.fairness.pauseInterval
             trigger?.pausedSince = now
-            trigger?.due = now + spec.fairness.pauseInterval
+            trigger?.due = due
             effects.append(.announce(.paused(pause)))
         } else if asked.reason == .backgroundTasks, isPutOff(asked, at: now, &effects) {
             trigger = nil
@@ -76,7 +78,8 @@ extension AppMachine {
     private mutating func isPutOff(_ asked: Trigger, at now: Instant, _ effects: inout [AppEffect]) -> Bool {
         guard let since = asked.pausedSince else { return creditTasks(at: now, &effects) }
         effects.append(.announce(.resumed(after: now - since)))
-        lifecycle.stay?.end = now + spec.lifecycle.expiration
+        let end = now + spec.lifecycle.expiration
+        lifecycle.stay?.end = end
         return true
     }
 

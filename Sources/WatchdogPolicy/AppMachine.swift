@@ -32,7 +32,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
     }
 
     /// What the machine was made for.
-    public let spec: AppSpec
+    @Shared public internal(set) var spec: AppSpec
     /// When the process started to run.
     public internal(set) var launchedAt: Instant?
     /// From `execve` to ready; nil before that.
@@ -60,7 +60,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
         case running
         case terminating(isRequested: Bool)
         case dying
-        case ended(Outcome)
+        indirect case ended(Outcome)
     }
 
     struct Capture: Hashable, Sendable, Codable {
@@ -74,12 +74,12 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var isSpawning = false
     /// Requests to terminate a process that is being started; they are carried out once it is there to be ended.
     var requestsWhileSpawning = 0
-    var capture: Capture?
+    @Boxed var capture: Capture?
     var countdown: Countdown?
     /// Whether the process is looked at from outside while its allowance runs.
     var isObserving = false
-    var trigger: Trigger?
-    var liveness: LivenessWatch?
+    @Boxed var trigger: Trigger?
+    @Boxed var liveness: LivenessWatch?
     /// How many liveness probes were begun; the number of the latest.
     var probeCount = 0
     /// Since when the process is known to be stopped by a signal.
@@ -97,24 +97,33 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var graceEnd: Instant?
     var lastProgress: String?
     var incidentCount = 0
-    var killed: Incident?
+    @Boxed var killed: Incident?
     var isKilledOnRequest = false
     var exitStatus: ExitStatus?
     var isTreeEmpty = false
     /// Whether the app was asked to end; nil when it was neither asked nor said that it ends.
     var wasTerminating: Bool?
-    var lifecycle = Lifecycle()
+    /// Nil while there is nothing in it that a new one would not have.
+    @Boxed private var changedLifecycle: Lifecycle?
+    var lifecycle: Lifecycle {
+        get { changedLifecycle ?? Lifecycle() }
+        set { changedLifecycle = newValue == Lifecycle() ? nil : newValue }
+    }
     /// From the supervisor's restart until it has returned: when an answer came is not known then.
     var isUnattended = false
 
     /// Creates a machine for an app that does not run yet; its intervals must be positive.
-    public init(spec: AppSpec) {
+    public init(spec: AppSpec) { self.init(sharing: Shared(wrappedValue: spec)) }
+
+    /// Creates a machine that shares its spec with whoever holds it already.
+    public init(sharing shared: Shared<AppSpec>) {
+        let spec = shared.wrappedValue
         precondition(
             spec.pingInterval > .zero && spec.probeInterval > .zero && spec.fairness.pauseInterval > .zero,
             "an interval must be positive: the deadlines would never move on"
         )
         precondition(spec.readiness != .probe || spec.livenessProbe != nil, "readiness needs a probe")
-        self.spec = spec
+        _spec = shared
         self.nonceState = spec.nonceSeed
         if spec.lifecycle.launchesInBackground {
             lifecycle.visibility = .background

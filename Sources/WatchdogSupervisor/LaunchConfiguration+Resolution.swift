@@ -28,7 +28,7 @@ extension LaunchConfiguration {
     init(_ run: RunConfiguration) throws {
         let user = try Self.user(named: run.user)
         environment = Environment.inherited.forApp(variables: run.environment, user: user)
-        spec = run.spec.onThisMachine
+        sharedSpec = Shared(wrappedValue: run.spec.onThisMachine)
         arguments = run.command
         workingDirectory = run.workingDirectory
         credentials = user?.credentials

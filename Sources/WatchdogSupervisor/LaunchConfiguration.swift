@@ -7,7 +7,8 @@ import WatchdogReport
 
 /// A run's configuration with everything looked up: nothing in it can still be missing.
 struct LaunchConfiguration {
-    var spec: AppSpec
+    /// Held by the machine, too.
+    var sharedSpec: Shared<AppSpec>
     let executable: String
     let arguments: [ByteString]
     var environment: Environment
@@ -35,6 +36,10 @@ struct LaunchConfiguration {
     }
 
     var name: String { spec.name }
+    var spec: AppSpec {
+        get { sharedSpec.wrappedValue }
+        set { sharedSpec.wrappedValue = newValue }
+    }
 }
 
 /// What a process is given besides its program, its environment and its rights.
@@ -75,7 +80,7 @@ extension Environment {
         // These belong to the supervisor's own service manager, or to a supervisor above this one.
         for name in [
             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_CHANNEL", "WATCHDOG_STATE", "WATCHDOG_EVENT",
-            "LISTEN_PID", "LISTEN_FDS",
+            "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "RUNTIME_DIRECTORY", Reexecution.variable,
         ] {
             result[name] = nil
         }

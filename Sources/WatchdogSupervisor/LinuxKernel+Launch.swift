@@ -40,12 +40,12 @@ extension LinuxKernel {
         request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }
         request.credentials = configuration.credentials
         request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
-        request.cgroup = cgroup?.descriptor
+        request.cgroup = try? cgroup?.directory()
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
         let log = configuration.streams.map(\.log) ?? StandardStreams.ownLog
         let spawned = try WatchdogLinux.spawn(request)
         closeStreams()
-        if let cgroup, spawned.cgroupRefusal == nil {
+        if let cgroup, request.cgroup != nil, spawned.cgroupRefusal == nil {
             containment = .cgroup(cgroup)
         } else {
             let tree = ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: launchMarker)

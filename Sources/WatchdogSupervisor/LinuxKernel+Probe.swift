@@ -35,7 +35,7 @@ final class ProbeProcess {
         onEnd: @escaping (ExitStatus) -> Void
     ) throws {
         var request = request
-        request.cgroup = cgroup?.descriptor
+        request.cgroup = try cgroup?.directory()
         process = try spawn(request).process
         self.cgroup = cgroup
         self.onEnd = onEnd

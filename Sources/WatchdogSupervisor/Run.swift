@@ -54,7 +54,7 @@ public struct Run {
         defer { Strays.end() }
         let kernel = try LinuxKernel(host, launch, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { kernel.stop() }
-        let supervisor = Supervisor(spec: launch.spec, kernel: kernel)
+        let supervisor = Supervisor(spec: launch.sharedSpec, kernel: kernel)
         let session = try RunSession(configuration, kernel, supervisor, loop)
         let keyboard = configuration.readsKeys ? try Keyboard(supervisor, on: loop) : nil
         defer { keyboard?.stop() }

@@ -31,9 +31,9 @@ final class Supervisor {
     /// Called once, last.
     var onFinish: (Outcome) -> Void = { _ in }
 
-    init(spec: AppSpec, kernel: any Kernel) {
+    init(spec: Shared<AppSpec>, kernel: any Kernel) {
         self.kernel = kernel
-        self.machine = AppMachine(spec: spec)
+        self.machine = AppMachine(sharing: spec)
         self.suspendedTime = kernel.suspendedTime
     }
 

@@ -198,7 +198,7 @@ extension EndToEnd {
         @Test("With few descriptors some apps are not launched, and say why; the daemon and the others live")
         func descriptors() throws {
             var apps: [String: String] = [:]
-            for index in 0..<12 { apps["app\(index)"] = Self.sleeper }
+            for index in 0..<32 { apps["app\(index)"] = Self.sleeper }
             let service = try Service(apps, wrapper: ["/usr/bin/prlimit", "--nofile=130:130"])
             #expect(
                 try eventually {

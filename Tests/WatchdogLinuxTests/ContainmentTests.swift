@@ -49,7 +49,7 @@ struct CgroupTests {
             signal.pause()
             """
         var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script])
-        request.cgroup = cgroup.descriptor
+        request.cgroup = try cgroup.directory()
         let pipe = try OwnedDescriptor.pipe()
         request.descriptors[1].source = pipe.write.number
         let spawned = try spawn(request)
@@ -112,7 +112,7 @@ struct CgroupTests {
                 while True: signal.pause()
                 """
             var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script])
-            request.cgroup = cgroup.descriptor
+            request.cgroup = try cgroup.directory()
             let pipe = try OwnedDescriptor.pipe()
             request.descriptors[1].source = pipe.write.number
             let spawned = try spawn(request)
@@ -170,13 +170,13 @@ struct CgroupTests {
     func refusal() throws {
         try withCgroup { cgroup, parent in
             let gone = try parent.create(app: "gone")
-            try gone.remove()
             var request = shell("exit 0")
-            request.cgroup = gone.descriptor
+            request.cgroup = try gone.directory()
+            try gone.remove()
             let spawned = try spawn(request)
             #expect(spawned.cgroupRefusal != nil)
             _ = try waitForExit(spawned.process)
-            request.cgroup = cgroup.descriptor
+            request.cgroup = try cgroup.directory()
             request.withoutClone3 = true
             let other = try spawn(request)
             #expect(other.cgroupRefusal?.name == "ENOSYS")

@@ -141,7 +141,7 @@ struct SuspensionTests {
     func cgroup() throws {
         try withCgroup { cgroup, _ in
             var request = shell("while :; do :; done")
-            request.cgroup = cgroup.descriptor
+            request.cgroup = try cgroup.directory()
             let spawned = try spawn(request)
             defer {
                 try? spawned.process.send(SIGKILL)

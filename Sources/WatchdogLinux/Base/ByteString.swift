@@ -9,7 +9,8 @@ public struct ByteString: Hashable, Sendable, ExpressibleByStringLiteral, Custom
 
     /// Takes bytes up to the first NUL.
     public init(bytes: some Sequence<UInt8>) {
-        self.bytes = Array(bytes.prefix { $0 != 0 })
+        let all = Array(bytes)
+        self.bytes = all.firstIndex(of: 0).map { Array(all[..<$0]) } ?? all
     }
 
     /// The UTF-8 bytes of a string.

@@ -26,10 +26,10 @@ public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The environment of this process, byte for byte.
+    /// The environment of this process, byte for byte, as it was when it was asked for first.
     ///
     /// No other thread may change the process's environment meanwhile; watchdogd never does.
-    public static var inherited: Environment {
+    public static let inherited: Environment = {
         var entries: [ByteString] = []
         var next = environ
         while let entry = next.pointee {
@@ -37,7 +37,7 @@ public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
             next += 1
         }
         return Environment(entries: entries)
-    }
+    }()
 
     /// The value of a variable as text; nil removes it.
     public subscript(name: String) -> String? {

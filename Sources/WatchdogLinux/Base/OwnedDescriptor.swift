@@ -33,6 +33,11 @@ public final class OwnedDescriptor: Sendable {
         self.init(taking: number)
     }
 
+    /// Opens a file that is there by its name in a directory; close-on-exec is added to the flags.
+    public convenience init(opening name: String, in directory: OwnedDescriptor, flags: Int32) throws(LinuxError) {
+        self.init(taking: try check("open \(name)") { wd_open_at(directory.number, name, flags) })
+    }
+
     deinit {
         // The number is free again even when close fails: close(2).
         close(number)

@@ -9,8 +9,6 @@ import Glibc
 public final class Cgroup: Sendable {
     /// Its directory.
     public let path: String
-    /// For ``SpawnRequest/cgroup``: processes are born into it.
-    public let descriptor: OwnedDescriptor
     /// Becomes ``IOSource/Readiness/exceptional`` when the cgroup gets or loses its last process, is frozen or thawed.
     ///
     /// Stays so until ``isPopulated`` or ``isFrozen`` is read.
@@ -23,9 +21,13 @@ public final class Cgroup: Sendable {
     /// Opens a cgroup by its directory, such as one whose app outlived the supervisor's restart.
     public init(opening path: String) throws(LinuxError) {
         self.path = path
-        descriptor = try OwnedDescriptor(opening: path, flags: wd_open_path | O_DIRECTORY)
         events = try OwnedDescriptor(opening: "\(path)/cgroup.events", flags: O_RDONLY)
         killDescriptor = try? OwnedDescriptor(opening: "\(path)/cgroup.kill", flags: O_WRONLY)
+    }
+
+    /// For ``SpawnRequest/cgroup``: processes are born into it.
+    public func directory() throws(LinuxError) -> OwnedDescriptor {
+        try OwnedDescriptor(opening: path, flags: wd_open_path | O_DIRECTORY)
     }
 
     // MARK: State

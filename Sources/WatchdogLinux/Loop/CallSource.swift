@@ -11,6 +11,11 @@ public final class CallSource: EventSource {
         super.init()
     }
 
+    /// Lets the handler be called once more, for a call that was made.
+    public func callAgain() {
+        sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
+    }
+
     fileprivate static let serve: sd_event_handler_t = { _, userData in
         EventSource.serve(userData, as: CallSource.self) { $0.handler() }
     }

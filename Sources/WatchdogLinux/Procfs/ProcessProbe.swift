@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 public import WatchdogPolicy
 
-/// Files of the thread that runs a process's main loop, opened once and read again and again while an incident lasts.
+/// The thread that runs a process's main loop, held so that what is read later is still of it.
 ///
 /// Isolation: belongs to one thread.
 public final class ProcessProbe {
@@ -51,24 +52,27 @@ public final class ProcessProbe {
     /// The thread that is looked at.
     public let thread: Int32
     private let pid: Int32
-    private let stat: OwnedDescriptor
-    private let schedstat: OwnedDescriptor?
-    private let status: OwnedDescriptor
-    private let wchan: OwnedDescriptor?
-    private let syscall: OwnedDescriptor?
+    private let directory: OwnedDescriptor
+    /// Read with every ping, and kept open from the first on; whether it is there is known then.
+    private lazy var schedstat = file("schedstat")
 
-    /// Opens the files of a process, whose id must not be reused meanwhile: an unreaped child's is not.
+    /// Looks at a process whose id must not be reused meanwhile: an unreaped child's is not.
     ///
     /// - Parameter thread: the thread to look at; nil for the first, which is most programs' main thread.
+    /// - Throws: ``LinuxError`` when there is no such thread.
     public init(_ pid: Int32, thread: Int32? = nil) throws(LinuxError) {
         self.pid = pid
         self.thread = thread ?? pid
-        let thread = "/proc/\(pid)/task/\(self.thread)"
-        stat = try OwnedDescriptor(opening: "\(thread)/stat", flags: O_RDONLY)
-        status = try OwnedDescriptor(opening: "\(thread)/status", flags: O_RDONLY)
-        schedstat = try? OwnedDescriptor(opening: "\(thread)/schedstat", flags: O_RDONLY)
-        wchan = try? OwnedDescriptor(opening: "\(thread)/wchan", flags: O_RDONLY)
-        syscall = try? OwnedDescriptor(opening: "\(thread)/syscall", flags: O_RDONLY)
+        directory = try OwnedDescriptor(
+            opening: "/proc/\(pid)/task/\(self.thread)", flags: wd_open_path | O_DIRECTORY)
+    }
+
+    private func file(_ name: String) -> OwnedDescriptor? {
+        try? OwnedDescriptor(opening: name, in: directory, flags: O_RDONLY)
+    }
+
+    private func contents(_ name: String, limit: Int) -> [UInt8]? {
+        file(name).flatMap { Procfs.readAll($0.number, limit: limit) }
     }
 
     /// What a process and its main thread had used at one instant.
@@ -100,8 +104,8 @@ public final class ProcessProbe {
     /// Looks at the process; nil when it is gone.
     public func observe() -> Observation? {
         let now = Instant.now()
-        guard let stat = Procfs.readAll(stat.number, limit: 4096).flatMap({ ProcessStat(parsing: $0) }),
-            let status = Procfs.readAll(status.number, limit: 16 << 10).flatMap({ ProcessStatus(parsing: $0) })
+        guard let stat = contents("stat", limit: 4096).flatMap({ ProcessStat(parsing: $0) }),
+            let status = contents("status", limit: 16 << 10).flatMap({ ProcessStatus(parsing: $0) })
         else { return nil }
         return Observation(
             at: now,
@@ -110,8 +114,8 @@ public final class ProcessProbe {
             processCPUTime: ProcessCPU.time(pid) ?? .zero,
             tracer: status.tracer,
             isDumpingCore: status.isDumpingCore,
-            waitChannel: wchan.flatMap { Procfs.readAll($0.number, limit: 256) }.flatMap { WaitChannel.parse($0) },
-            syscall: syscall.flatMap { Procfs.readAll($0.number, limit: 512) }.flatMap { bytes in
+            waitChannel: contents("wchan", limit: 256).flatMap { WaitChannel.parse($0) },
+            syscall: contents("syscall", limit: 512).flatMap { bytes in
                 let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
                 return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
             }

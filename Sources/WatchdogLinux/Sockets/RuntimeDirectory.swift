@@ -30,8 +30,9 @@ public struct RuntimeDirectory: Hashable, Sendable {
         return RuntimeDirectory(path: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Creates a directory that the next process finds again: `/run/watchdogd/NAME` for root, `$XDG_RUNTIME_DIR/watchdogd/NAME`
-    /// for others, and `/tmp/watchdogd-UID/NAME` where neither is possible.
+    /// Creates a directory that the next process finds again, NAME in the service manager's `$RUNTIME_DIRECTORY`
+    /// (systemd.exec(5)) or else in `/run/watchdogd` for root, `$XDG_RUNTIME_DIR/watchdogd` for others, and
+    /// `/tmp/watchdogd-UID` where none of these is possible.
     ///
     /// An existing directory is used only if it belongs to this user and nobody else may write to it.
     ///
@@ -43,8 +44,12 @@ public struct RuntimeDirectory: Hashable, Sendable {
         let mode: mode_t = isRoot ? 0o711 : 0o700
         let temporary = environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
         let base = (isRoot ? "/run" : environment["XDG_RUNTIME_DIR"]).flatMap { $0.hasPrefix("/") ? $0 : nil }
-        for directory in [base.map { "\($0)/watchdogd" }, "\(temporary)/watchdogd-\(geteuid())"].compactMap(\.self)
-        where prepare(directory, mode: mode) && prepare("\(directory)/\(name)", mode: mode) {
+        // Several are separated by colons.
+        let given = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map { String($0) }
+        let directories = [given, base.map { "\($0)/watchdogd" }, "\(temporary)/watchdogd-\(geteuid())"]
+        for directory in directories.compactMap(\.self)
+        where directory.hasPrefix("/") && prepare(directory, mode: mode) && prepare("\(directory)/\(name)", mode: mode)
+        {
             return RuntimeDirectory(path: "\(directory)/\(name)")
         }
         throw LinuxError("create a directory \(name) in \(base ?? temporary)", .current)

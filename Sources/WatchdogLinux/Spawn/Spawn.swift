@@ -32,11 +32,16 @@ public func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess 
 
 private func attempt(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
     try request.validate()
-    let arena = SpawnArena()
-    var prepared = request.prepare(in: arena)
-    var result = wd_spawn_result()
-    withExtendedLifetime(request) { wd_spawn(&prepared, &result) }
-    if result.abandoned { arena.abandon() }
+    let result = LaunchDescriptors.shared.withLow(request.descriptors) { descriptors in
+        var request = request
+        request.descriptors = descriptors
+        let arena = SpawnArena()
+        var prepared = request.prepare(in: arena)
+        var result = wd_spawn_result()
+        withExtendedLifetime(request) { wd_spawn(&prepared, &result) }
+        if result.abandoned { arena.abandon() }
+        return (result, result.abandoned)
+    }
     guard result.stage == WD_SPAWN_STAGE_NONE else {
         let stage = SpawnError.Stage(rawValue: Int32(result.stage.rawValue)) ?? .clone
         throw SpawnError(

@@ -26,7 +26,7 @@ public struct SpawnRequest: Sendable {
     public var credentials: Credentials?
     /// The session and process group.
     public var session: Session = .newSession
-    /// A cgroup2 directory to be born into; see ``Cgroup/descriptor``.
+    /// A cgroup2 directory to be born into; see ``Cgroup/directory()``.
     public var cgroup: OwnedDescriptor?
     /// Resource limits.
     public var limits: [ResourceLimit] = []

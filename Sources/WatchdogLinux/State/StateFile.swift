@@ -34,7 +34,8 @@ public final class StateFile {
     public let path: String
     /// The version of what the checkpoint means, as its writer numbers it.
     public let format: UInt32
-    private let file: OwnedDescriptor
+    /// Nil between two uses of a file that does not stay open.
+    private var file: OwnedDescriptor?
     private let capacity: Int
     private var checkpointSequence: UInt64 = 0
     private var pulseSequence: UInt64 = 0
@@ -45,10 +46,12 @@ public final class StateFile {
     ///   - path: where; only this user may create anything in its directory.
     ///   - format: the version of what the checkpoint means.
     ///   - capacity: the longest checkpoint, in bytes. Room that is not used costs no memory.
-    public init(creating path: String, format: UInt32, capacity: Int) throws(LinuxError) {
+    ///   - staysOpen: whether it takes a descriptor all the time, so that writing is cheap and never fails for want of one.
+    public init(creating path: String, format: UInt32, capacity: Int, staysOpen: Bool = true) throws(LinuxError) {
         precondition(capacity > 0 && capacity <= Self.mostCapacity, "a state file has room for 1 byte to 16 MiB")
         unlink(path)
-        file = try OwnedDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        let file = try OwnedDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        self.file = staysOpen ? file : nil
         self.path = path
         self.format = format
         self.capacity = capacity
@@ -58,7 +61,7 @@ public final class StateFile {
         header.append(littleEndian: UInt64(capacity))
         header += Machine.bootIdentifier.utf8
         do throws(LinuxError) {
-            try write(header, at: 0)
+            try Self.write(header, to: file, at: 0, path)
         } catch {
             unlink(path)
             throw error
@@ -71,6 +74,7 @@ public final class StateFile {
     /// - Throws: ``StateFileError``, and the file is as it was.
     public init(opening path: String, upTo newest: UInt32) throws(StateFileError) {
         let header: [UInt8]
+        let file: OwnedDescriptor
         do throws(LinuxError) {
             // Not to wait where somebody has put a pipe.
             file = try OwnedDescriptor(opening: path, flags: O_RDWR | O_NOFOLLOW | O_NONBLOCK)
@@ -94,6 +98,12 @@ public final class StateFile {
         self.path = path
         self.format = format
         self.capacity = Int(capacity)
+        self.file = file
+    }
+
+    /// Closes it until it is used again.
+    public func close() {
+        file = nil
     }
 
     /// What was written last and is whole.
@@ -158,7 +168,7 @@ public final class StateFile {
     }
 
     private func record(at offset: Int, longest: Int) -> (sequence: UInt64, base: UInt64, payload: [UInt8])? {
-        guard let header = try? Self.read(file, at: offset, count: Self.recordHeader, path),
+        guard let file = try? opened(), let header = try? Self.read(file, at: offset, count: Self.recordHeader, path),
             header.count == Self.recordHeader
         else { return nil }
         let length = UInt64(littleEndian: header, at: 16)
@@ -182,11 +192,22 @@ public final class StateFile {
     // MARK: - Bytes
 
     private func write(_ bytes: [UInt8], at offset: Int) throws(LinuxError) {
+        try Self.write(bytes, to: opened(), at: offset, path)
+    }
+
+    private func opened() throws(LinuxError) -> OwnedDescriptor {
+        if let file { return file }
+        return try OwnedDescriptor(opening: path, flags: O_RDWR | O_NOFOLLOW)
+    }
+
+    private static func write(
+        _ bytes: [UInt8], to file: OwnedDescriptor, at offset: Int, _ path: String
+    ) throws(LinuxError) {
         let written = try check("write \(path)") { pwrite(file.number, bytes, bytes.count, off_t(offset)) }
         // A file system that is full takes a part: proceed as write(2) says, and the next call gets the reason.
         guard written < bytes.count else { return }
         guard written > 0 else { throw LinuxError("write \(path)", Errno(rawValue: ENOSPC)) }
-        try write(Array(bytes[written...]), at: offset + written)
+        try write(Array(bytes[written...]), to: file, at: offset + written, path)
     }
 
     private static func read(

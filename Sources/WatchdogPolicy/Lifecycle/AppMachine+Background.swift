@@ -22,8 +22,9 @@ extension AppMachine {
         guard wasIdle, lifecycle.freeze == nil, let stay = lifecycle.stay, now >= stay.end - spec.lifecycle.expiration
         else { return }
         // The time is spent: what begins now has to end within seconds.
+        let end = max(stay.end, now + spec.lifecycle.expiration)
         lifecycle.stay?.isOver = false
-        lifecycle.stay?.end = max(stay.end, now + spec.lifecycle.expiration)
+        lifecycle.stay?.end = end
         expire(at: now, &effects)
     }
 
@@ -112,8 +113,8 @@ extension AppMachine {
         let lateness = now - due
         if lateness > spec.fairness.oversleep {
             effects.append(.announce(.overslept(by: lateness, event: .backgroundTask)))
-            lifecycle.stay?.end =
-                now + (stay.isExpiring ? min(lateness, spec.lifecycle.expiration) : spec.lifecycle.expiration)
+            let expiration = spec.lifecycle.expiration
+            lifecycle.stay?.end = now + (stay.isExpiring ? min(lateness, expiration) : expiration)
             if stay.isExpiring { return }
         }
         guard stay.isExpiring else {
@@ -148,7 +149,8 @@ extension AppMachine {
     /// The machine was suspended: the handlers get their time, whatever the clock says.
     mutating func stayResumed(at now: Instant) {
         guard let stay = lifecycle.stay else { return }
-        lifecycle.stay?.end = max(stay.end, now + spec.lifecycle.expiration)
+        let end = max(stay.end, now + spec.lifecycle.expiration)
+        lifecycle.stay?.end = end
     }
 
     /// Puts the end off, once, where the main thread waited for a CPU.

@@ -34,7 +34,7 @@ public struct IncidentID: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 
     /// The identifier as text, in capitals.
-    public var description: String { Self.dashed(high, low).uppercased() }
+    public var description: String { Self.dashed(high, low, tenIs: "A") }
 
     /// Reads the text of ``description``.
     public init(from decoder: any Decoder) throws {
@@ -51,9 +51,23 @@ public struct IncidentID: Hashable, Sendable, Codable, CustomStringConvertible {
         try container.encode(description)
     }
 
-    /// The form of a UUID in lower case.
-    static func dashed(_ high: UInt64, _ low: UInt64) -> String {
-        let digits = Array(high.hexadecimal(width: 16).dropFirst(2) + low.hexadecimal(width: 16).dropFirst(2))
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    /// The form of a UUID.
+    ///
+    /// - Parameter ten: the digit after 9.
+    static func dashed(_ high: UInt64, _ low: UInt64, tenIs ten: Unicode.Scalar = "a") -> String {
+        String(unsafeUninitializedCapacity: 36) { text in
+            var length = 0
+            for index in 0..<32 {
+                if index == 8 || index == 12 || index == 16 || index == 20 {
+                    text[length] = UInt8(ascii: "-")
+                    length += 1
+                }
+                let word = index < 16 ? high : low
+                let digit = UInt8(truncatingIfNeeded: word >> (60 - UInt64(index % 16) * 4)) & 0xf
+                text[length] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: ten) + digit - 10
+                length += 1
+            }
+            return length
+        }
     }
 }

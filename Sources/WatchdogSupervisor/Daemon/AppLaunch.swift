@@ -19,7 +19,7 @@ final class AppLaunch {
     /// Creates the sockets and the cgroup of a launch.
     init(_ configuration: LaunchConfiguration, on host: Host) throws {
         kernel = try LinuxKernel(host, configuration, terminal: nil)
-        supervisor = Supervisor(spec: configuration.spec, kernel: kernel)
+        supervisor = Supervisor(spec: configuration.sharedSpec, kernel: kernel)
     }
 
     /// Takes over a launch of the watchdogd before this one; ``LinuxKernel/resume(_:)`` is to follow.
@@ -41,7 +41,7 @@ final class AppLaunch {
         kernel = try LinuxKernel(
             host, resuming: configuration, cgroup: cgroup, descriptors, notifyAddress: notifyAddress)
         kernel.keeper = host.survival?.keeper(for: configuration.launchID)
-        supervisor = Supervisor(spec: configuration.spec, kernel: kernel)
+        supervisor = Supervisor(spec: configuration.sharedSpec, kernel: kernel)
     }
 
     var pid: Int32? { kernel.pid }

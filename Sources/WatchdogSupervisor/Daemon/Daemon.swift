@@ -42,7 +42,7 @@ final class Daemon {
     var reexecution: Timer?
 
     private var postponed: [() -> Void] = []
-    private var postponement: Timer?
+    private var postponement: CallSource?
     private var limiter = RateLimiter(capacity: 200, refillPerSecond: 50)
     /// The journal holds more, and asks for it: a thousand apps may be launched at once.
     private var recordLimiter = RateLimiter(capacity: 4_000, refillPerSecond: 200)
@@ -53,13 +53,13 @@ final class Daemon {
         self.places = places
         self.store = store
         self.verbosity = verbosity
-        postponement = try host.loop.timer(priority: .important) { [unowned self] _ in doPostponed() }
+        postponement = try host.loop.soon(priority: .important) { [unowned self] in doPostponed() }
         host.onDaemonMessage = { [unowned self] in received($0) }
     }
 
     /// Does something when what is being done now is over.
     func later(_ action: @escaping () -> Void) {
-        if postponed.isEmpty { postponement?.arm(at: host.loop.now) }
+        if postponed.isEmpty { postponement?.callAgain() }
         postponed.append(action)
     }
 

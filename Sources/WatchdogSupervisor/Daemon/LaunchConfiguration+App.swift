@@ -29,7 +29,7 @@ extension LaunchConfiguration {
     ) throws(LaunchRefusal) {
         let program = app.program
         let user = try Self.account(of: program)
-        spec = app.spec.onThisMachine
+        sharedSpec = Shared(wrappedValue: app.spec.onThisMachine)
         environment = try Self.environment(of: program, user: user, scope: scope, warn)
         credentials = program.command.isPrivileged ? nil : user.flatMap { geteuid() == 0 ? $0.credentials : nil }
         let directory = try Self.directory(program.workingDirectory, user: user, scope: scope)

@@ -22,13 +22,15 @@ enum OpenFileLimit {
     /// Refuses a launch that would leave the daemon without descriptors for its control socket.
     static func checkRoom() throws(LaunchRefusal) {
         guard let limit = try? ResourceLimit.current(.openFiles).soft else { return }
-        let floor = Int32(clamping: limit) - reserve
-        // The kernel gives the lowest free number, so that one so high is taken only when those below were.
-        let number = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, max(floor, 0))
-        if number >= 0 { close(number) }
-        guard number == floor else {
-            throw LaunchRefusal("too few descriptors are left of \(limit); raise LimitNOFILE of watchdogd")
+        let floor = max(Int32(clamping: limit) - reserve, 0)
+        // The kernel gives the lowest free number, so that one so high is taken only when those below were. It makes its table
+        // as long as the number: a limit of a million is not asked for before there are many.
+        for wanted in [min(floor, 65_536), floor] {
+            let number = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, wanted)
+            if number >= 0 { close(number) }
+            if number == wanted { return }
         }
+        throw LaunchRefusal("too few descriptors are left of \(limit); raise LimitNOFILE of watchdogd")
     }
 
     /// The limit with which watchdogd was started.

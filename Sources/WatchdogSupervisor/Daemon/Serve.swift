@@ -45,6 +45,7 @@ public struct Serve {
         do {
             try Subreaper.become()
             OpenFileLimit.raise()
+            try LaunchDescriptors.shared.reserve()
             return try serve(listing, store, socket, passed)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")

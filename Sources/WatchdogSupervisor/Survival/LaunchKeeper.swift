@@ -84,7 +84,7 @@ final class LaunchKeeper {
         isDirty = false
         guard let bytes = try? state.encoded() else { return }
         guard bytes.count > LaunchState.capacity else { return write(bytes) }
-        // Arguments and environment have 2 MiB at the most, and JSON may double them; reports can do without.
+        // Arguments and environment have 2 MiB at the most; reports can do without.
         var short = state
         short.program.environment = []
         short.program.arguments = Array(short.program.arguments.prefix(16))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
@@ -11,7 +10,7 @@ struct LaunchState: Codable {
     /// The version of this structure; a newer one is not read.
     ///
     /// Fields may be added to it as optionals without a new version: an older file then has none.
-    static let format: UInt32 = 1
+    static let format: UInt32 = 2
     /// Room for the state of an app with a long environment and many incidents.
     static let capacity = 4 << 20
 
@@ -74,10 +73,10 @@ struct LaunchState: Codable {
 
     var name: String { machine.spec.name }
 
-    func encoded() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
+    func encoded() throws -> [UInt8] { try StateEncoder.encode(self) }
 
     static func decode(_ bytes: [UInt8]) throws -> LaunchState {
-        try JSONDecoder().decode(LaunchState.self, from: Data(bytes))
+        try StateDecoder.decode(LaunchState.self, from: bytes)
     }
 }
 
@@ -116,7 +115,7 @@ extension LaunchConfiguration {
             case nil: nil
             }
         self.init(
-            spec: state.machine.spec,
+            sharedSpec: state.machine.$spec,
             executable: program.executable,
             arguments: program.arguments.map { ByteString($0) },
             environment: Environment(entries: program.environment.map { ByteString($0) }),

@@ -7,7 +7,7 @@ import WatchdogLinux
 /// that are kept stay what they are.
 enum Reexecution {
     /// Holds the process id, so that nobody takes a mark for his own that he has inherited.
-    private static let variable = "WATCHDOGD_REEXECUTED"
+    static let variable = "WATCHDOGD_REEXECUTED"
 
     /// Where the program was when it was started; to be read before an upgrade replaces the file.
     static let program = ProcessFacts.executable(getpid())

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import Glibc
 import WatchdogLinux
 import WatchdogPolicy
@@ -13,7 +12,7 @@ import WatchdogReport
 ///
 /// Isolation: the loop's thread. Of the daemons of one control socket only one runs at a time.
 final class Survival {
-    static let appFormat: UInt32 = 1
+    static let appFormat: UInt32 = 2
     private static let appCapacity = 256 << 10
     private static let launchSuffix = ".launch"
     private static let appSuffix = ".app"
@@ -112,12 +111,12 @@ final class Survival {
     /// Keeps what an app has beyond its launches.
     func keep(_ state: KeptApp, of app: String) {
         do {
-            let bytes = Array(try JSONEncoder().encode(state))
+            let bytes = try StateEncoder.encode(state)
             let file =
                 try appFiles[app]
                 ?? StateFile(
                     creating: "\(directory.path)/\(app)\(Self.appSuffix)", format: Self.appFormat,
-                    capacity: Self.appCapacity)
+                    capacity: Self.appCapacity, staysOpen: false)
             appFiles[app] = file
             try file.write(checkpoint: bytes)
         } catch {
@@ -129,8 +128,9 @@ final class Survival {
     func kept(_ app: String) -> KeptApp? {
         let path = "\(directory.path)/\(app)\(Self.appSuffix)"
         guard let file = try? StateFile(opening: path, upTo: Self.appFormat), let contents = try? file.contents(),
-            let state = try? JSONDecoder().decode(KeptApp.self, from: Data(contents.checkpoint))
+            let state = try? StateDecoder.decode(KeptApp.self, from: contents.checkpoint)
         else { return nil }
+        file.close()
         appFiles[app] = file
         return state
     }

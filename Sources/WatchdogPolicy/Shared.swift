@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A value that is kept once, however many copies there are of what holds it; one that is changed parts from the others.
+@propertyWrapper
+public struct Shared<Value: Sendable>: Sendable {
+    private final class Storage: Sendable {
+        let value: Value
+
+        init(_ value: Value) {
+            self.value = value
+        }
+    }
+
+    private var storage: Storage
+
+    /// Keeps a value.
+    public init(wrappedValue: Value) {
+        storage = Storage(wrappedValue)
+    }
+
+    /// The value.
+    public var wrappedValue: Value {
+        get { storage.value }
+        set { storage = Storage(newValue) }
+    }
+
+    /// What another can hold to share the value.
+    public var projectedValue: Shared { self }
+}
+
+extension Shared: Equatable where Value: Equatable {
+    /// True for the same value, at once when it is the same copy.
+    public static func == (left: Shared, right: Shared) -> Bool {
+        left.storage === right.storage || left.wrappedValue == right.wrappedValue
+    }
+}
+
+extension Shared: Encodable where Value: Encodable {
+    /// Writes the value as if it were kept in place.
+    public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
+}
+
+extension Shared: Decodable where Value: Decodable {
+    /// Reads a value that was kept in place.
+    public init(from decoder: any Decoder) throws { self.init(wrappedValue: try Value(from: decoder)) }
+}
