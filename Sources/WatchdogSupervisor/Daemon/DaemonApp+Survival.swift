@@ -40,7 +40,7 @@ extension DaemonApp {
     /// Goes on with a launch of the watchdogd before this one.
     func resume(_ launch: AppLaunch, _ inherited: InheritedLaunch) {
         let launchID = inherited.state.launchID
-        guard launchID != settled else { return resumeReports(of: launch, inherited) }
+        guard !settled.contains(launchID) else { return resumeReports(of: launch, inherited) }
         let isCounted = counted == launchID
         restoring { takeOver(launch) }
         let wasOver = launch.supervisor.machine.phase

@@ -65,8 +65,8 @@ final class DaemonApp {
     var endWaiters: [ControlAnswer<TerminateReply>] = []
     var moveWaiters: [MoveWaiter] = []
 
-    /// The launch whose end was accounted for last.
-    var settled: IncidentID?
+    /// Launches whose ends were accounted for, as long as something of them is kept: several may wait for their reports.
+    var settled: [IncidentID] = []
     /// The launch that was counted last.
     var counted: IncidentID?
     private var isRemembering = false
@@ -212,7 +212,7 @@ final class DaemonApp {
             daemon.appCameToRest()
             return
         }
-        settled = launch.kernel.configuration.launchID
+        settled.append(launch.kernel.configuration.launchID)
         // Before the launch's own state is given up.
         remember()
         let causedByMemory = launch.kernel.cgroup?.memoryKills ?? 0 > 0
@@ -334,7 +334,10 @@ final class DaemonApp {
     private func forgetState(of launch: AppLaunch) {
         guard let keeper = launch.kernel.keeper else { return }
         launch.kernel.keeper = nil
-        daemon.later { [survival = daemon.host.survival] in survival?.forget(keeper) }
+        daemon.later { [self] in
+            daemon.host.survival?.forget(keeper)
+            settled.removeAll { $0 == launch.kernel.configuration.launchID }
+        }
     }
 
     /// Goes on with a launch that was under way before the app was known.

@@ -19,8 +19,8 @@ struct KeptApp: Codable {
     var wish: DaemonApp.Wish
     var restarts: RestartMachine
     var requestedRestarts: Int
-    /// The launch whose end was accounted for last.
-    var settled: IncidentID?
+    /// Launches whose ends were accounted for, as long as something of them is kept.
+    var settled: [IncidentID]
     /// The launch that was counted last.
     var counted: IncidentID?
     var lastIncident: IncidentSummary?
