@@ -287,6 +287,20 @@ extension EndToEnd {
                 service.program.text(.errors).contains("photos[\(report.body.pid)] was ended by SIGSEGV (core dumped)"))
         }
 
+        @Test("An app whose file is gone has the report of its end all the same, and the daemon goes on")
+        func removed() throws {
+            let stubborn = "/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'"
+            let service = try Service([
+                "gone": app(stubborn, "Terminate=300ms\n", in: "/"), "stays": app("/bin/sleep 1000", in: "/"),
+            ])
+            try service.wait(for: "gone") { $0.state == .running }
+            service.remove("gone")
+            #expect(try service.command("reload").code == 0)
+            #expect(eventually { names(in: service.scratch["reports"]).count == 1 })
+            #expect(try service.client.list().apps.map(\.name) == ["stays"])
+            #expect(try service.end() == 0)
+        }
+
         @Test("An app that crashes again and again has five reports, and the rest is told without")
         func loop() throws {
             let scratch = try Scratch()

@@ -23,6 +23,8 @@ final class Daemon {
     private(set) var apps: [String: DaemonApp] = [:]
     /// In the order in which lists have them.
     private(set) var appNames: [String] = []
+    /// Apps that are configured no longer, until their last reports are written.
+    private var departing: [DaemonApp] = []
     /// The files that cannot be used.
     var invalidFiles: [InvalidFile] = []
     var control: ControlServer?
@@ -95,6 +97,7 @@ final class Daemon {
         guard apps[app.name] === app else { return }
         apps[app.name] = nil
         appNames.removeAll { $0 == app.name }
+        if !app.isAtRest { departing.append(app) }
         appCameToRest()
     }
 
@@ -136,7 +139,8 @@ final class Daemon {
     }
 
     func appCameToRest() {
-        guard isStopping, unclaimed.isEmpty, apps.values.allSatisfy(\.isAtRest) else { return }
+        departing.removeAll(where: \.isAtRest)
+        guard isStopping, unclaimed.isEmpty, departing.isEmpty, apps.values.allSatisfy(\.isAtRest) else { return }
         host.loop.exit(code: 0)
     }
 

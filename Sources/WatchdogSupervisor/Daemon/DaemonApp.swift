@@ -202,7 +202,7 @@ final class DaemonApp {
         guard current === launch else { return }
         abandonMoves()
         lastExit = outcome.status?.words
-        if wish == .asConfigured, let crash = launch.supervisor.crash(in: outcome) { launch.kernel.reportCrash(crash) }
+        if let crash = launch.supervisor.crash(in: outcome) { launch.kernel.reportCrash(crash) }
         guard outcome.isDeathVerified else {
             stage = .unkillable(launch)
             for waiter in launchWaiters { waiter.answer.fail(.unkillable(name, pid: launch.pid)) }
