@@ -114,6 +114,12 @@ ExecStart=/usr/bin/sleep infinity
 # From how long on a hang that ends by itself has a report; off for none.
 #HangReports=1s
 
+# Which ends that nobody asked for have a report: all, signals (not those with an exit code), off.
+#CrashReports=all
+
+# Whether the kernel writes a core file when a signal ends it, from which the report takes the stacks; removed then.
+#CrashStacks=no
+
 # How far it may extend an allowance by itself, and whether it has to show progress for that.
 #ExtensionCap=10min
 #AllowBlindExtension=no

@@ -170,5 +170,3 @@ void wd_kill(struct wd_snapshot_arena *arena);
 /* memfd.c */
 int wd_write_memory(struct wd_snapshot_arena *arena, int memfd);
 int wd_write_modules(struct wd_snapshot_arena *arena, int memfd);
-int wd_create_memfd(void);
-int wd_seal_memfd(int memfd);

@@ -57,6 +57,8 @@ public final class SamplingSession: Sendable {
         return state.withLock { $0.result }
     }
 
+    private var isStopped: Bool { state.withLock { $0.isStopped } }
+
     private func run(
         _ process: Int32, _ options: SamplingOptions, _ onFirstLook: @Sendable () -> Void,
         _ onLook: @Sendable () -> Void
@@ -70,7 +72,7 @@ public final class SamplingSession: Sendable {
             while true {
                 next = max(next + options.interval, .now())
                 wake.wait(until: next)
-                guard next <= end, !state.withLock({ $0.isStopped }), sampler.look() else { break }
+                guard next <= end, !isStopped, sampler.look() else { break }
                 onLook()
             }
             return .success(try sampler.finish())
@@ -84,7 +86,10 @@ public final class SamplingSession: Sendable {
     ) throws(SnapshotError) -> Sampler {
         defer { onFirstLook() }
         let sampler = try Sampler(of: process, options)
+        // What is seen after the end is not what was to be seen: on a busy machine the first look may come late.
+        guard !isStopped else { throw SnapshotError("sample", of: process, .timedOut) }
         guard try firstLook(sampler) else { throw SnapshotError("sample", of: process, .noSuchProcess) }
+        guard !isStopped else { throw SnapshotError("sample", of: process, .timedOut) }
         return sampler
     }
 

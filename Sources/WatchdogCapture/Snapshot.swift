@@ -41,6 +41,21 @@ public final class Snapshot: Sendable {
         end = SnapshotEnd(result, request)
     }
 
+    /// Takes over descriptors that were not made by a capture.
+    init(
+        process: Int32, memory: Int32, modules: [Int32], method: CapturedProcess.Method, threadCount: Int,
+        timings: SnapshotTimings, end: SnapshotEnd
+    ) {
+        self.process = process
+        self.memory = memory
+        self.modules = modules
+        self.method = method
+        methodReason = nil
+        self.threadCount = threadCount
+        self.timings = timings
+        self.end = end
+    }
+
     deinit {
         close(memory)
         for module in modules {
@@ -141,7 +156,7 @@ extension CapturedProcess.Method {
         switch self {
         case .ptrace: WD_METHOD_PTRACE.rawValue
         case .procfsRegisters: WD_METHOD_PROCFS_REGISTERS.rawValue
-        case .procfs: WD_METHOD_PROCFS.rawValue
+        case .procfs, .core, .journal: WD_METHOD_PROCFS.rawValue
         }
     }
 }

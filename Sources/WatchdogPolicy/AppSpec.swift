@@ -35,6 +35,8 @@ public struct AppSpec: Hashable, Sendable, Codable {
     public var observationDelay: Duration?
     /// A main loop that takes longer than this for an answer, and then gives it, is worth a report; nil: none is.
     public var hangReportThreshold: Duration?
+    /// Which ends that the watchdog does not bring about are worth a report; nil: none is.
+    public var crashReports: CrashReports?
     /// Time for the stacks to be taken before the app is killed without them.
     public var captureBudget: Duration = .seconds(2)
     /// Time for a killed process tree to be gone before the survivors are reported as unkillable.

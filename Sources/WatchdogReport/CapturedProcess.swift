@@ -12,6 +12,10 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
         case procfsRegisters = "procfs-registers"
         /// No stacks: only what `/proc` says of each thread.
         case procfs
+        /// From the core file that the kernel wrote when a signal ended the process.
+        case core
+        /// From what systemd-coredump wrote to the journal, without registers.
+        case journal
     }
 
     /// How the stacks were taken.

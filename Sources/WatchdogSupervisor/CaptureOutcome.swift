@@ -21,4 +21,6 @@ struct ReportOutcome: Sendable {
     var path: String?
     /// Why it was not written.
     var failure: String?
+    /// Whether there was nothing to write: nothing shows that the process has crashed.
+    var isVoid = false
 }

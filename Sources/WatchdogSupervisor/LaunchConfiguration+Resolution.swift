@@ -35,6 +35,7 @@ extension LaunchConfiguration {
         // Before anything is created: a wrong option leaves no trace.
         probe = try Self.probe(run.probe)
         livenessTarget = run.livenessTarget
+        takesCrashStacks = run.takesCrashStacks
         store = try Self.store(at: run.reportsDirectory)
         try Self.checkSummary(run.summary)
         if run.readsKeys { streams = try Self.streamsWithoutInput() }

@@ -24,6 +24,8 @@ struct LaunchConfiguration {
     var cgroupLimits = CgroupLimits()
     /// The standard streams; nil for the supervisor's own.
     var streams: StandardStreams?
+    /// Whether the kernel is to write a core file when a signal ends the program.
+    var takesCrashStacks = false
     /// Tells this launch from all others.
     var launchID = IncidentID.random()
 

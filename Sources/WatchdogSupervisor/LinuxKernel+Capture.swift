@@ -122,7 +122,7 @@ extension LinuxKernel {
     }
 
     /// What is known only when the incident is over, or can wait until then: SIGKILL waits for ``makeFacts(_:)``.
-    private func complete(_ facts: inout IncidentFacts, for incident: Incident) {
+    func complete(_ facts: inout IncidentFacts, for incident: Incident) {
         facts.arguments = configuration.arguments.map(\.description)
         facts.environment = configuration.environment.dictionary
         facts.cgroup = cgroup?.path

@@ -36,6 +36,7 @@ extension LinuxKernel {
             state: observation.state.letter.first,
             tracer: observation.tracer,
             isFrozen: cgroup?.isFrozen ?? false,
+            isDumpingCore: observation.isDumpingCore,
             runTime: difference(observation.schedule?.runTime, window?.start.schedule?.runTime) ?? .zero,
             runDelay: runDelay(observation) ?? .zero
         )

@@ -32,6 +32,9 @@ extension LinuxKernel {
         if let limit = OpenFileLimit.previous, !request.limits.contains(where: { $0.resource == .openFiles }) {
             request.limits.append(limit)
         }
+        if configuration.takesCrashStacks, configuration.ownCoreLimit == nil, let limit = configuration.coreLimit {
+            request.limits.append(limit)
+        }
         request.processIdVariables = [Wire.Environment.watchdogProcess]
         if let appEnd { request.descriptors.append(.init(appEnd.number, as: Self.channelDescriptor)) }
         request.workingDirectory = configuration.workingDirectory.map { ByteString($0) }

@@ -28,6 +28,9 @@ final class LinuxKernel: Kernel {
     /// Called when the report of a hang that ended by itself is written, or could not be.
     var onHangReport: (Hang, ReportOutcome) -> Void = { _, _ in }
 
+    /// Called when the report of a crash is written, or could not be.
+    var onCrashReport: (Crash, ReportOutcome) -> Void = { _, _ in }
+
     var containment: Containment?
     var appEnd: OwnedDescriptor?
     var deadline: Timer?
@@ -60,6 +63,8 @@ final class LinuxKernel: Kernel {
     var watches: [Int: HangWatch] = [:]
     /// When the latest reports of hangs were written.
     var hangReportInstants: [Instant] = []
+    /// Where the program was when it was looked at last.
+    var lastWorkingDirectory: String?
     /// Where the output of this launch can be read again; nil when it cannot.
     var logSource: LogSource?
     /// Who is to be told of captures that were asked for, by the numbers of their incidents.

@@ -132,6 +132,12 @@ extension Narration {
         return "\(name)[\(pid ?? 0)] answered again after \(hang.duration.brief)\n  \(report.verdict.line)\n  \(place)"
     }
 
+    /// The three lines that follow an end that nobody asked for.
+    func lines(of crash: Crash, pid: Int32?, _ report: ReportOutcome) -> String {
+        let place = report.path ?? "no report: \(report.failure ?? "unknown reason")"
+        return "\(name)[\(pid ?? 0)] \(crash.status.words)\n  \(report.verdict.line)\n  \(place)"
+    }
+
     /// As in "expected ready, but HangMain *exited with code 1*".
     func words(for outcome: Outcome) -> String {
         let end = outcome.status?.words ?? "did not end"
@@ -152,6 +158,7 @@ extension Pause {
         case .traced(let pid): "is traced by pid \(pid)"
         case .stopped: "is stopped by a signal"
         case .frozen: "is in a frozen cgroup"
+        case .dumpingCore: "has crashed, and the kernel is writing its core"
         }
     }
 }

@@ -8,15 +8,17 @@ import WatchdogReport
 
 /// Turns captures into reports on disk, one after the other, away from the loop.
 ///
-/// Isolation: ``write(app:incident:facts:host:capture:log:)`` may be called from any thread and never blocks; results come by mailbox.
+/// Isolation: ``write(app:incident:facts:host:capture:log:watch:postMortem:)`` may be called from any thread and never blocks; results come by mailbox.
 final class ReportWriter: Sendable {
     /// Reports that may wait; one more is given up, and says so.
     private static let limit = 16
 
-    private let store: ReportStore
-    private let symbolicator: Symbolicator
+    let store: ReportStore
+    let symbolicator: Symbolicator
     private let mailbox: Mailbox<Host.Message>
     private let queue = DispatchQueue(label: "org.watchdogd.reports")
+    /// Where systemd-coredump is waited for, so that no report waits behind.
+    private let examining = DispatchQueue(label: "org.watchdogd.crashes", attributes: .concurrent)
     private let waiting = Mutex(0)
 
     init(store: ReportStore, symbolicator: Symbolicator, mailbox: Mailbox<Host.Message>) {
@@ -28,7 +30,7 @@ final class ReportWriter: Sendable {
     /// Writes the report of an incident; ends in a ``Host/Message/reported(app:incident:_:)``.
     func write(
         app: Int, incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome, log: LogSource? = nil,
-        watch: HangWatch? = nil
+        watch: HangWatch? = nil, postMortem: PostMortem? = nil
     ) {
         let isAccepted = waiting.withLock { count in
             guard count < Self.limit else { return false }
@@ -41,10 +43,18 @@ final class ReportWriter: Sendable {
             mailbox.post(.reported(app: app, incident: incident, outcome))
             return
         }
-        queue.async { [self] in
-            let outcome = makeReport(facts, host, capture, log, watch)
+        let finish: @Sendable (ReportOutcome) -> Void = { [self] outcome in
             waiting.withLock { $0 -= 1 }
             mailbox.post(.reported(app: app, incident: incident, outcome))
+        }
+        guard let postMortem else {
+            queue.async { [self] in finish(makeReport(facts, host, capture, log, watch)) }
+            return
+        }
+        examining.async { [self] in
+            var facts = facts
+            let finding = find(postMortem, &facts)
+            queue.async { [self, facts] in finish(makeCrashReport(facts, host, finding, log)) }
         }
     }
 
@@ -68,9 +78,15 @@ final class ReportWriter: Sendable {
             captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.notes.append("The stacks could not be taken: \(reason).")
         }
+        return write(&facts, host, captured, log)
+    }
+
+    func write(
+        _ facts: inout IncidentFacts, _ host: HostFacts, _ captured: CapturedProcess?, _ log: LogSource?
+    ) -> ReportOutcome {
         // After the symbols: what the program printed last has reached the journal by now.
         facts.log = log.flatMap { LogDetails($0) }
-        var outcome = ReportOutcome(verdict: Verdict(of: facts))
+        var outcome = ReportOutcome(verdict: Verdict(of: facts, capture: captured))
         do {
             outcome.path = try store.write(Report(of: facts, on: host, capture: captured))
         } catch {

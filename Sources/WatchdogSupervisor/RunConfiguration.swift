@@ -42,6 +42,8 @@ public struct RunConfiguration: Sendable {
     public var probe: Probe?
     /// What liveness probes look at; ``AppSpec/livenessProbe`` has their times.
     public var livenessTarget: ProbeSettings.Target?
+    /// Whether the kernel is to write a core file when a signal ends the program, for the report's stacks.
+    public var takesCrashStacks = false
     /// Where reports go; nil stands for the default of the user.
     public var reportsDirectory: String?
     /// Where the JSON summary goes, if it is wanted.

@@ -21,6 +21,7 @@ final class RunSession {
     private var reports: [Int: ReportOutcome] = [:]
     private var incidents: [Incident] = []
     private var outcome: Outcome?
+    private var crashReport: String?
     /// An app can cause messages as fast as it likes.
     private var limiter = RateLimiter(capacity: 50, refillPerSecond: 10)
     /// Messages that were not written, because they were too many or nobody read standard error.
@@ -37,10 +38,12 @@ final class RunSession {
         supervisor.onFinish = { [unowned self] in
             outcome = $0
             script?.ended($0)
+            if let crash = supervisor.crash(in: $0) { kernel.reportCrash(crash) }
             concludeIfReported()
         }
         kernel.onReport = { [unowned self] in reported($0, $1) }
         kernel.onHangReport = { [unowned self] in hangReported($0, $1) }
+        kernel.onCrashReport = { [unowned self] in crashReported($0, $1) }
         script = try configuration.script.map {
             try ScriptRunner($0, scale: configuration.timeScale, name: narration.name, supervisor, loop) {
                 [unowned self] in concludeIfReported()
@@ -73,6 +76,7 @@ final class RunSession {
         script?.noticed(notice)
         switch notice {
         case .ready(let source, let after):
+            kernel.noteWorkingDirectory()
             launched(by: source, after: after)
             if configuration.expectation == .ready { supervisor.requestTermination() }
         case .transgressed(let incident):
@@ -101,6 +105,17 @@ final class RunSession {
     private func hangReported(_ hang: Hang, _ report: ReportOutcome) {
         let lines = narration.lines(of: hang, pid: kernel.pid, report)
         if configuration.verbosity != .quiet, !StandardError.mention(lines) { unwritten += 1 }
+        concludeIfReported()
+    }
+
+    private func crashReported(_ crash: Crash, _ report: ReportOutcome) {
+        crashReport = report.path
+        if !report.isVoid {
+            let isTold = log.tell(
+                JournalEntry(crash, report, about: kernel.subject),
+                line: narration.lines(of: crash, pid: kernel.pid, report), within: .seconds(1))
+            if !isTold { unwritten += 1 }
+        }
         concludeIfReported()
     }
 
@@ -205,7 +220,7 @@ final class RunSession {
             exit: RunSummary.Exit(outcome.status),
             isDeathVerified: outcome.isDeathVerified,
             resourceUsage: kernel.exitUsage.map { RunSummary.ResourceUsage($0) },
-            report: incidents.last.flatMap { reports[$0.id]?.path },
+            report: crashReport ?? incidents.last.flatMap { reports[$0.id]?.path },
             status: supervisor.account.status,
             summary: supervisor.account.summary,
             expectation: isMet.flatMap { isMet in

@@ -13,6 +13,8 @@ final class Supervisor {
     private var isHandling = false
     /// The machine's time in suspension, as far as it was taken note of.
     private(set) var suspendedTime: Duration
+    /// Signals that went on to the app.
+    private var forwarded: Set<Int32> = []
     private var limiter = RateLimiter(capacity: 1_000, refillPerSecond: 500)
 
     /// The decisions.
@@ -87,8 +89,14 @@ final class Supervisor {
         if signal == SIGTERM {
             requestTermination()
         } else {
+            forwarded.insert(signal)
             kernel.signal(signal)
         }
+    }
+
+    /// What is to be reported of an end; nil when somebody has asked for it.
+    func crash(in outcome: Outcome) -> Crash? {
+        Crash(outcome, reporting: machine.spec.crashReports, forwarded: forwarded)
     }
 
     /// A datagram from the app's channel.

@@ -34,6 +34,7 @@ extension RunCommand {
             spec.hangReportThreshold = threshold
             spec.observationDelay = min(threshold, .seconds(1))
         }
+        spec.crashReports = (crashReports ?? .some(.signals)).reports
         let probe = probing.settings
         spec.livenessProbe = probe?.probe
         spec.probeInterval = readiness.interval(probe)
@@ -41,6 +42,7 @@ extension RunCommand {
         var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)
         configuration.probe = readiness.probe
         configuration.livenessTarget = probe?.target
+        configuration.takesCrashStacks = crashStacks
         configuration.user = user
         configuration.workingDirectory = chdir
         configuration.environment = environment

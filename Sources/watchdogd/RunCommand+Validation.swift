@@ -24,7 +24,8 @@ extension RunCommand {
         let given: [(String, Bool)] = [
             ("--name", name != nil), ("--launch", launch != nil), ("--update", update != nil),
             ("--terminate", terminate != nil), ("--ping", ping != nil), ("--readiness", readiness != nil),
-            ("--enforce", enforce != nil), ("--background-time", lifecycle.backgroundTime != nil),
+            ("--enforce", enforce != nil), ("--crash-reports", crashReports != nil), ("--crash-stacks", crashStacks),
+            ("--background-time", lifecycle.backgroundTime != nil),
             ("--background-cpu", lifecycle.backgroundCPU != nil), ("--time-scale", timeScale != nil),
             ("--user", user != nil),
             ("--chdir", chdir != nil), ("--probe", probing.probe != nil),

@@ -82,6 +82,18 @@ struct RunCommand: ParsableCommand {
     )
     var hangReports = HangReportChoice.from(.seconds(1))
 
+    @Option(
+        help: ArgumentHelp(
+            "Report ends that nobody asked for: all; signals, not exit codes; off (default: signals).",
+            valueName: "which"),
+        completion: .list(["all", "signals", "off"]),
+        transform: RunOptions.crashReports
+    )
+    var crashReports: CrashReportChoice?
+
+    @Flag(help: "Let the kernel write a core file when a signal ends the program, and take the stacks from it.")
+    var crashStacks = false
+
     @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
     var reports: String?
 

@@ -57,6 +57,12 @@ enum RunOptions {
         return .from(threshold)
     }
 
+    static func crashReports(_ text: String) throws -> CrashReportChoice {
+        if text == "off" { return .off }
+        guard let reports = CrashReports(rawValue: text) else { throw ValidationError("use all, signals or off") }
+        return .some(reports)
+    }
+
     static func enforcement(_ text: String) throws -> AppSpec.Enforcement {
         guard let enforcement = AppSpec.Enforcement(rawValue: text) else {
             throw ValidationError("use kill or report")
@@ -95,6 +101,16 @@ enum HangReportChoice: CustomStringConvertible {
         case .from(let threshold): TimeSpan.format(threshold)
         case .off: "off"
         }
+    }
+}
+
+/// What `--crash-reports` takes.
+enum CrashReportChoice {
+    case some(CrashReports)
+    case off
+
+    var reports: CrashReports? {
+        if case .some(let reports) = self { reports } else { nil }
     }
 }
 

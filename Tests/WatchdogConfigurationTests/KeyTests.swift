@@ -29,7 +29,9 @@ struct KeyTests {
         var spec = AppSpec(name: "web")
         spec.observationDelay = .seconds(1)
         spec.hangReportThreshold = .seconds(1)
+        spec.crashReports = .all
         #expect(app.spec == spec)
+        #expect(!app.watchdog.takesCrashStacks)
     }
 
     @Test(
@@ -43,6 +45,15 @@ struct KeyTests {
         #expect(try program("NoNewPrivileges=\(word)").noNewPrivileges == value)
         #expect(try configuration(in: "App", "Enabled=\(word)").isEnabled == value)
         #expect(try watchdog("AllowBlindExtension=\(word)").allowsBlindExtension == value)
+    }
+
+    @Test("Which ends have a report, and whether it has stacks")
+    func crashes() throws {
+        #expect(try watchdog("CrashReports=all").crashReports == .all)
+        #expect(try watchdog("CrashReports=signals").crashReports == .signals)
+        #expect(try watchdog("CrashReports=off").crashReports == nil)
+        #expect(try watchdog("CrashStacks=yes").takesCrashStacks)
+        #expect(try configuration(in: "Watchdog", "CrashReports=off").spec.crashReports == nil)
     }
 
     @Test("Users, groups and where the app runs")

@@ -270,6 +270,7 @@ struct PauseTests {
         (Evidence(state: "S", tracer: 42), .traced(by: 42)), (Evidence(state: "S", isFrozen: true), .frozen),
         (Evidence(state: "T", tracer: 42, isFrozen: true), .traced(by: 42)),
         (Evidence(state: "T", isFrozen: true), .frozen),
+        (Evidence(state: "D", isDumpingCore: true), .dumpingCore),
     ]
 
     @Test("an app that is found so at the deadline gets the whole allowance and a fresh ping", arguments: pauses)

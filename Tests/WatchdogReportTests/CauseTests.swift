@@ -8,7 +8,7 @@ import WatchdogPolicy
 
 @Suite("Causes")
 struct CauseTests {
-    @Test("Each cause is judged as what it is", arguments: Verdict.Kind.allCases)
+    @Test("Each cause is judged as what it is", arguments: Causes.hangs)
     func kind(kind: Verdict.Kind) {
         #expect(Verdict(judging: Causes.evidence(kind)).kind == kind)
     }
@@ -58,10 +58,10 @@ struct CauseTests {
     @Test("Every cause has advice of its own, and somebody at fault or an honest unknown")
     func advice() {
         var paragraphs: Set<String> = []
-        for (name, report) in Causes.all where Verdict.Kind.allCases.map(Causes.name).contains(name) {
+        for (name, report) in Causes.all where Causes.hangs.map(Causes.name).contains(name) {
             paragraphs.insert(Explanation(of: report).advice)
         }
-        #expect(paragraphs.count == Verdict.Kind.allCases.count)
+        #expect(paragraphs.count == Causes.hangs.count)
     }
 
     @Test("Every finding has advice, or the system call's is as good", arguments: Finding.Kind.allCases)

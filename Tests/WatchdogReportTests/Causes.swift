@@ -7,12 +7,15 @@ import WatchdogPolicy
 /// One invented incident for each cause that a verdict knows, with what the stacks and the looks before add to it.
 enum Causes {
     static let all: [(name: String, report: Report)] =
-        Verdict.Kind.allCases.map { kind in
+        hangs.map { kind in
             (name(of: kind), report(kind))
         } + [
             ("hang", hang), ("deadlock", deadlock), ("tcp-peer", peer), ("python-lock", python),
             ("background-task", tasks),
-        ]
+        ] + Crashes.all
+
+    /// What a main thread can do; the other verdicts say how a process ended.
+    static let hangs = Verdict.Kind.allCases.filter { ![.crashed, .killed, .failed].contains($0) }
 
     static func name(of kind: Verdict.Kind) -> String { String(kind.rawValue.map { $0 == " " ? "-" : $0 }) }
 
@@ -55,7 +58,7 @@ enum Causes {
         case .traced: evidence.tracer = 77
         case .frozen: evidence.isFrozen = true
         case .exited: evidence.state = "Z"
-        case .unknown: evidence = HangEvidence(processorCount: 2)
+        case .unknown, .crashed, .killed, .failed: evidence = HangEvidence(processorCount: 2)
         }
         return evidence
     }

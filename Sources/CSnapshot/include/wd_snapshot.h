@@ -71,6 +71,11 @@ struct wd_snapshot_result {
     char reason[256];   /* why not a better method; empty for WD_METHOD_PTRACE */
 };
 
+/* A memfd for the records of wd_snapshot_format.h, close-on-exec; -1 with errno set. */
+int wd_create_memfd(void);
+/* Goes back to the beginning and forbids every change from now on. Returns 0 or an errno. */
+int wd_seal_memfd(int memfd);
+
 /* Takes a snapshot of request->pid and ends it as asked. Returns result->error.
  *
  * WD_END_KILL kills whether or not a snapshot was possible, unless start_time differs or pid is this process. When the

@@ -124,6 +124,10 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case enforce = "Enforce"
     /// From how long on a hang that ends by itself has a report.
     case hangReports = "HangReports"
+    /// Which ends that nobody asked for have a report.
+    case crashReports = "CrashReports"
+    /// Whether stacks are taken when a signal ends the app.
+    case crashStacks = "CrashStacks"
     /// The most by which the app can extend an allowance.
     case extensionCap = "ExtensionCap"
     /// Whether an extension counts that shows no progress.
@@ -170,10 +174,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
             .app
         case .launch, .update, .terminate, .reload, .ping, .readiness, .probe, .probeInterval, .probeTimeout,
             .probeThreshold, .probeStatus, .probeBody, .enterBackground, .background, .expiration, .suspendAfter,
-            .taskWarning, .taskLimit,
-            .backgroundCPU, .launchInBackground, .backgroundLaunch, .backgroundLaunchCPU, .enforce, .hangReports,
-            .extensionCap, .allowBlindExtension,
-            .keepReports,
+            .taskWarning, .taskLimit, .backgroundCPU, .launchInBackground, .backgroundLaunch, .backgroundLaunchCPU,
+            .enforce, .hangReports, .crashReports, .crashStacks, .extensionCap, .allowBlindExtension, .keepReports,
             .timeScale:
             .watchdog
         case .policy, .delay, .factor, .maxDelay, .reset, .limit, .limitInterval, .limitLaunch, .limitHang,

@@ -45,6 +45,7 @@ public struct AppConfiguration: Hashable, Sendable {
         spec.livenessProbe = watchdog.probe?.probe
         spec.observationDelay = min(.seconds(1), watchdog.hangReports ?? .seconds(1))
         spec.hangReportThreshold = watchdog.hangReports
+        spec.crashReports = watchdog.crashReports
         switch watchdog.readiness {
         case .command: spec.probeInterval = .milliseconds(250)
         case .probe: spec.probeInterval = min(.milliseconds(250), watchdog.probe?.interval ?? .milliseconds(250))

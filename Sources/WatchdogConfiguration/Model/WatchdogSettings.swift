@@ -20,6 +20,10 @@ public struct WatchdogSettings: Hashable, Sendable {
     public var enforcement = AppSpec.Enforcement.kill
     /// `HangReports=`: from how long on a hang that ends by itself has a report; nil for none.
     public var hangReports: Duration? = .seconds(1)
+    /// `CrashReports=`: which ends that nobody asked for have a report; nil for none.
+    public var crashReports: CrashReports? = .all
+    /// `CrashStacks=`: whether the kernel is to write a core file when a signal ends the app, for the report's stacks.
+    public var takesCrashStacks = false
     /// `ExtensionCap=`: by how much the app can extend one allowance in all.
     public var extensionCap: Duration = Fairness().extensionCap
     /// `AllowBlindExtension=`: whether an extension counts that shows no progress.

@@ -61,6 +61,8 @@ extension AppReader {
                 try ValueReader.choice(text, AppSpec.Enforcement.allCases.map { ($0.rawValue, $0) })
             )
         case .hangReports: try set(\.watchdog.hangReports, text, try Self.hangReports(text))
+        case .crashReports: try set(\.watchdog.crashReports, text, try Self.crashReports(text))
+        case .crashStacks: try set(\.watchdog.takesCrashStacks, text, try ValueReader.boolean(text))
         case .extensionCap: try set(\.watchdog.extensionCap, text, try ValueReader.span(text))
         case .allowBlindExtension: try set(\.watchdog.allowsBlindExtension, text, try ValueReader.boolean(text))
         case .keepReports: try set(\.watchdog.reportAge, text, try ValueReader.span(text, atLeast: .seconds(60)))
@@ -118,6 +120,11 @@ extension AppReader {
     private static func hangReports(_ text: SourceText) throws(ValueError) -> Duration? {
         if try ValueReader.short(text) == "off" { return nil }
         return try ValueReader.span(text, atLeast: .milliseconds(250))
+    }
+
+    private static func crashReports(_ text: SourceText) throws(ValueError) -> CrashReports? {
+        let choices: [(String, CrashReports?)] = CrashReports.allCases.map { ($0.rawValue, $0) } + [("off", nil)]
+        return try ValueReader.choice(text, choices)
     }
 
     private static func quota(_ text: SourceText) throws(ValueError) -> Duration? {

@@ -20,6 +20,8 @@ public final class ProcessProbe {
         public let processCPUTime: Duration
         /// The process that traces this one; nil for none.
         public let tracer: Int32?
+        /// Whether the kernel is writing its core.
+        public let isDumpingCore: Bool
         /// The kernel function in which the main thread waits; nil when it does not wait or that is hidden.
         public let waitChannel: String?
         /// The main thread's `/proc/PID/syscall`, verbatim; nil when it may not be read.
@@ -32,6 +34,7 @@ public final class ProcessProbe {
             schedule: ThreadSchedule?,
             processCPUTime: Duration,
             tracer: Int32?,
+            isDumpingCore: Bool = false,
             waitChannel: String?,
             syscall: String?
         ) {
@@ -40,6 +43,7 @@ public final class ProcessProbe {
             self.schedule = schedule
             self.processCPUTime = processCPUTime
             self.tracer = tracer
+            self.isDumpingCore = isDumpingCore
             self.waitChannel = waitChannel
             self.syscall = syscall
         }
@@ -109,6 +113,7 @@ public final class ProcessProbe {
             schedule: schedule,
             processCPUTime: ProcessCPU.time(pid) ?? .zero,
             tracer: status.tracer,
+            isDumpingCore: status.isDumpingCore,
             waitChannel: contents("wchan", limit: 256).flatMap { WaitChannel.parse($0) },
             syscall: contents("syscall", limit: 512).flatMap { bytes in
                 let line = bytes.prefix { $0 != UInt8(ascii: "\n") }

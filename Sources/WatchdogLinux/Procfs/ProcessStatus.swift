@@ -10,6 +10,8 @@ public struct ProcessStatus: Hashable, Sendable {
     public let user: UInt32
     /// The effective group id.
     public let group: UInt32
+    /// Whether the kernel is writing its core.
+    public let isDumpingCore: Bool
     /// Resident memory in bytes; nil for a zombie.
     public let residentBytes: UInt64?
 
@@ -22,6 +24,7 @@ public struct ProcessStatus: Hashable, Sendable {
     public init?(parsing text: some Collection<UInt8>) {
         var tracer: Int32?
         var process: Int32?
+        var isDumpingCore = false
         var user: UInt32?
         var group: UInt32?
         var residentKilobytes: UInt64?
@@ -37,6 +40,7 @@ public struct ProcessStatus: Hashable, Sendable {
             case UInt8(ascii: "T"):
                 tracer = tracer ?? word(0, of: "TracerPid:")
                 process = process ?? word(0, of: "Tgid:")
+            case UInt8(ascii: "C"): isDumpingCore = isDumpingCore || word(0, of: "CoreDumping:") == 1
             case UInt8(ascii: "U"): user = user ?? word(1, of: "Uid:")
             case UInt8(ascii: "G"): group = group ?? word(1, of: "Gid:")
             case UInt8(ascii: "V"): residentKilobytes = residentKilobytes ?? word(0, of: "VmRSS:")
@@ -47,6 +51,7 @@ public struct ProcessStatus: Hashable, Sendable {
         self.tracer = tracer == 0 ? nil : tracer
         self.process = process
         self.user = user
+        self.isDumpingCore = isDumpingCore
         self.group = group
         residentBytes = residentKilobytes.map { $0.multipliedReportingOverflow(by: 1024).partialValue }
     }

@@ -94,7 +94,8 @@ public struct MetricKitPayload: Encodable, Equatable, Sendable {
         }
         crash.virtualMemoryRegionInfo = body.vmRegionInfo
         crashDiagnostics = [Diagnostic(callStackTree: tree, diagnosticMetaData: crash)]
-        hangDiagnostics = body.linux.map { linux in
+        hangDiagnostics = body.linux.flatMap { linux in
+            guard linux.crash == nil else { return nil }
             var hang = MetaData(report)
             let elapsed = Duration.nanoseconds(linux.allowance.elapsedNanoseconds)
             hang.hangDuration = "\(elapsed.seconds(fractionDigits: 1)) sec"

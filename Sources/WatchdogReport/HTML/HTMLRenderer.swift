@@ -139,10 +139,11 @@ public enum HTMLRenderer {
             .compactMap(\.self).joined(separator: " ")
         let rows: [(String, String?)] = [
             ("App", "\(explanation.app) [\(explanation.pid)] \(version)"), ("Event", explanation.event),
-            ("Allowance", seconds(linux?.allowance.nanoseconds)),
+            ("Allowance", linux?.crash == nil ? seconds(linux?.allowance.nanoseconds) : nil),
             ("Elapsed", seconds(linux?.allowance.elapsedNanoseconds)), ("When", body.captureTime),
             ("Machine", machine), ("Exception", body.exception.type + (body.exception.signal.map { " (\($0))" } ?? "")),
-            ("Kill", linux.map(kill)), ("Status", linux?.status), ("Summary", linux?.summary),
+            ("Kill", linux.flatMap { $0.crash == nil ? kill($0) : nil }), ("Stacks", linux?.crash?.stacks),
+            ("Status", linux?.status), ("Summary", linux?.summary),
             ("Signature", explanation.signature.id),
         ]
         page.raw("<dl class=\"facts\">\n")

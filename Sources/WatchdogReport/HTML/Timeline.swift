@@ -25,7 +25,7 @@ struct Timeline: Equatable {
 
     /// Nil without the allowance of a Linux report.
     init?(_ body: ReportBody) {
-        guard let linux = body.linux, linux.allowance.elapsedNanoseconds > 0 else { return nil }
+        guard let linux = body.linux, linux.crash == nil, linux.allowance.elapsedNanoseconds > 0 else { return nil }
         let details = linux.allowance
         elapsed = Self.bounded(details.elapsedNanoseconds)
         let parts = [

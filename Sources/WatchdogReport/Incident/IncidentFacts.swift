@@ -22,6 +22,8 @@ public struct IncidentFacts: Equatable, Sendable {
         case triggered
         /// Nothing: somebody asked for the stacks.
         case requested
+        /// Nothing: the process ended by itself.
+        case ended
     }
 
     /// Whether the app was in use.
@@ -151,6 +153,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var log: LogDetails?
     /// What it went through between foreground, background and suspension.
     public var lifecycle: LifecycleDetails?
+    /// How it ended, of a ``ReportKind/crash``.
+    public var crash: CrashDetails?
     /// What else is worth telling, one sentence each.
     public var notes: [String] = []
 

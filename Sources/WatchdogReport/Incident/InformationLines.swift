@@ -21,12 +21,12 @@ enum InformationLines {
         lines += insight.holders
         lines += insight.findings.map { "Finding: \($0.text)" }
         if let stages = insight.stages { lines.append(stages.line(threadIndex: stacks.faultingThread)) }
-        lines += occasion(facts) + [state(facts)]
+        lines += occasion(facts) + (facts.crash.map(self.crash) ?? [state(facts)])
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }
         if let pings = facts.pings { lines.append(self.pings(pings)) }
         lines += facts.lifecycle?.lines ?? []
-        lines.append(self.stacks(captured))
+        lines.append(facts.crash.map { "Stacks: \($0.stacks)" } ?? self.stacks(captured))
         if facts.kind == .watchdog { lines.append(kill(facts)) }
         lines += notes.map { "Note: \($0)" }
         return lines.map { $0.singleLine(limit: ReportLimits.lineLength) }
@@ -47,6 +47,26 @@ enum InformationLines {
         }
     }
 
+    private static func crash(_ crash: CrashDetails) -> [String] {
+        var lines: [String] = []
+        if let signal = crash.signal, let name = crash.signalName {
+            var parts = ["\(name) (\(signal))"]
+            if let code = crash.code { parts.append(crash.codeName ?? "code \(code)") }
+            if let address = crash.address { parts.append("address \(address.hexadecimal())") }
+            if let thread = crash.thread { parts.append("thread \(thread)") }
+            if crash.wasEnding { parts.append("after the request to end") }
+            lines.append("Signal: " + parts.joined(separator: ", "))
+        }
+        if let sender = crash.senderPID {
+            lines.append("Sender: pid \(sender), user \(crash.senderUserID ?? 0)")
+        }
+        if let kills = crash.memoryKills, kills > 0 {
+            let processes = kills == 1 ? "1 process" : "\(kills) processes"
+            lines.append("Memory: the kernel has killed \(processes) of its cgroup because memory was short")
+        }
+        return lines
+    }
+
     private static func allowance(_ facts: IncidentFacts) -> String {
         let allowance = facts.allowance.seconds(fractionDigits: 2)
         let what =
@@ -59,6 +79,7 @@ enum InformationLines {
             case .lockedFiles: "none, files must not be locked during suspension"
             case .triggered: "not exhausted, the app asked for its own termination"
             case .requested: "none exhausted, somebody asked for the stacks"
+            case .ended: "none exhausted, it ended by itself"
             }
         var parts = [what]
         if facts.credit > .zero {
@@ -94,6 +115,7 @@ enum InformationLines {
             return "Stacks: all threads stopped at once, for \(milliseconds(captured.frozenNanoseconds)) ms"
         case .procfsRegisters: return "Stacks: taken without stopping the process\(reason)"
         case .procfs: return "Stacks: none, only what the kernel tells of each thread\(reason)"
+        case .core, .journal: return "Stacks: taken after the end\(reason)"
         }
     }
 

@@ -12,7 +12,9 @@ struct Insight {
 
     init(_ facts: IncidentFacts, _ capture: CapturedProcess?) {
         let main = facts.mainThread ?? facts.pid
-        findings = Finding.all(in: capture, main: main, evidence: facts.evidence).map { finding in
+        // What threads wait for explains no crash.
+        let all = facts.crash == nil ? Finding.all(in: capture, main: main, evidence: facts.evidence) : []
+        findings = all.map { finding in
             Finding(
                 kind: finding.kind, text: finding.text.singleLine(limit: ReportLimits.lineLength),
                 source: finding.source.singleLine(limit: 255), thread: finding.thread)

@@ -145,7 +145,15 @@ extension LifecycleDetails {
 
 extension Verdict {
     /// The verdict on an incident: what the lifecycle has to say comes before what the main thread did.
-    public init(of facts: IncidentFacts) {
+    ///
+    /// - Parameters:
+    ///   - facts: the incident.
+    ///   - capture: the stacks, which tell where a process crashed.
+    public init(of facts: IncidentFacts, capture: CapturedProcess? = nil) {
+        if let crash = facts.crash {
+            self.init(of: crash, at: CrashPlace(capture, crash, facts), process: facts.pid)
+            return
+        }
         self.init(judging: facts.evidence)
         guard let cause = facts.lifecycle?.cause else { return }
         line = cause

@@ -13,10 +13,11 @@ extension Report {
     ///   - host: the machine.
     ///   - capture: the stacks; nil when none could be taken, and the report then says so.
     public init(of facts: IncidentFacts, on host: HostFacts, capture: CapturedProcess?) {
-        let verdict = Verdict(of: facts)
+        let verdict = Verdict(of: facts, capture: capture)
         let appName = facts.appName.singleLine(limit: 255)
         let stacks = StackInfo(
-            capture, main: facts.mainThread ?? facts.pid, name: appName, state: facts.evidence.state)
+            capture, main: facts.crash?.thread ?? facts.mainThread ?? facts.pid, name: appName,
+            state: facts.evidence.state)
         let insight = Insight(facts, capture)
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
         let information = InformationLines.lines(facts, verdict, capture, stacks, insight, notes: Array(notes))
@@ -43,7 +44,7 @@ extension Report {
             pid: facts.pid,
             captureTime: facts.captureTime.text(fractionDigits: 4),
             incident: facts.id.description,
-            exception: .watchdogKill,
+            exception: facts.crash.map { ExceptionInfo($0) } ?? .watchdogKill,
             faultingThread: stacks.faultingThread,
             threads: stacks.threads,
             usedImages: stacks.images
@@ -75,7 +76,8 @@ extension Report {
         body.bugType = ReportMetadata.crash
         body.rootsInstalled = 0
         // Apple's mark for a report without a death: "SIMULATED (this is NOT a crash)".
-        body.isSimulated = facts.enforcement == .report || facts.kind.isSimulated ? 1 : nil
+        let isAlive = facts.crash == nil && (facts.enforcement == .report || facts.kind.isSimulated)
+        body.isSimulated = isAlive ? 1 : nil
         if facts.kind == .watchdog {
             body.termination = TerminationInfo(
                 code: facts.code.code,
@@ -84,6 +86,11 @@ extension Report {
                 reasons: TerminationReasons.lines(facts, processorCount: host.processorCount)
                     .map { $0.singleLine(limit: ReportLimits.lineLength) }
             )
+        }
+        if let crash = facts.crash {
+            body.termination = TerminationInfo(crash, process: facts.pid, name: appName)
+            // The core was written after the last instruction.
+            body.isCorpse = capture == nil ? nil : 1
         }
         body.applicationSpecificInformation = ["watchdogd": information]
         body.legacyInfo = LegacyInfo(
@@ -135,8 +142,15 @@ extension LinuxDetails {
             pings: facts.pings,
             log: facts.log?.sanitized(),
             lifecycle: facts.lifecycle,
+            crash: facts.crash.map(Self.sanitized),
             notes: notes.map { $0.singleLine(limit: ReportLimits.lineLength) }
         )
+    }
+
+    private static func sanitized(_ crash: CrashDetails) -> CrashDetails {
+        var crash = crash
+        crash.stacks = crash.stacks.singleLine(limit: ReportLimits.lineLength)
+        return crash
     }
 
     private static func environment(_ variables: [String: String]) -> [String: String] {

@@ -34,6 +34,7 @@ enum TerminationReasons {
         case .backgroundTask, .taskCount, .lockedFiles:
             return "[\(subject)] \(facts.lifecycle?.cause ?? facts.event.rawValue)"
         case .triggered: return "\(transgression) asked for its own termination"
+        case .ended: return "[\(subject)] Ended by itself"
         case .requested: return "[\(subject)] Captured on request; nothing was exhausted"
         }
     }

@@ -61,6 +61,8 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var log: LogDetails?
     /// What it went through between foreground, background and suspension; nil when there is nothing to tell.
     public var lifecycle: LifecycleDetails?
+    /// How it ended and how the stacks were got, of a ``ReportKind/crash``.
+    public var crash: CrashDetails?
     /// What else the supervisor noted.
     public var notes: [String]
 }

@@ -8,7 +8,7 @@ public enum ReportKind: String, Codable, Sendable, CaseIterable {
     case hang
     /// Somebody asked for the stacks.
     case capture
-    /// A signal ended the process.
+    /// The process ended, by a signal or with an exit code, and nobody had asked it to.
     case crash
 
     /// Whether the process went on: Apple's readers are told that this is not a crash.

@@ -9,6 +9,7 @@ enum Advice {
             return
                 "The app asked to be ended (WATCHDOG=trigger). Its own log or STATUS= says why; the stacks show who asked."
         }
+        if let crash = linux.crash { return CrashAdvice.paragraph(for: crash, linux.verdict.kind) }
         let call = report.faultingStack?.systemCall?.name
         let findings = linux.findings?.compactMap { FindingAdvice.sentence(for: $0.kind) } ?? []
         return [findings.first ?? cause(linux.verdict.kind, call), event(report.event, linux.verdict.kind)].compactMap(
@@ -57,6 +58,8 @@ enum Advice {
                 + "a snapshot); thaw it."
         case .exited:
             "Do not end the main thread while others run: leave with exit(), or keep its loop going."
+        case .crashed, .killed, .failed:
+            "Begin at the app's innermost frame on the faulting thread."
         case .unknown:
             "Run watchdogd with more rights (root, or the same user where ptrace is allowed), so that the next report has "
                 + "evidence."

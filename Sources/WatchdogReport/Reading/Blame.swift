@@ -71,6 +71,26 @@ public struct Blame: Equatable, Sendable, Codable {
         case .frozen: self.init(.somebodyElse, "the process's cgroup was frozen")
         case .exited: self.init(.app, "its main thread had ended while others kept the process alive")
         case .unknown: self.init(.unknown, "there is no evidence of what the main thread did")
+        case .crashed: self.init(.app, Self.crash(linux.crash))
+        case .killed:
+            let isMemory = linux.crash?.memoryKills ?? 0 > 0
+            self.init(
+                isMemory ? .machine : .somebodyElse,
+                isMemory
+                    ? "memory was exhausted; its own use may have exhausted it"
+                    : "a signal from outside ended it, and not one of watchdogd's")
+        case .failed: self.init(.app, "it ended itself with a code that says failure")
+        }
+    }
+
+    private static func crash(_ crash: CrashDetails?) -> String {
+        switch crash?.signal {
+        case SignalText.abort: "its own code gave up and called abort()"
+        case SignalText.illegal, SignalText.trap: "its own code ran into a trap, or into what is no instruction"
+        case SignalText.segmentation, SignalText.bus: "its own code touched memory that it may not"
+        case SignalText.arithmetic: "its own code computed what has no result"
+        case SignalText.systemCall: "its own code made a system call that it may not"
+        default: "it did not handle a signal that it was sent"
         }
     }
 

@@ -79,7 +79,7 @@ public struct Explanation: Equatable, Sendable {
         event = report.event
         when = body.captureTime
         verdict = body.linux?.verdict.line ?? Self.ending(body)
-        allowance = body.linux?.allowance.sentence
+        allowance = body.linux.flatMap { $0.crash == nil ? $0.allowance.sentence : nil }
         innermost = stack?.calls.first.map(Call.init)
         calls = (stack?.decisive ?? []).prefix(Self.callCount).map(Call.init)
         others = Self.others(report, verdict: verdict)
@@ -122,9 +122,11 @@ public struct Explanation: Equatable, Sendable {
         case .procfs:
             let why = linux.capture?.methodReason.map { " (\($0))" } ?? ""
             lines.append("There are no stacks, only what the kernel tells of each thread\(why).")
-        case nil: lines.append("No stacks could be taken.")
+        case .core: lines.append("The kernel wrote all stacks down when the signal came: they fit together.")
+        case .journal: lines.append("The stacks are in the words of systemd-coredump, which found them in the core.")
+        case nil: lines.append(linux.crash.map { "Stacks: \($0.stacks)." } ?? "No stacks could be taken.")
         }
-        if linux.verdict.runningTenths == nil {
+        if linux.crash == nil, linux.verdict.runningTenths == nil {
             lines.append("The CPU time over the window is not known: the verdict rests on one look.")
         }
         if let stack, stack.calls.contains(where: { $0.trust == .scan }),

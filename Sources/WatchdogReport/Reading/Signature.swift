@@ -26,7 +26,12 @@ public struct Signature: Hashable, Sendable, Codable {
         event = report.event
         if let verdict = report.body.linux?.verdict {
             // The others name the tracer or where a partly running thread happened to be.
-            cause = [.blocked, .uninterruptible].contains(verdict.kind) ? verdict.brief : verdict.kind.rawValue
+            cause =
+                switch verdict.kind {
+                case .blocked, .uninterruptible, .failed: verdict.brief
+                case .crashed, .killed: report.body.linux?.crash?.signalName ?? verdict.kind.rawValue
+                default: verdict.kind.rawValue
+                }
         } else {
             let exception = report.body.exception
             cause = exception.signal.map { "\(exception.type) (\($0))" } ?? exception.type

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the main thread did while it did not answer, in one word and in one line.
+/// What the main thread did while it did not answer, or how the process ended, in one word and in one line.
 public struct Verdict: Codable, Hashable, Sendable {
-    /// What the main thread did.
+    /// What happened.
     public enum Kind: String, Codable, Sendable, CaseIterable {
         /// It slept.
         case blocked
@@ -30,9 +30,15 @@ public struct Verdict: Codable, Hashable, Sendable {
         case exited
         /// There is no evidence.
         case unknown
+        /// A signal that its own code brought about ended the process.
+        case crashed
+        /// Somebody else ended the process, or the kernel for want of memory.
+        case killed
+        /// It exited with a code other than 0.
+        case failed
     }
 
-    /// What the main thread did.
+    /// What happened.
     public var kind: Kind
     /// The share of the window on a CPU, in tenths of a percent; nil when it is not known.
     public var runningTenths: Int?

@@ -23,6 +23,8 @@ final class Daemon {
     private(set) var apps: [String: DaemonApp] = [:]
     /// In the order in which lists have them.
     private(set) var appNames: [String] = []
+    /// Apps that are configured no longer, until their last reports are written.
+    private var departing: [DaemonApp] = []
     /// The files that cannot be used.
     var invalidFiles: [InvalidFile] = []
     var control: ControlServer?
@@ -98,6 +100,7 @@ final class Daemon {
         guard apps[app.name] === app else { return }
         apps[app.name] = nil
         appNames.removeAll { $0 == app.name }
+        if !app.isAtRest { departing.append(app) }
         status?.changed()
         appCameToRest()
     }
@@ -143,7 +146,8 @@ final class Daemon {
     }
 
     func appCameToRest() {
-        guard isStopping, unclaimed.isEmpty, apps.values.allSatisfy(\.isAtRest) else { return }
+        departing.removeAll(where: \.isAtRest)
+        guard isStopping, unclaimed.isEmpty, departing.isEmpty, apps.values.allSatisfy(\.isAtRest) else { return }
         host.loop.exit(code: 0)
     }
 
@@ -186,6 +190,20 @@ final class Daemon {
         let narration = Narration(name: app.name, verbosity: verbosity)
         tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
         tell(narration.lines(of: incident, pid: subject.pid, report), JournalEntry(incident, report, about: subject))
+    }
+
+    func publish(_ hang: Hang, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject) {
+        let narration = Narration(name: app.name, verbosity: verbosity)
+        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
+        tell(
+            verbosity == .quiet ? nil : narration.lines(of: hang, pid: subject.pid, report),
+            JournalEntry(hang, report, about: subject))
+    }
+
+    func publish(_ crash: Crash, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject) {
+        let narration = Narration(name: app.name, verbosity: verbosity)
+        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
+        tell(narration.lines(of: crash, pid: subject.pid, report), JournalEntry(crash, report, about: subject))
     }
 
     func publish(

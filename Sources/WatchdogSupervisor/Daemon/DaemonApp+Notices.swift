@@ -13,6 +13,7 @@ extension DaemonApp {
             answerLaunch(pid: pid) { !$0.waits }
         case .ready:
             restarts.ready(at: daemon.host.loop.now)
+            launch.kernel.noteWorkingDirectory()
             answerLaunch(pid: launch.pid) { _ in true }
         case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
             .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable,
@@ -28,6 +29,25 @@ extension DaemonApp {
         let meant = launchWaiters.filter(isMeant)
         launchWaiters.removeAll(where: isMeant)
         for waiter in meant { waiter.answer.succeed(LaunchReply(pid: pid)) }
+    }
+
+    func hangReported(_ hang: Hang, _ report: ReportOutcome, of launch: AppLaunch) {
+        lastIncident = IncidentSummary(
+            kind: .hang, time: .now(), summary: "hung: the main loop did not answer for \(hang.duration.brief)",
+            event: hang.event.rawValue, verdict: report.verdict.line, report: report.path)
+        daemon.publish(hang, report, of: self, launch.kernel.subject)
+    }
+
+    func crashReported(_ crash: Crash, _ report: ReportOutcome, of launch: AppLaunch) {
+        guard !report.isVoid else { return }
+        // A later incident may have come between, of a launch that followed at once.
+        if lastIncident.map({ [.crash, .exit].contains($0.kind) }) ?? true {
+            let isExit = if case .exited = crash.status { true } else { false }
+            lastIncident = IncidentSummary(
+                kind: isExit ? .exit : .crash, time: .now(), summary: crash.status.words,
+                verdict: report.verdict.line, report: report.path)
+        }
+        daemon.publish(crash, report, of: self, launch.kernel.subject)
     }
 
     func reported(_ incident: Incident, _ report: ReportOutcome, of launch: AppLaunch) {

@@ -170,10 +170,21 @@ final class DaemonApp {
         }
         launch.kernel.onReport = { [unowned self, unowned launch] incident, report in
             reported(incident, report, of: launch)
-            if retired.contains(where: { $0 === launch }), !launch.hasPendingReports {
-                daemon.later { [self] in retire(launch) }
-            }
+            retireIfReported(launch)
         }
+        launch.kernel.onHangReport = { [unowned self, unowned launch] hang, report in
+            hangReported(hang, report, of: launch)
+            retireIfReported(launch)
+        }
+        launch.kernel.onCrashReport = { [unowned self, unowned launch] crash, report in
+            crashReported(crash, report, of: launch)
+            retireIfReported(launch)
+        }
+    }
+
+    private func retireIfReported(_ launch: AppLaunch) {
+        guard retired.contains(where: { $0 === launch }), !launch.hasPendingReports else { return }
+        daemon.later { [self] in retire(launch) }
     }
 
     /// Nothing runs: it is known before there is a process that there will be none.
@@ -195,6 +206,7 @@ final class DaemonApp {
         guard current === launch else { return }
         abandonMoves()
         lastExit = outcome.status?.words
+        if let crash = launch.supervisor.crash(in: outcome) { launch.kernel.reportCrash(crash) }
         guard outcome.isDeathVerified else {
             stage = .unkillable(launch)
             for waiter in launchWaiters { waiter.answer.fail(.unkillable(name, pid: launch.pid)) }

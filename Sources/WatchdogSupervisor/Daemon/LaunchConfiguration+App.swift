@@ -42,6 +42,7 @@ extension LaunchConfiguration {
         arguments = program.command.argumentsReplacingVariables { variables[$0] }.map { ByteString($0) }
         attributes = ProcessAttributes(program)
         cgroupLimits = program.cgroupLimits
+        takesCrashStacks = app.watchdog.takesCrashStacks
     }
 
     /// How a further command of the app runs: as the app itself, but for the command.

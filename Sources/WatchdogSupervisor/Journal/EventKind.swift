@@ -13,6 +13,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case probeFailed
     case probeRecovered
     case probeImpossible
+    case hangReported
     case credited
     case overslept
     case machineResumed
@@ -24,6 +25,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case killed
     case reported
     case captureFailed
+    case crashed
     case channelLost
     case lifecycle
     case exited
@@ -49,6 +51,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .probeFailed: "55c837f79d2f41faa48df587128e7b7f"
         case .probeRecovered: "f4f376269e2a4e338fb5a147fd311aba"
         case .probeImpossible: "c7d044c2ec494a8b9fa746b97f521c54"
+        case .hangReported: "43acd3b0f8ca4e12b167bf3b02e718d2"
         case .credited: "c6e1fe0631bb490f82dab8ec2b4d464b"
         case .overslept: "ecadfe7cf76442ddbc33f6314f4b6240"
         case .machineResumed: "07b7c212730a41dfa2724dc5b968172d"
@@ -60,6 +63,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .killed: "625be8b805824436a7005458c4889c7e"
         case .reported: "ca45842fd2364f81b2d803b9de5301a9"
         case .captureFailed: "421c4658446a469c8c46e6aec84b6261"
+        case .crashed: "ba10d16d52ff4890adc09c671337773f"
         case .channelLost: "9456c2c094054c5ab35eb6e9bd4e07d5"
         case .lifecycle: "860a193751954a3f8b2602a765093013"
         case .exited: "898e4ab452bc4bf3a80a6f8898e9f6ae"
@@ -81,8 +85,9 @@ enum EventKind: String, CaseIterable, Sendable {
     var priority: JournalPriority {
         switch self {
         case .unkillable: .critical
-        case .killed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
-        case .reported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost, .outputRefused,
+        case .killed, .crashed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
+        case .reported, .hangReported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost,
+            .outputRefused,
             .messagesDropped:
             .warning
         case .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured:
@@ -96,11 +101,12 @@ enum EventKind: String, CaseIterable, Sendable {
     /// Whether the main process is surely not reaped when this is told, so that its id is still its own.
     var concernsLivingProcess: Bool {
         switch self {
-        case .launched, .adopted, .ready, .hung, .probeFailed, .probeRecovered, .probeImpossible, .credited, .overslept,
-            .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .lifecycle, .terminating, .reported, .captured, .appReloaded, .reloadFailed:
+        case .launched, .adopted, .ready, .hung, .hangReported, .probeFailed, .probeRecovered, .probeImpossible, .credited,
+            .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused, .lifecycle, .terminating,
+            .reported, .captured, .appReloaded, .reloadFailed:
             true
-        case .killed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused, .restarting,
+        case .killed, .crashed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused,
+            .restarting,
             .limitReached,
             .reloaded, .configurationInvalid, .messagesDropped:
             false

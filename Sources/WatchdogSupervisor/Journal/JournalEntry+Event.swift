@@ -75,6 +75,35 @@ extension JournalEntry {
         add("WATCHDOGD_EVENT", incident.event.rawValue)
         add("WATCHDOGD_CODE", incident.code.hexadecimal)
         add("WATCHDOGD_ALLOWANCE_USEC", "\(incident.allowance.nanoseconds / 1_000)")
+        add(report)
+    }
+
+    /// The entry for an end that nobody asked for, whose report is written, or could not be.
+    init(
+        _ crash: Crash, _ report: ReportOutcome, about subject: EventSubject, mayNameObject: Bool = geteuid() == 0
+    ) {
+        let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
+        self.init(
+            .crashed, narration.lines(of: crash, pid: subject.pid, report), about: subject,
+            mayNameObject: mayNameObject)
+        add(crash.status)
+        add(report)
+    }
+
+    /// The entry for a hang that ended by itself, whose report is written, or could not be.
+    init(
+        _ hang: Hang, _ report: ReportOutcome, about subject: EventSubject, mayNameObject: Bool = geteuid() == 0
+    ) {
+        let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
+        self.init(
+            .hangReported, narration.lines(of: hang, pid: subject.pid, report), about: subject,
+            mayNameObject: mayNameObject)
+        add("WATCHDOGD_EVENT", hang.event.rawValue)
+        add(duration: hang.duration)
+        add(report)
+    }
+
+    private mutating func add(_ report: ReportOutcome) {
         add("WATCHDOGD_VERDICT", report.verdict.line)
         add("WATCHDOGD_VERDICT_KIND", report.verdict.kind.rawValue)
         add("WATCHDOGD_REPORT", report.path)

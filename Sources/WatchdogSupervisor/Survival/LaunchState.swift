@@ -49,6 +49,7 @@ struct LaunchState: Codable {
         var groups: [UInt32]
         var probe: Probe?
         var livenessTarget: ProbeSettings.Target?
+        var takesCrashStacks: Bool?
     }
 
     var launchID: IncidentID
@@ -95,6 +96,7 @@ extension LaunchState.Program {
             case nil: nil
             }
         livenessTarget = configuration.livenessTarget
+        takesCrashStacks = configuration.takesCrashStacks
     }
 }
 
@@ -124,5 +126,6 @@ extension LaunchConfiguration {
             store: store
         )
         launchID = state.launchID
+        takesCrashStacks = program.takesCrashStacks ?? false
     }
 }

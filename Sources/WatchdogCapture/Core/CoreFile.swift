@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CSnapshot
+import Glibc
+import WatchdogReport
+
+/// The core file of a process: core(5), elf(5).
+///
+/// The kernel has written it, but what the process did decides what is in it, and the process may have replaced it. So the
+/// file is read by pread(2), never through a mapping, and everything in it is bounded.
+struct CoreFile {
+    /// One thread at the signal.
+    struct Thread {
+        let id: Int32
+        /// In the order of ``SnapshotRegister``.
+        let registers: [UInt64]
+    }
+
+    /// A part of the address space.
+    struct Segment {
+        let start: UInt64
+        let end: UInt64
+        /// Where its bytes are in the file, and how many of them: the kernel leaves out what files have.
+        let offset: UInt64
+        let fileSize: UInt64
+        let isReadable: Bool
+        let isWritable: Bool
+        let isExecutable: Bool
+    }
+
+    /// A part of the address space that a file is mapped into.
+    struct Mapping {
+        let start: UInt64
+        let end: UInt64
+        let offset: UInt64
+        let path: [UInt8]
+    }
+
+    private static let segmentLimit = 70_000
+    private static let noteLimit = 8 * Int(WD_SNAPSHOT_MAX_THREADS)
+    private static let nameLimit: UInt32 = 64
+    /// core(5): the kernel stops at 4 MiB of names unless it was told otherwise.
+    private static let mappingBytes = 8 << 20
+
+    private let descriptor: Int32
+    /// The process, and its parent and user.
+    private(set) var process: (id: Int32, parent: Int32, user: UInt32, name: String)?
+    /// That to which the signal was delivered first.
+    private(set) var threads: [Thread] = []
+    /// In ascending order and without overlap.
+    private(set) var segments: [Segment] = []
+    private(set) var mappings: [UInt64: Mapping] = [:]
+    private(set) var signal: SignalInfo?
+    /// Where the vDSO is.
+    private(set) var vdso: UInt64?
+    /// Whether the file ends before what it announces.
+    private(set) var isCutOff = false
+    private(set) var leftOutThreads = 0
+
+    /// Reads everything but the memory.
+    init(descriptor: Int32) throws(CoreFileError) {
+        self.descriptor = descriptor
+        guard let header: Elf64_Ehdr = load(at: 0), header.e_ident.0 == 0x7F, header.e_ident.1 == UInt8(ascii: "E"),
+            header.e_ident.2 == UInt8(ascii: "L"), header.e_ident.3 == UInt8(ascii: "F"), header.e_type == 4
+        else { throw CoreFileError("it is no core file") }
+        // ELFCLASS64, ELFDATA2LSB, EM_X86_64.
+        guard header.e_ident.4 == 2, header.e_ident.5 == 1, header.e_machine == 62,
+            header.e_phentsize == UInt16(MemoryLayout<Elf64_Phdr>.size)
+        else { throw CoreFileError("it is not of a 64-bit program for x86-64") }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw CoreFileError("it cannot be read") }
+        let size = UInt64(clamping: status.st_size)
+        for index in 0..<segmentCount(header) {
+            let (offset, overflow) = header.e_phoff.addingReportingOverflow(
+                UInt64(index * MemoryLayout<Elf64_Phdr>.size))
+            guard !overflow, let segment: Elf64_Phdr = load(at: offset) else {
+                isCutOff = true
+                break
+            }
+            switch segment.p_type {
+            case 1: add(segment, size)
+            case 4: readNotes(segment)
+            default: break
+            }
+        }
+        guard process != nil, !threads.isEmpty else { throw CoreFileError("it has no threads") }
+    }
+
+    /// PN_XNUM: with so many segments, section 0 has their number.
+    private func segmentCount(_ header: Elf64_Ehdr) -> Int {
+        guard header.e_phnum == 0xFFFF else { return Int(header.e_phnum) }
+        let section: Elf64_Shdr? = header.e_shoff == 0 ? nil : load(at: header.e_shoff)
+        return min(Int(section?.sh_info ?? 0xFFFF), Self.segmentLimit)
+    }
+
+    private mutating func add(_ segment: Elf64_Phdr, _ size: UInt64) {
+        let (end, overflow) = segment.p_vaddr.addingReportingOverflow(segment.p_memsz)
+        guard !overflow, segment.p_memsz > 0, segment.p_filesz <= segment.p_memsz,
+            segment.p_vaddr >= segments.last?.end ?? 0
+        else { return }
+        if segment.p_filesz > 0, segment.p_offset > size || segment.p_filesz > size - segment.p_offset {
+            isCutOff = true
+        }
+        segments.append(
+            Segment(
+                start: segment.p_vaddr, end: end, offset: segment.p_offset, fileSize: segment.p_filesz,
+                isReadable: segment.p_flags & 4 != 0, isWritable: segment.p_flags & 2 != 0,
+                isExecutable: segment.p_flags & 1 != 0))
+    }
+
+    // MARK: - Notes
+
+    private mutating func readNotes(_ segment: Elf64_Phdr) {
+        var offset = segment.p_offset
+        let (end, overflow) = segment.p_offset.addingReportingOverflow(segment.p_filesz)
+        guard !overflow else { return }
+        for _ in 0..<Self.noteLimit {
+            guard offset < end, let note: Elf64_Nhdr = load(at: offset), note.n_namesz <= Self.nameLimit else { return }
+            let name = offset + UInt64(MemoryLayout<Elf64_Nhdr>.size)
+            let content = name + UInt64((note.n_namesz + 3) & ~3)
+            let (next, overflow) = content.addingReportingOverflow((UInt64(note.n_descsz) + 3) & ~3)
+            guard !overflow, next <= end else { return }
+            read(type: note.n_type, at: content, size: Int(note.n_descsz))
+            offset = next
+        }
+    }
+
+    private mutating func read(type: UInt32, at offset: UInt64, size: Int) {
+        switch type {
+        case 1: readThread(bytes(at: offset, count: min(size, 512)))
+        case 3 where process == nil: readProcess(bytes(at: offset, count: min(size, 256)))
+        case 6 where vdso == nil: readVector(bytes(at: offset, count: min(size, 4096)))
+        case 0x5349_4749 where signal == nil: readSignal(bytes(at: offset, count: min(size, 128)))
+        case 0x4649_4C45 where mappings.isEmpty: readMappings(bytes(at: offset, count: min(size, Self.mappingBytes)))
+        default: break
+        }
+    }
+
+    /// NT_PRSTATUS: struct elf_prstatus, with user_regs_struct of `sys/user.h` at 112.
+    private mutating func readThread(_ note: [UInt8]) {
+        guard let id: Int32 = note.load(at: 32), id > 0, note.count >= 112 + 27 * 8 else { return }
+        guard threads.count < Int(WD_SNAPSHOT_MAX_THREADS) else {
+            leftOutThreads += 1
+            return
+        }
+        let raw: [UInt64] = (0..<27).map { note.load(at: 112 + 8 * $0) ?? 0 }
+        // r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base …
+        let order = [10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16, 18, 15, 17, 20, 21, 22]
+        guard !threads.contains(where: { $0.id == id }) else { return }
+        threads.append(Thread(id: id, registers: order.map { raw[$0] }))
+    }
+
+    /// NT_PRPSINFO: struct elf_prpsinfo.
+    private mutating func readProcess(_ note: [UInt8]) {
+        guard let user: UInt32 = note.load(at: 16), let id: Int32 = note.load(at: 24), id > 0,
+            let parent: Int32 = note.load(at: 28), note.count >= 56
+        else { return }
+        process = (id, parent, user, String(decoding: note[40..<56].prefix { $0 != 0 }, as: UTF8.self))
+    }
+
+    /// NT_AUXV: pairs of numbers, getauxval(3); 33 is AT_SYSINFO_EHDR.
+    private mutating func readVector(_ note: [UInt8]) {
+        for start in stride(from: 0, to: note.count - 15, by: 16) {
+            if let type: UInt64 = note.load(at: start), type == 33 { vdso = note.load(at: start + 8) }
+        }
+    }
+
+    /// NT_SIGINFO: siginfo_t of the signal that ended the process.
+    private mutating func readSignal(_ note: [UInt8]) {
+        guard let number: Int32 = note.load(at: 0), let code: Int32 = note.load(at: 8),
+            let union: UInt64 = note.load(at: 16)
+        else { return }
+        signal = SignalInfo(signal: Int(number), code: Int(code), union: union)
+    }
+
+    /// NT_FILE: count, size of a page, then start, end and page offset of each, then their paths.
+    private mutating func readMappings(_ note: [UInt8]) {
+        guard let count: UInt64 = note.load(at: 0), let pageSize: UInt64 = note.load(at: 8),
+            count <= UInt64(Self.segmentLimit), 16 + Int(count) * 24 <= note.count
+        else { return }
+        var names = note[(16 + Int(count) * 24)...]
+        for index in 0..<Int(count) {
+            guard let length = names.firstIndex(of: 0), let start: UInt64 = note.load(at: 16 + 24 * index),
+                let end: UInt64 = note.load(at: 24 + 24 * index), let page: UInt64 = note.load(at: 32 + 24 * index)
+            else { return }
+            let path = Array(names[..<length])
+            names = names[(length + 1)...]
+            guard start < end else { continue }
+            mappings[start] = Mapping(
+                start: start, end: end, offset: page.multipliedReportingOverflow(by: pageSize).partialValue, path: path)
+        }
+    }
+
+    // MARK: - Memory
+
+    /// At most `count` bytes of the process's memory from `address` on; fewer where the file has no more.
+    func memory(at address: UInt64, count: Int) -> [UInt8] {
+        guard let segment = segment(at: address) else { return [] }
+        let skipped = address - segment.start
+        guard skipped < segment.fileSize else { return [] }
+        let (offset, overflow) = segment.offset.addingReportingOverflow(skipped)
+        guard !overflow else { return [] }
+        return bytes(at: offset, count: Int(min(UInt64(count), segment.fileSize - skipped)))
+    }
+
+    /// The part of the address space that an address is in.
+    func segment(at address: UInt64) -> Segment? {
+        var low = 0
+        var high = segments.count
+        while low < high {
+            let middle = low + (high - low) / 2
+            if segments[middle].end <= address { low = middle + 1 } else { high = middle }
+        }
+        return low < segments.count && segments[low].start <= address ? segments[low] : nil
+    }
+
+    // MARK: - Bytes
+
+    private func load<Value: BitwiseCopyable>(at offset: UInt64) -> Value? {
+        bytes(at: offset, count: MemoryLayout<Value>.size).load(at: 0)
+    }
+
+    private func bytes(at offset: UInt64, count: Int) -> [UInt8] {
+        guard let offset = off_t(exactly: offset), count > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
+            while length < count {
+                let read = pread(
+                    descriptor, buffer.baseAddress?.advanced(by: length), count - length, offset + off_t(length))
+                if read < 0 && errno == EINTR { continue }
+                guard read > 0 else { break }
+                length += read
+            }
+        }
+    }
+}
+
+/// Why a core file is of no use.
+struct CoreFileError: Error, Equatable, CustomStringConvertible {
+    /// As in "the core file /srv/core is of no use: *it is no core file*".
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+extension [UInt8] {
+    fileprivate func load<Value: BitwiseCopyable>(at offset: Int) -> Value? {
+        guard offset >= 0, offset <= count - MemoryLayout<Value>.size else { return nil }
+        return withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Value.self) }
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Verdict {
+    /// The verdict on a crash: what ended the process, and where it was.
+    ///
+    /// - Parameters:
+    ///   - crash: how it ended.
+    ///   - place: the calls of the thread that the signal ended; nil without a stack.
+    ///   - process: the process's id.
+    init(of crash: CrashDetails, at place: CrashPlace?, process: Int) {
+        let location = place?.words.map { " \($0)" } ?? ""
+        let function = place?.function.map { " in \($0)" } ?? ""
+        guard let signal = crash.signal, let name = crash.signalName else {
+            guard let code = crash.exitCode else {
+                self.init(kind: .unknown, line: "Ended; how is not known", brief: "ended")
+                return
+            }
+            // As shells and `env` say it of what they have started.
+            let meant = (129...159).contains(code) ? ", as if \(SignalText.name(code - 128)) had ended it" : ""
+            self.init(
+                kind: .failed, line: "Exited with code \(code)\(meant), which nobody had asked for",
+                brief: "exit code \(code)")
+            return
+        }
+        if signal == SignalText.kill, let kills = crash.memoryKills, kills > 0 {
+            self.init(
+                kind: .killed, line: "Killed by the kernel because memory was short (SIGKILL)", brief: "out of memory")
+        } else if let sender = crash.senderPID, sender != process {
+            let user = crash.senderUserID.map { " of user \($0)" } ?? ""
+            self.init(
+                kind: .killed, line: "Killed by pid \(sender)\(user), which sent \(name)\(location)",
+                brief: "\(name) from \(sender)")
+        } else if signal == SignalText.kill {
+            self.init(kind: .killed, line: "Killed by SIGKILL, which watchdogd did not send", brief: name)
+        } else {
+            let address = Self.address(crash, signal)
+            let meaning = crash.codeName.flatMap(SignalText.meaning(of:)).map { " (\($0))" } ?? ""
+            let ending = crash.wasEnding ? ", while it was ending" : ""
+            self.init(
+                kind: .crashed, line: "Crashed: \(name)\(address)\(meaning)\(location)\(ending)",
+                brief: "\(name)\(function)")
+        }
+    }
+
+    /// Of memory that was accessed; of other faults it is that of the instruction, which the stack names.
+    private static func address(_ crash: CrashDetails, _ signal: Int) -> String {
+        guard [SignalText.segmentation, SignalText.bus].contains(signal), let code = crash.code, code > 0 else {
+            return ""
+        }
+        return crash.address.map { " at \($0.hexadecimal())" } ?? " at an address that no memory can have"
+    }
+}
+
+/// Where a process crashed, in the names of its code.
+struct CrashPlace {
+    /// The function to blame; nil without a name.
+    let function: String?
+    /// As in "Crashed: SIGSEGV *in memcpy, from parse_header (parse.c:12), on thread 4243*".
+    let words: String?
+
+    /// - Parameters:
+    ///   - capture: the stacks.
+    ///   - crash: names the thread.
+    ///   - facts: name the executable.
+    init?(_ capture: CapturedProcess?, _ crash: CrashDetails, _ facts: IncidentFacts) {
+        let id = crash.thread ?? facts.pid
+        guard let capture, let thread = capture.threads.first(where: { $0.id == id }) else { return nil }
+        let stack = StackInfo(
+            CapturedProcess(method: capture.method, threads: [thread], images: capture.images), main: id,
+            name: facts.appName, state: nil)
+        var body = ReportBody(
+            procName: facts.appName, pid: facts.pid, captureTime: "", incident: "", exception: .watchdogKill,
+            faultingThread: 0, threads: stack.threads, usedImages: stack.images)
+        body.procPath = facts.executablePath
+        let calls = ReportStack(0, in: body).calls
+        guard let innermost = calls.first else { return nil }
+        // What raises a signal on purpose is no place to look at.
+        // Nor is the runtime that found out: a trap is how it says so.
+        let isTrap = [SignalText.illegal, SignalText.trap].contains(crash.signal) && innermost.origin == .runtime
+        let isRaised = isTrap || crash.code.map { $0 <= 0 } ?? (crash.signal == SignalText.abort)
+        let own = calls.first { $0.origin == .application && $0.trust != .scan } ?? calls.first { $0.function != nil }
+        let blamed = own ?? innermost
+        function = (blamed.function ?? blamed.name).singleLine(limit: 128)
+        var words = "in \(blamed.place)"
+        if !isRaised, innermost != blamed, innermost.function != nil {
+            words = "in \(innermost.name), from \(blamed.place)"
+        } else if blamed.function == nil,
+            let named = calls.prefix(while: { $0 != blamed }).last(where: { $0.function != nil })
+        {
+            // An offset says little by itself.
+            words = "in \(named.name), from \(blamed.place)"
+        }
+        if id != facts.pid {
+            let name = thread.name.isEmpty || thread.name == facts.appName ? "" : " \"\(thread.name)\""
+            words += ", on thread \(id)\(name)"
+        }
+        self.words = words.singleLine(limit: 512)
+    }
+}

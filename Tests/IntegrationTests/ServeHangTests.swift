@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+extension EndToEnd {
+    @Suite("Hangs that end by themselves, in the daemon")
+    struct ServeHangTests {
+        private func compiled(in scratch: Scratch) throws -> String {
+            let path = scratch["zoo"]
+            let compiler = try Program(
+                ["cc", "-O1", "-g", "-pthread", "-fno-optimize-sibling-calls", "-o", path, "\(subjects)/zoo.c"])
+            let status = try compiler.end()
+            try #require(status == .exited(code: 0), "\(compiler.text(.errors))")
+            return path
+        }
+
+        private func app(_ program: String, milliseconds: Int, _ rest: String = "") -> String {
+            """
+            [App]
+            ExecStart=\(program) hang_and_recover \(milliseconds)
+            Enabled=no
+            [Watchdog]
+            Ping=100ms
+            \(rest)
+            [Restart]
+            Policy=never
+            """
+        }
+
+        @Test("A long one has a report, told in status and events; a short one is counted, and so is an unwanted one")
+        func reports() throws {
+            let scratch = try Scratch()
+            let program = try compiled(in: scratch)
+            let service = try Service(
+                [
+                    "long": app(program, milliseconds: 1_500), "short": app(program, milliseconds: 400),
+                    "unwanted": app(program, milliseconds: 1_500, "HangReports=off"),
+                ], scratch: scratch)
+            let watcher = try Program(
+                [product("watchdogd"), "events", "--json", "--control", scratch["control"], "-l", "0"])
+            try watcher.line("{")
+            for name in ["long", "short", "unwanted"] {
+                #expect(try service.command("launch", "--no-wait", name).code == 0)
+            }
+            let reported = try watcher.line("\"kind\":\"reported\"")
+            #expect(reported.contains("\"app\":\"long\"") && reported.contains("\"report\":\""), "\(reported)")
+            let incident = try #require(try service.wait(for: "long") { $0.lastIncident != nil }.lastIncident)
+            #expect(incident.kind == .hang)
+            #expect(incident.summary.hasPrefix("hung: the main loop did not answer for "))
+            #expect(incident.event == "scene-update")
+            let report = try ReportCoding.decode(contents(of: try #require(incident.report)) ?? [])
+            // On a crowded machine the looks may begin too late to see anything, and then tell nothing.
+            let isSeen = report.body.linux?.samples != nil
+            #expect(
+                incident.verdict?.hasPrefix("Main thread blocked") == true
+                    && incident.verdict?.contains(isSeen ? "in clock_nanosleep" : "on what is not known") == true,
+                "\(incident.verdict ?? "")")
+            #expect(report.body.linux?.kind == .hang)
+            #expect(report.body.isSimulated == 1)
+            for name in ["long", "short", "unwanted"] {
+                try service.wait(for: name) { $0.state == .stopped }
+                let status = try service.command("status", name).output
+                #expect(status.contains("Hangs: 1; longest"), "\(status)")
+            }
+            #expect(try service.app("short").lastIncident == nil)
+            #expect(try service.app("unwanted").lastIncident == nil)
+            #expect(names(in: scratch["reports"]).count == 1)
+            try watcher.send(2)
+            try watcher.end()
+            #expect(try service.end() == 0)
+            #expect(service.program.text(.errors).contains("long[\(report.body.pid)] answered again after"))
+        }
+    }
+}
