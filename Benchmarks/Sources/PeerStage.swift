@@ -44,7 +44,7 @@ final class PeerStage {
         ]
         cgroupParent = try? CgroupParent.create(name: "bench-\(getpid())")
         let cgroup = try? cgroupParent?.create(app: "peer")
-        request.cgroup = cgroup?.descriptor
+        request.cgroup = try cgroup?.directory()
         let spawned = try spawn(request)
         process = spawned.process
         containment =

@@ -47,12 +47,12 @@ struct Succession {
         }
 
         deinit {
+            defer { runtime.remove() }
             guard let daemon else { return }
             try? daemon.send(SIGTERM)
             var entry = pollfd(fd: daemon.descriptor.number, events: Int16(POLLIN), revents: 0)
             poll(&entry, 1, 30_000)
             _ = try? daemon.waitExit()
-            runtime.remove()
         }
 
         func measure(rounds: Int) throws -> Sample {
@@ -88,9 +88,12 @@ struct Succession {
                 ], output: 1)
             request.environment["NOTIFY_SOCKET"] = socket.address
             if getenv("XDG_RUNTIME_DIR") == nil { request.environment["XDG_RUNTIME_DIR"] = directory }
-            request.environment["LISTEN_FDS"] = "\(store.count)"
-            request.environment["LISTEN_FDNAMES"] = store.map(\.name).joined(separator: ":")
-            request.processIdVariables = ["LISTEN_PID"]
+            // A service manager with nothing to pass says nothing: sd_listen_fds(3) takes zero for a mistake.
+            if !store.isEmpty {
+                request.environment["LISTEN_FDS"] = "\(store.count)"
+                request.environment["LISTEN_FDNAMES"] = store.map(\.name).joined(separator: ":")
+                request.processIdVariables = ["LISTEN_PID"]
+            }
             for (index, entry) in store.enumerated() {
                 request.descriptors.append(.init(entry.descriptor.number, as: 3 + Int32(index)))
             }
