@@ -28,6 +28,13 @@ public struct SymbolicationJob {
     ///   - output: A descriptor to write one line of JSON to.
     /// - Returns: nil, or in a few words what went wrong in the last attempt.
     public func run(_ contents: SnapshotContents, modules: [Int32], output: Int32) -> String? {
+        attempt(output: output) { attempt, blackboard in
+            SymbolicationJob.perform(attempt, contents, modules: modules, blackboard: blackboard)
+        }
+    }
+
+    /// Does work in child processes until one of them has left a result, each time less of it.
+    func attempt(output: Int32, _ perform: (Attempt, Blackboard) -> Int32) -> String? {
         wd_worker_seal()
         // libdw would ask a server on the network for what it does not find.
         unsetenv("DEBUGINFOD_URLS")
@@ -35,9 +42,7 @@ public struct SymbolicationJob {
         var attempt = plan.current
         while true {
             do throws(Attempt.Failure) {
-                let blackboard = try Worker.run(until: attempt.deadline) { blackboard in
-                    SymbolicationJob.perform(attempt, contents, modules: modules, blackboard: blackboard)
-                }
+                let blackboard = try Worker.run(until: attempt.deadline) { perform(attempt, $0) }
                 return Descriptor.write(blackboard.result, to: output) ? nil : "cannot write the result"
             } catch {
                 guard let next = plan.next(after: error) else { return "symbolication ended with \(error)" }
@@ -54,9 +59,18 @@ public struct SymbolicationJob {
     ) -> Int32 {
         let run = SymbolicationRun(contents, modules: modules, attempt: attempt) { blackboard.image = $0 }
         guard var run else { return EX_OSERR }
+        return blackboard.post(json: run.perform())
+    }
+}
+
+extension Blackboard {
+    /// Leaves a result as one line of JSON.
+    ///
+    /// - Returns: the child's exit code.
+    func post(json value: some Encodable) -> Int32 {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let json = try? encoder.encode(run.perform()) else { return EX_SOFTWARE }
-        return blackboard.post(json + [UInt8(ascii: "\n")]) ? EX_OK : EX_SOFTWARE
+        guard let json = try? encoder.encode(value) else { return EX_SOFTWARE }
+        return post(json + [UInt8(ascii: "\n")]) ? EX_OK : EX_SOFTWARE
     }
 }
