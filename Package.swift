@@ -151,7 +151,7 @@ let package = Package(
         tests(
             "WatchdogSymbolicationTests",
             ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogPolicy", "CElfutils"]
-                + ["watchdogd-symbolicate"],
+                + ["CWorker", "watchdogd-symbolicate"],
             exclude: ["Subjects"]
         ),
         tests(

@@ -10,6 +10,8 @@ import WatchdogReport
 /// From the decision to kill to the reaped process, with the stacks of all threads taken before.
 struct Capture {
     private static let count = 50
+    /// A thousand threads take half a second to start.
+    private static let crowds = 5
 
     let bench: Bench
 
@@ -17,11 +19,12 @@ struct Capture {
         page.begin("Decision to reaped, all stacks taken")
         let thread = try CaptureThread()
         defer { thread.shutDown() }
-        for threads in [1, 31] {
+        for threads in [1, 31, 1_000] {
+            let count = threads > 31 ? Self.crowds : Self.count
             var bare = Sample()
             var full = Sample()
             var frozen = Sample()
-            for _ in 0..<Self.count {
+            for _ in 0..<count {
                 bare.add(try bareKill(threads))
                 let (time, snapshot) = try snapshotAndKill(threads, thread)
                 full.add(time)
@@ -29,9 +32,26 @@ struct Capture {
             }
             let name = threads == 1 ? "1 thread" : "\(threads) threads"
             page.row("\(name): bare SIGKILL", bare)
-            page.row("\(name): snapshot, then SIGKILL", full, goal: threads == 1 ? nil : Page.Goal(median: 6))
-            page.row("\(name): of which frozen", frozen, goal: Page.Goal(median: 1))
+            page.row("\(name): snapshot, then SIGKILL", full, goal: threads == 31 ? Page.Goal(median: 6) : nil)
+            page.row("\(name): of which frozen", frozen, goal: Page.Goal(median: threads > 31 ? 100 : 1))
         }
+        try looks(on: &page)
+    }
+
+    /// Looks that stop nothing, as they are taken of a main loop that does not answer: CPU time of the whole look.
+    private func looks(on page: inout Page) throws {
+        let subject = try Subject(bench.subject("blocked"), ["31"])
+        let session = try SamplingSession(
+            of: subject.process.pid,
+            SamplingOptions(interval: .milliseconds(10), duration: .seconds(3)), onFirstLook: {}, onLook: {})
+        usleep(2_500_000)
+        session.stop()
+        guard case .success(let sampling)? = session.result(within: .seconds(10)), sampling.sampleCount > 100 else {
+            throw Failure("the looks failed")
+        }
+        page.row(
+            "31 threads: CPU of a look", count: sampling.sampleCount,
+            median: sampling.cost.milliseconds / Double(sampling.sampleCount), goal: Page.Goal(median: 1))
     }
 
     private func bareKill(_ threads: Int) throws -> Duration {

@@ -46,6 +46,16 @@ struct Page {
                 + ratio.leftPadded(to: 7) + (goal.map { "  " + judge($0, median, p99) } ?? ""))
     }
 
+    /// A count of things that are right, of so many.
+    mutating func row(_ label: String, right: Int, of all: Int, atLeast goal: Int? = nil) {
+        if reference == nil { reference = Double(right) }
+        let judgement = goal.map { "  \($0) \(right >= $0 ? "met" : "MISSED")" } ?? ""
+        if let goal, right < goal { missedGoals += 1 }
+        say(
+            "  " + label.padded(to: Self.labelWidth - 2) + "\(all)".leftPadded(to: 4) + "\(right)".leftPadded(to: 9)
+                + "".leftPadded(to: 16) + judgement)
+    }
+
     /// A remark to the section, on as many lines as it needs.
     func note(_ text: String) {
         var line = " "

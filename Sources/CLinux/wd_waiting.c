@@ -73,6 +73,11 @@ enum wd_call wd_call_kind(long number) {
     case SYS_fcntl: return WD_CALL_FCNTL;
     case SYS_wait4: return WD_CALL_WAIT4;
     case SYS_waitid: return WD_CALL_WAITID;
+#ifdef SYS_open
+    case SYS_open: return WD_CALL_OPEN;
+#endif
+    case SYS_openat:
+    case SYS_openat2: return WD_CALL_OPENAT;
     default: return WD_CALL_OTHER;
     }
 }

@@ -12,18 +12,23 @@ extension CapturedProcess {
     ///
     /// What the snapshot itself knows of the capture is taken from the snapshot.
     init(answer: [UInt8], of snapshot: Snapshot) throws(SymbolicationError) {
+        try self.init(answer: answer, threadLimit: snapshot.threadCount)
+        method = snapshot.method
+        methodReason = snapshot.methodReason
+        frozenNanoseconds = UInt64(clamping: snapshot.timings.frozen.nanoseconds)
+    }
+
+    /// Decodes an answer that has at most so many threads.
+    init(answer: [UInt8], threadLimit: Int) throws(SymbolicationError) {
         guard !answer.isEmpty else { throw SymbolicationError(.malformedAnswer, "printed nothing") }
         do {
             self = try JSONDecoder().decode(CapturedProcess.self, from: Data(answer))
         } catch {
             throw SymbolicationError(.malformedAnswer, "printed what is no capture")
         }
-        if let fault = fault(threadLimit: snapshot.threadCount) {
+        if let fault = fault(threadLimit: threadLimit) {
             throw SymbolicationError(.malformedAnswer, "printed a capture with \(fault)")
         }
-        method = snapshot.method
-        methodReason = snapshot.methodReason
-        frozenNanoseconds = UInt64(clamping: snapshot.timings.frozen.nanoseconds)
     }
 
     private func fault(threadLimit: Int) -> String? {

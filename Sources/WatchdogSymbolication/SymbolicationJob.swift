@@ -28,13 +28,17 @@ public struct SymbolicationJob {
     ///   - output: A descriptor to write one line of JSON to.
     /// - Returns: nil, or in a few words what went wrong in the last attempt.
     public func run(_ contents: SnapshotContents, modules: [Int32], output: Int32) -> String? {
-        attempt(output: output) { attempt, blackboard in
+        attempt(output: output, readable: SymbolicationJob.folders(of: contents)) { attempt, blackboard in
             SymbolicationJob.perform(attempt, contents, modules: modules, blackboard: blackboard)
         }
     }
 
     /// Does work in child processes until one of them has left a result, each time less of it.
-    func attempt(output: Int32, _ perform: (Attempt, Blackboard) -> Int32) -> String? {
+    ///
+    /// - Parameter folders: whose files the work may open for reading.
+    func attempt(
+        output: Int32, readable folders: [String] = [debugFolder], _ perform: (Attempt, Blackboard) -> Int32
+    ) -> String? {
         wd_worker_seal()
         // libdw would ask a server on the network for what it does not find.
         unsetenv("DEBUGINFOD_URLS")
@@ -42,13 +46,29 @@ public struct SymbolicationJob {
         var attempt = plan.current
         while true {
             do throws(Attempt.Failure) {
-                let blackboard = try Worker.run(until: attempt.deadline) { perform(attempt, $0) }
+                // Addresses alone need no file by name, and a folder may be on a disk that does not answer.
+                let blackboard = try Worker.run(
+                    until: attempt.deadline, readable: attempt.depth == .addresses ? [] : folders
+                ) { perform(attempt, $0) }
                 return Descriptor.write(blackboard.result, to: output) ? nil : "cannot write the result"
             } catch {
                 guard let next = plan.next(after: error) else { return "symbolication ended with \(error)" }
                 attempt = next
             }
         }
+    }
+
+    static let debugFolder = "/usr/lib/debug"
+
+    /// Where debug data lies that is not in the files themselves, and files that were not handed over.
+    static func folders(of contents: SnapshotContents) -> [String] {
+        var folders = [debugFolder]
+        for mapping in contents.mappings where mapping.isFile && mapping.isExecutable && folders.count < 64 {
+            guard let slash = mapping.path.lastIndex(of: "/"), slash > mapping.path.startIndex else { continue }
+            let folder = String(mapping.path[..<slash])
+            if !folders.contains(folder) { folders.append(folder) }
+        }
+        return folders
     }
 
     private static func perform(

@@ -11,10 +11,15 @@ enum Worker {
 
     /// Runs `body` in a child until `deadline`, or here when there can be no child.
     ///
-    /// - Parameter body: Leaves its result on the blackboard and returns the exit code.
+    /// The child has no network, starts no programs, writes no files and opens none but those it may read.
+    ///
+    /// - Parameters:
+    ///   - readable: Folders whose files the child may open for reading.
+    ///   - body: Leaves its result on the blackboard and returns the exit code.
     /// - Returns: The blackboard when the body returned 0.
     static func run(
         until deadline: Instant,
+        readable: [String] = [],
         _ body: (Blackboard) -> Int32
     ) throws(Attempt.Failure) -> Blackboard {
         guard let blackboard = Blackboard() else { throw .exit(EX_OSERR) }
@@ -24,6 +29,7 @@ enum Worker {
         let child = wd_worker_fork(addressSpace)
         if child == 0 {
             close(ends[0])
+            confine(readable)
             _exit(body(blackboard))
         }
         close(ends[1])
@@ -37,6 +43,14 @@ enum Worker {
         let signal = status & 0x7f
         if signal == 0 { throw .exit(status >> 8 & 0xff) }
         throw isLate ? .timeout(image: blackboard.image) : .signal(signal, image: blackboard.image)
+    }
+
+    private static func confine(_ folders: [String]) {
+        let paths = folders.map { strdup($0) }
+        _ = paths.map { UnsafePointer($0) }.withUnsafeBufferPointer {
+            wd_worker_confine($0.baseAddress, $0.count)
+        }
+        for path in paths { free(path) }
     }
 
     private static func run(

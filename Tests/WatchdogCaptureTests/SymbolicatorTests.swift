@@ -140,6 +140,18 @@ struct SymbolicatorTests {
         #expect(error.detail == "used 1 s of CPU time")
     }
 
+    @Test("gives the program no more memory than it may have")
+    func memory() throws {
+        let body = #"""
+            size_t size = 0;
+            for (char *block; (block = malloc(1 << 20)) != NULL; size++) memset(block, 1, 1 << 20);
+            return size > 32 && size <= 64 ? 7 : 8;
+            """#
+        let error = try #require(try error(try symbolicator(body) { $0.memory = 64 << 20 }))
+        #expect(error.code == .failed)
+        #expect(error.detail == "exited with code 7")
+    }
+
     @Test("ends the program when it writes too much")
     func tooMuchOutput() throws {
         let body = #"for (;;) if (write(1, "0123456789abcdef", 16) < 0) return 0;"#

@@ -82,6 +82,16 @@ struct WaitLookTests {
         }
     }
 
+    @Test("a FIFO that nobody else opens is told by the path as it was given")
+    func opening() throws {
+        try withTemporaryDirectory { folder in
+            let subject = try WaitSubject("opens", "\(folder)/queue")
+            let chain = try #require(subject.chain())
+            #expect(chain.waits[0].subject == "\(folder)/queue")
+            #expect(chain.waits[0].holder == nil)
+        }
+    }
+
     @Test("sockets are told with both addresses and what is there to read")
     func sockets() throws {
         let address = #"127\.0\.0\.1:\d+"#

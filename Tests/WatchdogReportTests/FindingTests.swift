@@ -9,6 +9,7 @@ import WatchdogPolicy
 struct FindingTests {
     private static let futex = "202 0x1 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00"
     private static let running = "running"
+    private static let epoll = "281 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00"
 
     private static func thread(
         _ id: Int, _ symbols: [String], syscall: String = futex, state: String = "S", image: Int = 0,
@@ -71,6 +72,26 @@ struct FindingTests {
             syscall: "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"),
         Case(kind: .regularExpression, stack: ["check_matching", "re_search_internal", "regexec"], syscall: running),
         Case(
+            kind: .childProcess,
+            stack: [
+                "epoll_pwait", "uv__io_poll", "uv_run",
+                "node::SyncProcessRunner::TryInitializeAndRunLoop(v8::Local<v8::Value>)",
+            ], syscall: epoll),
+        Case(
+            kind: .conditionVariable,
+            stack: [
+                "__futex_abstimed_wait_common", "pthread_cond_wait", "v8::internal::FutexEmulation::WaitSync<int>(int)",
+            ]),
+        Case(kind: .databaseLock, stack: ["epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep"], syscall: epoll),
+        Case(
+            kind: .databaseAnswer, stack: ["poll", "", "pqWaitTimed", "PQgetResult", "PQexec", "main"],
+            syscall: "7 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00"),
+        Case(
+            kind: .idleEventLoop, stack: ["sigsuspend", "_dispatch_sigsuspend", "_dispatch_sig_thread"],
+            syscall: "130 0x1 0x8 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"),
+        Case(kind: .idleEventLoop, stack: ["epoll_pwait", "uv__io_poll", "uv_run", "main"], syscall: epoll),
+        Case(kind: .embeddedScript, stack: ["", "", "lua_pcall", "luaCallFunction", "call"], syscall: running),
+        Case(
             kind: .mainActorWork,
             stack: ["work()", "closure #1 in load()", "swift_job_run", "_dispatch_main_queue_drain"], syscall: running),
     ]
@@ -116,6 +137,26 @@ struct FindingTests {
         let two = Self.findings([main, worker, other])
         #expect(two.first?.thread == nil)
         #expect(two.first?.text.contains("one of 2 threads") == true)
+    }
+
+    @Test("threads inside queues that wait for each other's are a deadlock; with anybody at work they are not")
+    func dispatchDeadlock() {
+        let inside = [
+            "futex", "__DISPATCH_WAIT_FOR_QUEUE__", "block", "_dispatch_lane_barrier_sync_invoke_and_complete",
+        ]
+        let (main, other) = (Self.thread(1, inside), Self.thread(2, inside))
+        let worker = Self.thread(3, ["read", "work", "_dispatch_client_callout", "_dispatch_lane_serial_drain"])
+        let found = Self.findings([main, other])
+        #expect(found.map(\.kind) == [.dispatchDeadlock])
+        #expect(found.first?.thread == 2)
+        #expect(Self.findings([main, other, worker]).map(\.kind) == [.dispatchSync])
+        #expect(Self.findings([Self.thread(1, Array(inside.prefix(2))), other]).map(\.kind) == [.dispatchSync])
+    }
+
+    @Test("a loop that runs a handler is not idle")
+    func notIdle() {
+        let stack = ["epoll_wait", "a", "b", "handler", "aeMain", "main"]
+        #expect(Self.findings([Self.thread(1, stack, syscall: Self.epoll)]).isEmpty)
     }
 
     @Test("who holds Python's interpreter lock is named where one thread can")
@@ -178,6 +219,22 @@ struct FindingTests {
         #expect(stages?.isSame == false)
         #expect(stages?.sameFrames == 4)
         #expect(stages?.line(threadIndex: 0).contains("outermost 4 of 5 frames the same") == true)
+    }
+
+    @Test("a deep stack that looks cut earlier than the end is the same as far as both go")
+    func cutStages() {
+        func frames(_ count: Int, first: UInt64 = 1) -> [Frame] {
+            (0..<count).map { Frame(address: $0 == 0 ? first : 2, imageIndex: 0, imageOffset: 1, trust: .cfi) }
+        }
+        func stages(_ earlier: [Frame], _ later: [Frame]) -> StackStages? {
+            var samples = Causes.samples(isMoving: false)
+            for index in samples.stacks.indices { samples.stacks[index].frames = earlier }
+            return StackStages(samples: samples, frames: later, main: 4242, first: .zero, last: .seconds(1))
+        }
+        #expect(stages(frames(64), frames(257))?.isSame == true)
+        #expect(stages(frames(64), frames(257))?.sameFrames == 64)
+        #expect(stages(frames(64), frames(257, first: 3))?.isSame == false)
+        #expect(stages(frames(5), frames(6))?.isSame == false)
     }
 
     @Test("without a stack at one of the ends nothing is compared")

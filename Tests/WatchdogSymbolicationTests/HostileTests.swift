@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CWorker
 import Glibc
 import Testing
 import WatchdogCapture
@@ -170,6 +171,44 @@ struct HostileTests {
         #expect(run(for: .seconds(60)) { _ in 7 } == .failure(.exit(7)))
         #expect(run(for: .seconds(60)) { _ in 0 } == .success(0))
         #expect(run(for: .seconds(60)) { $0.post([1, 2, 3]) ? 0 : 1 } == .success(3))
+    }
+
+    @Test("a worker has no network, starts no programs, writes no files and opens none but those it may read")
+    func confinement() throws {
+        /// Which deeds succeed in a worker; the last number says what the kernel confines.
+        func outcome(_ deeds: [() -> Bool]) throws -> [UInt8] {
+            let board = try Worker.run(until: .monotonic() + .seconds(60), readable: ["/usr/lib"]) { blackboard in
+                let results: [UInt8] = deeds.map { $0() ? 1 : 0 }
+                return blackboard.post(results + [UInt8(wd_worker_confine(nil, 0))]) ? 0 : 1
+            }
+            return Array(board.result)
+        }
+        let path = "/tmp/watchdog-confinement-\(getpid())"
+        try withScratchFile(at: path, text: "x") {
+            let own = open(path, O_RDWR)
+            defer { close(own) }
+            let forbidden: [() -> Bool] = [
+                { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) >= 0 },
+                { socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0) >= 0 },
+                { open(path, O_RDWR) >= 0 }, { open(path + "-new", O_WRONLY | O_CREAT, 0o600) >= 0 },
+                { unlink(path) == 0 }, { rename(path, path + "-new") == 0 }, { mkdir(path + "-new", 0o700) == 0 },
+                { chmod(path, 0o777) == 0 }, { fchmod(own, 0o777) == 0 }, { ftruncate(own, 0) == 0 },
+                { execv("/bin/true", [nil]) == 0 },
+            ]
+            let refused = try outcome(forbidden)
+            #expect(refused.dropLast() == ArraySlice(forbidden.map { _ in 0 }))
+            let allowed: [() -> Bool] = [
+                { open("/usr/lib/os-release", O_RDONLY) >= 0 },
+                {
+                    var byte: UInt8 = 0
+                    return pread(own, &byte, 1, 0) == 1
+                },
+            ]
+            #expect(try outcome(allowed).dropLast() == [1, 1])
+            let elsewhere = try outcome([{ open(path, O_RDONLY) >= 0 }, { open("/etc/passwd", O_RDONLY) >= 0 }])
+            // Without Landlock only the rights of its user keep it from reading.
+            if elsewhere[2] & UInt8(WD_CONFINED_FILES.rawValue) != 0 { #expect(elsewhere.dropLast() == [0, 0]) }
+        }
     }
 
     private func withScratchFile(at path: String, text: String, _ body: () throws -> Void) throws {

@@ -17,7 +17,9 @@ enum wd_call {
     WD_CALL_FLOCK,
     WD_CALL_FCNTL,
     WD_CALL_WAIT4,
-    WD_CALL_WAITID
+    WD_CALL_WAITID,
+    WD_CALL_OPEN,   /* the path is the first argument */
+    WD_CALL_OPENAT, /* the path is the second argument */
 };
 
 /* The kind of a system call by its number on this architecture. */

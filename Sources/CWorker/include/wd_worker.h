@@ -3,6 +3,7 @@
  * A child process for work that may crash, hang or eat memory: parsing what strangers have written.
  */
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,3 +20,10 @@ pid_t wd_worker_fork(uint64_t address_space);
  * $DEBUGINFOD_URLS, and stores the file's path in `*path`, to be freed by the caller. Returns 0, or a negative error
  * number. Where the library is not installed, it returns 0 and stores NULL. */
 int wd_debuginfod_find(const char *build_id, char **path);
+
+enum wd_confined { WD_CONFINED_FILES = 1, WD_CONFINED_CALLS = 2 };
+
+/* Takes from this process and its children, for good: sockets, the start of programs, looks at other processes, every
+ * change of a file system (seccomp(2)), and opening files other than for reading below `folders` (landlock(7)). What is
+ * open stays usable. Returns which of both the kernel has done; what it does not know, the caller goes without. */
+unsigned wd_worker_confine(const char *const *folders, size_t count);

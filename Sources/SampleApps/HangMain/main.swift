@@ -19,6 +19,8 @@ let help = """
     --how network     waits for the answer of a server on the loopback that never answers
     --how filelock    waits for a file lock that a child process holds
     --how dns         looks up a host at a name server on the loopback that never answers
+    --how continuation
+                      lets a task wait for ever, not its main thread, which goes on answering
     --after SECONDS   when, counted from ready (default: 1)
     --help            show this help
     """
@@ -44,6 +46,7 @@ let ways: [String: @MainActor () -> Void] = [
     "network": { signIn() },
     "filelock": { openLibrary() },
     "dns": { refreshAvatars() },
+    "continuation": { loadProfile() },
 ]
 
 var arguments = CommandLine.arguments.dropFirst()

@@ -9,6 +9,18 @@ extension WaitLook {
         return Finding(subject: "fd \(number): \(file.text)", sources: file.sources)
     }
 
+    /// The path of open(2), as the process wrote it; nobody is asked what lies there, because that is what hangs.
+    func opened(_ address: UInt64, _ place: Place) -> Finding {
+        // As far as the page reaches: what comes behind it may not be mapped.
+        let count = min(256, Int(4_096 - address % 4_096))
+        guard let bytes = memory(place.process, at: address, count: count), bytes[0] != 0,
+            let end = bytes.firstIndex(of: 0)
+        else { return Finding() }
+        return Finding(
+            subject: String(decoding: bytes[..<end], as: UTF8.self),
+            sources: ["process_vm_readv(2), the path of the call"])
+    }
+
     /// The array of poll(2) is left as it was until the call returns.
     func polled(_ call: BlockedCall, _ place: Place) -> Finding {
         let count = call.arguments[1]

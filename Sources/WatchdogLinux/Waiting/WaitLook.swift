@@ -113,6 +113,8 @@ public struct WaitLook {
         case WD_CALL_SELECT: return selected(call, place)
         case WD_CALL_WAIT4: return child(waitedFor: call.integer(0), place)
         case WD_CALL_WAITID: return child(ofType: call.integer(0), call.integer(1), place)
+        case WD_CALL_OPEN: return opened(call.arguments[0], place)
+        case WD_CALL_OPENAT: return opened(call.arguments[1], place)
         default: return Finding()
         }
     }

@@ -41,7 +41,8 @@ public enum Redaction {
     }
 
     /// Replaces secrets within one text, word by word: `NAME=x` with a secret name, a header such as `Cookie: x`, what
-    /// follows `Bearer` or `--password`, the login of a URL, a private key, and long random-looking strings.
+    /// follows `Bearer` or `--password`, the login of a URL, a private key, tokens of known services, and long
+    /// random-looking strings.
     public static func value(_ text: String) -> String {
         if text.contains("-----BEGIN") { return mark }
         if let colon = text.firstIndex(of: ":"), !text[..<colon].contains(where: \.isWhitespace),
@@ -57,13 +58,24 @@ public enum Redaction {
         return result
     }
 
-    /// Runs of blanks and runs of everything else, in order.
+    /// Runs of blanks and runs of everything else, in order; a quoted value that follows `=` or `:` is of its word.
     private static func words(_ text: String) -> [Substring] {
         var words: [Substring] = []
         var start = text.startIndex
         while start < text.endIndex {
             let isBlank = text[start].isWhitespace
-            let end = text[start...].firstIndex { $0.isWhitespace != isBlank } ?? text.endIndex
+            var end = start
+            var previous: Character = " "
+            while end < text.endIndex, text[end].isWhitespace == isBlank {
+                let next = text.index(after: end)
+                if "\"'".contains(text[end]), "=:".contains(previous),
+                    let close = text[next...].firstIndex(of: text[end])
+                {
+                    end = close
+                }
+                previous = text[end]
+                end = text.index(after: end)
+            }
             words.append(text[start..<end])
             start = end
         }
@@ -72,6 +84,7 @@ public enum Redaction {
 
     /// - Parameter depth: how many values of pairs this one is in; `a=b=c=…` must not exhaust the stack.
     private static func redacted(_ word: Substring, depth: Int = 0) -> String {
+        if word.hasPrefix("jdbc:oracle:"), let login = word.lastIndex(of: "@") { return mark + word[login...] }
         guard let scheme = word.firstRange(of: "://") else { return redactedPairs(word, depth: depth) }
         let name = word[..<scheme.lowerBound]
         if let equals = name.lastIndex(of: "=") {
@@ -108,58 +121,19 @@ public enum Redaction {
     }
 
     private static func redactedPair(_ text: Substring, depth: Int) -> String {
+        if let colon = text.firstIndex(of: ":"), text.index(after: colon) != text.endIndex,
+            !text[..<colon].contains("/"), !text[..<colon].contains("="), SecretName.isLikely(text[..<colon])
+        {
+            return text[...colon] + mark
+        }
         guard let equals = text.firstIndex(of: "="), text.index(after: equals) != text.endIndex else {
-            return RandomText.isLikely(text) ? mark : String(text)
+            return RandomText.isLikely(text) || KnownToken.isLikely(text) ? mark : String(text)
         }
         let value = text[text.index(after: equals)...]
+        if Expectation.logins.contains(String(text[..<equals])), let colon = value.firstIndex(of: ":") {
+            return text[...colon] + mark
+        }
         let isHidden = SecretName.isLikely(text[..<equals]) || depth == 8
         return text[...equals] + (isHidden ? mark : redacted(value, depth: depth + 1))
-    }
-}
-
-/// What the word before makes of the next one.
-private struct Expectation {
-    private enum Kind {
-        case nothing
-        case secret
-        /// `name:password`.
-        case login
-    }
-
-    private var kind = Kind.nothing
-
-    /// - Returns: the word with its secret replaced, or nil when the word before says nothing about it.
-    mutating func meet(_ word: Substring) -> String? {
-        let bare = word.drop { "\"'`(".contains($0) }
-        let isOption = bare.hasPrefix("--") || (bare.hasPrefix("-") && bare.count == 2)
-        let expected = isOption ? .nothing : kind
-        let isScheme = ["bearer", "basic"].contains(bare.lowercased())
-        let introduces =
-            isScheme || (bare.hasPrefix("-") && !bare.contains("=") && SecretName.isLikely(bare))
-            || (bare.hasSuffix(":") && SecretName.isLikely(bare))
-        if expected == .secret {
-            // "Authorization: Bearer x": what follows the scheme is the secret.
-            kind = isScheme ? .secret : .nothing
-            return Redaction.mark
-        }
-        kind = introduces ? .secret : ["-u", "--user", "--proxy-user"].contains(bare) ? .login : .nothing
-        guard expected == .login, let colon = word.firstIndex(of: ":") else { return nil }
-        return word[...colon] + Redaction.mark
-    }
-}
-
-/// Names whose values are secrets.
-private enum SecretName {
-    /// Names that sound secret, or whose values look random, and which help to find the cause.
-    static let harmless: Set<String> = ["PWD", "OLDPWD", "INVOCATION_ID", "SSH_AUTH_SOCK"]
-
-    private static let parts = [
-        "PASSWORD", "PASSWD", "PASSPHRASE", "PASSCODE", "PWD", "SECRET", "TOKEN", "KEY", "CREDENTIAL", "AUTH", "COOKIE",
-        "DSN", "PRIVATE", "SIGNATURE", "BEARER", "JWT", "SALT", "CONNECTIONSTRING",
-    ]
-
-    static func isLikely(_ name: Substring) -> Bool {
-        let letters = name.prefix(256).uppercased().filter { $0.isLetter || $0.isNumber }
-        return !harmless.contains(String(name)) && parts.contains { letters.contains($0) }
     }
 }

@@ -62,6 +62,22 @@ enum FindingAdvice {
         case .regularExpression:
             "Some patterns take time that doubles with every character. Avoid nested repetitions, bound the input, and match "
                 + "from a queue."
+        case .dispatchDeadlock:
+            "Two threads are each inside one queue and want the other's. Always take queues in the same order, do not call sync "
+                + "from a block of another queue, and never from a block that somebody waits for."
+        case .idleEventLoop:
+            "Nothing on the main thread is at work, so its stack is not the cause. Look for what should have woken it: a "
+                + "continuation that is never resumed, a callback that was lost, a message that nobody sent, or an event loop "
+                + "that was never told of the channel."
+        case .databaseLock:
+            "Another session holds the lock: pg_blocking_pids() and pg_locks say which. Keep transactions short, end idle ones "
+                + "(idle_in_transaction_session_timeout), and set lock_timeout to less than the allowance."
+        case .databaseAnswer:
+            "The main thread waits for the database. Send queries from a queue or by the client's asynchronous interface, and "
+                + "set a timeout in the server (statement_timeout) that is less than the allowance."
+        case .embeddedScript:
+            "While the script runs, the program does nothing else. Give scripts a limit on time, and cut long ones into pieces "
+                + "between which the main loop goes on."
         case .diskSync, .childProcess, .connecting: nil
         }
     }

@@ -50,6 +50,16 @@ public struct Finding: Codable, Hashable, Sendable {
         case connecting
         /// A regular expression.
         case regularExpression = "regular-expression"
+        /// `DispatchQueue.sync` in a circle.
+        case dispatchDeadlock = "dispatch-deadlock"
+        /// An event loop without work.
+        case idleEventLoop = "idle-event-loop"
+        /// A lock inside a database server.
+        case databaseLock = "database-lock"
+        /// A database server's answer.
+        case databaseAnswer = "database-answer"
+        /// A script that runs inside the program.
+        case embeddedScript = "embedded-script"
     }
 
     /// What was found.
@@ -95,7 +105,9 @@ extension Finding {
         findings = findings.filter { seen.insert($0.kind).inserted }
         findings = findings.map { finding in
             switch finding.kind {
-            case .dispatchSync: finding.naming(dispatchWorkers(capture, except: main), "runs a block of a queue")
+            case .dispatchSync:
+                dispatchDeadlock(capture, main: main)
+                    ?? finding.naming(dispatchWorkers(capture, except: main), "runs a block of a queue")
             case .pythonGIL: finding.naming(interpreters(capture, except: main), "runs Python code or an extension")
             default: finding
             }
@@ -128,17 +140,37 @@ extension Finding {
             thread: holder.thread)
     }
 
+    private static let blockRunners = [
+        "_dispatch_lane_serial_drain", "_dispatch_lane_invoke", "_dispatch_lane_barrier_sync_invoke_and_complete",
+        "_dispatch_sync_invoke_and_complete", "_dispatch_lane_concurrent_drain", "_dispatch_client_callout",
+    ]
+    private static let queueWait = ["__DISPATCH_WAIT_FOR_QUEUE__"]
+
     /// Threads of libdispatch that run somebody's block.
     private static func dispatchWorkers(_ capture: CapturedProcess, except main: Int) -> [CapturedThread] {
         capture.threads.filter { thread in
-            thread.id != main
-                && NamedStack(thread, in: capture).contains([
-                    "_dispatch_lane_serial_drain", "_dispatch_lane_invoke",
-                    "_dispatch_lane_barrier_sync_invoke_and_complete",
-                    "_dispatch_sync_invoke_and_complete", "_dispatch_lane_concurrent_drain", "_dispatch_client_callout",
-                ])
-                && !NamedStack(thread, in: capture).contains(["__DISPATCH_WAIT_FOR_QUEUE__"])
+            let stack = NamedStack(thread, in: capture)
+            return thread.id != main && stack.contains(blockRunners) && !stack.contains(queueWait)
         }
+    }
+
+    /// The main thread is inside a queue and waits for another, so does a second thread, and nobody else runs a block.
+    private static func dispatchDeadlock(_ capture: CapturedProcess, main: Int) -> Finding? {
+        guard dispatchWorkers(capture, except: main).isEmpty else { return nil }
+        let inside = capture.threads.filter { thread in
+            let stack = NamedStack(thread, in: capture)
+            return stack.contains(blockRunners) && stack.contains(queueWait)
+        }
+        guard inside.count > 1, inside.contains(where: { $0.id == main }),
+            let other = inside.first(where: { $0.id != main })
+        else { return nil }
+        let more = inside.count > 2 ? " and \(inside.count - 2) more" : ""
+        return Finding(
+            kind: .dispatchDeadlock,
+            text:
+                "Deadlock of queues: the main thread and thread \(other.id) \"\(other.name.singleLine(limit: 32))\"\(more) "
+                + "each run a block of a queue and wait for another in DispatchQueue.sync, and no other thread runs a block",
+            source: "frames __DISPATCH_WAIT_FOR_QUEUE__ inside a block on \(inside.count) threads", thread: other.id)
     }
 
     /// Threads in the interpreter that do not wait for its lock themselves, nor gave it back for a call that blocks.

@@ -30,6 +30,12 @@ struct FindingRule {
     }
 
     private static let waiting: Set<String> = ["futex", "futex_wait", "futex_waitv"]
+    private static let polling: Set<String> = [
+        "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6",
+    ]
+    private static let idle =
+        "The main thread is idle in its event loop: what should have answered waits elsewhere, such as in a suspended "
+        + "task or for a callback"
 
     /// The order is that in which causes are told: a library's own wait before the primitive that it is made of.
     static let all: [FindingRule] = [
@@ -76,6 +82,9 @@ struct FindingRule {
             kind: .barrier, text: "A barrier is waited for that not all of its threads have reached",
             functions: ["pthread_barrier_wait", "___pthread_barrier_wait", "__pthread_barrier_wait"], depth: 6,
             calls: waiting),
+        FindingRule(
+            kind: .conditionVariable, text: "JavaScript's Atomics.wait: somebody has to call Atomics.notify",
+            functions: ["v8::internal::FutexEmulation::WaitSync"], depth: 8, calls: waiting),
         FindingRule(
             kind: .conditionVariable,
             text: "A condition variable is waited for; nobody holds it, somebody has to signal it",
@@ -126,10 +135,38 @@ struct FindingRule {
             functions: ["waitpid", "wait4", "__wait4", "wait", "waitid", "__waitid", "system", "do_system", "pclose"],
             depth: 6, calls: ["wait4", "waitid"]),
         FindingRule(
+            kind: .childProcess, text: "A child process of execSync or spawnSync is waited for",
+            functions: ["node::SyncProcessRunner::TryInitializeAndRunLoop"], depth: 6, calls: polling),
+        FindingRule(
+            kind: .databaseLock, text: "PostgreSQL waits for a lock that another of its sessions holds",
+            functions: ["ProcSleep"], calls: polling),
+        FindingRule(
+            kind: .databaseAnswer, text: "The answer of a database server is waited for",
+            functions: [
+                "PQexec", "PQexecParams", "PQexecPrepared", "PQgetResult", "pqWaitTimed", "mysql_real_query",
+                "mysql_query",
+                "redisGetReply",
+            ],
+            depth: 8, calls: polling.union(["recvfrom", "recvmsg", "read"])),
+        FindingRule(
+            kind: .idleEventLoop, text: idle, functions: ["_dispatch_sigsuspend"], depth: 3, calls: ["rt_sigsuspend"]),
+        FindingRule(
+            kind: .idleEventLoop, text: idle,
+            functions: [
+                "uv__io_poll", "aeMain", "g_main_loop_run", "g_main_context_iteration", "event_base_loop", "ev_run",
+                "_dispatch_event_loop_drain",
+            ],
+            depth: 4, calls: polling, unless: ["node::SyncProcessRunner::TryInitializeAndRunLoop"]),
+        FindingRule(
+            kind: .embeddedScript, text: "A Lua script runs inside the program, which does nothing else meanwhile",
+            functions: ["lua_pcall", "lua_pcallk", "lua_call", "lua_callk", "lua_resume"]),
+        FindingRule(
             kind: .regularExpression, text: "A regular expression is being matched; some take exponential time",
             functions: [
                 "re_search_internal", "regexec", "__regexec", "sre_ucs1_match", "sre_match", "sre_ucs1_search",
-                "pcre2_match_8", "pcre_exec", "internal_match",
+                "pcre2_match_8", "pcre_exec", "internal_match", "v8::internal::RegExpImpl::IrregexpExec",
+                "v8::internal::Runtime_RegExpExec", "Builtins_RegExpExecInternal", "Builtins_RegExpMatchFast",
+                "Builtins_RegExpPrototypeExec", "Builtins_RegExpPrototypeTest", "Builtins_RegExpReplace",
             ]),
         FindingRule(
             kind: .mainActorWork, text: "A task of the main actor works or waits on the main thread without suspending",

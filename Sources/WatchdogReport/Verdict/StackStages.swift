@@ -21,6 +21,9 @@ public struct StackStages: Codable, Hashable, Sendable {
     /// The first stack was seen before a CPU was used again: the thread did not run at all in between.
     public var sleptThroughout: Bool
 
+    /// Fewer calls than these fit into what looks copy of a stack.
+    private static let deep = 32
+
     /// Compares stacks.
     ///
     /// - Parameters:
@@ -34,8 +37,16 @@ public struct StackStages: Codable, Hashable, Sendable {
         guard let thread = samples.threads.first(where: { $0.id == main }), let start = thread.runs.first else {
             return nil
         }
-        let before = samples.stacks[start.stack].frames
+        var before = samples.stacks[start.stack].frames
+        var frames = frames
         guard !before.isEmpty, !frames.isEmpty else { return nil }
+        // A deep stack is cut, earlier by looks than at the end: then what both have is compared.
+        let common = min(before.count, frames.count)
+        let isCut = common >= Self.deep && before.count != frames.count
+        if isCut, zip(before, frames).allSatisfy({ $0.address == $1.address }) {
+            before = Array(before.prefix(common))
+            frames = Array(frames.prefix(common))
+        }
         firstNanoseconds = first.nanoseconds
         lastNanoseconds = last.nanoseconds
         firstFrames = before.count
@@ -43,7 +54,8 @@ public struct StackStages: Codable, Hashable, Sendable {
         sameFrames = zip(before.reversed(), frames.reversed()).prefix { $0.address == $1.address }.count
         looks = thread.sampleCount
         sameLooks = thread.runs.reduce(0) { sum, run in
-            samples.stacks[run.stack].frames.map(\.address) == before.map(\.address) ? sum + run.count : sum
+            let stack = samples.stacks[run.stack].frames.prefix(isCut ? common : .max)
+            return stack.map(\.address) == before.map(\.address) ? sum + run.count : sum
         }
         sleptThroughout = thread.runs.count == 1 && samples.stacks[start.stack].state != "R"
     }

@@ -102,6 +102,9 @@ int main(int argc, char **argv) {
         if (fork() == 0) { close(pair[0]); child(); }
         close(pair[1]);
         read(pair[0], &byte, 1);
+    } else if (is("opens")) {
+        mkfifo(argv[2], 0600);
+        open(argv[2], O_RDONLY);
     } else if (is("fifo")) {
         mkfifo(argv[2], 0600);
         read(open(argv[2], O_RDWR), &byte, 1);
