@@ -71,6 +71,10 @@ ExecStart=/usr/bin/sleep infinity
 #Launch=20s
 #Update=10s
 #Terminate=5s
+
+# How long ExecReload= may take, until the app has read its own configuration again.
+#Reload=20s
+
 #Ping=1s
 
 # How it tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe, none.
@@ -84,6 +88,25 @@ ExecStart=/usr/bin/sleep infinity
 #ProbeStatus=200-399
 # For example:
 #ProbeBody=ok
+
+# For apps that take part in the lifecycle: how long it may take to go to the background, and to stay there with open tasks,
+# which are told to end some time before; after how long without a task it is suspended, or off.
+#EnterBackground=5s
+#Background=30s
+#Expiration=5s
+#SuspendAfter=5s
+
+# From which age on a task is told of, and how many may be open at once.
+#TaskWarning=30s
+#TaskLimit=1000
+
+# CPU time for one stay in the background; a span, or infinity.
+#BackgroundCPU=infinity
+
+# Whether it is launched into the background, and in how much time and CPU time.
+#LaunchInBackground=no
+#BackgroundLaunch=1min
+#BackgroundLaunchCPU=5s
 
 # What follows an exhausted allowance: kill, report.
 #Enforce=kill

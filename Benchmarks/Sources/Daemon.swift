@@ -14,7 +14,11 @@ final class Daemon {
     private var control: String { "\(directory)/control" }
 
     /// Starts it without services.
-    init(_ bench: Bench) throws {
+    ///
+    /// - Parameters:
+    ///   - bench: where programs are.
+    ///   - isHeard: whether what it says is shown.
+    init(_ bench: Bench, isHeard: Bool = true) throws {
         directory = bench.freshPath("daemon")
         try FileManager.default.createDirectory(atPath: "\(directory)/apps", withIntermediateDirectories: true)
         let (readEnd, writeEnd) = try OwnedDescriptor.pipe()
@@ -23,7 +27,12 @@ final class Daemon {
             "serve", "--quiet", "--config", "\(directory)/apps", "--control", "\(directory)/control", "--reports",
             bench.reports,
         ]
-        process = try spawn(.underTest(bench.watchdogd, arguments, output: writeEnd.number)).process
+        let null = try OwnedDescriptor(opening: "/dev/null", flags: O_WRONLY)
+        process = try spawn(
+            .underTest(
+                bench.watchdogd, arguments, output: writeEnd.number,
+                messages: isHeard ? STDERR_FILENO : null.number)
+        ).process
         let deadline = Instant.now() + .seconds(20)
         while (try? client) == nil {
             guard Instant.now() < deadline else { throw Failure("watchdogd serve does not answer") }
@@ -56,9 +65,7 @@ final class Daemon {
 
     /// The next service that began to run.
     func nextRecord() throws -> Record {
-        var entry = pollfd(fd: records.number, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, 30_000) == 1 else { throw Failure("no service began to run for 30 s") }
-        return try Record.read(from: records)
+        try Record.next(from: records)
     }
 
     /// User and system time.
@@ -70,11 +77,5 @@ final class Daemon {
     }
 
     /// Its share of memory in MB.
-    func proportionalMemory() throws -> Double {
-        let line = Machine.lines(of: "/proc/\(process.pid)/smaps_rollup").first { $0.hasPrefix("Pss:") }
-        guard let line, let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Double($0) }) else {
-            throw Failure("/proc/\(process.pid)/smaps_rollup cannot be read")
-        }
-        return kilobytes / 1024
-    }
+    func proportionalMemory() throws -> Double { try Machine.proportionalMemory(of: process.pid) }
 }

@@ -58,6 +58,15 @@ enum Machine {
         }
     }
 
+    /// A process's share of memory in MB.
+    static func proportionalMemory(of pid: Int32) throws -> Double {
+        let line = lines(of: "/proc/\(pid)/smaps_rollup").first { $0.hasPrefix("Pss:") }
+        guard let line, let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Double($0) }) else {
+            throw Failure("/proc/\(pid)/smaps_rollup cannot be read")
+        }
+        return kilobytes / 1024
+    }
+
     static func lines(of path: String) -> [Substring] {
         guard let file = fopen(path, "re") else { return [] }
         defer { fclose(file) }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogReport
 
 /// Many services of one daemon: how fast they come, come back and obey, and what they cost.
 struct Services {
@@ -12,10 +14,13 @@ struct Services {
     let bench: Bench
 
     func run(on page: inout Page) throws {
-        try launch(on: &page)
-        try restart(on: &page)
+        let peers = Peers(bench, on: &page)
+        try launch(beside: peers, on: &page)
+        try restart(beside: peers, on: &page)
         try command(on: &page)
-        try cost(on: &page)
+        try stop(on: &page)
+        try memory(beside: peers, on: &page)
+        try processorTime(on: &page)
     }
 
     private func settings(_ arguments: String = "", _ more: String = "") -> String {
@@ -31,9 +36,9 @@ struct Services {
 
     // MARK: - All at once
 
-    private func launch(on page: inout Page) throws {
-        page.begin("Services at once: request to the last one's first instruction")
+    private func launch(beside peers: Peers, on page: inout Page) throws {
         for count in [1, 100, 500] {
+            page.begin("\(count) at once, to first instruction")
             var sample = Sample()
             for _ in 0..<(count == 1 ? 20 : 5) {
                 let daemon = try Daemon(bench)
@@ -46,16 +51,33 @@ struct Services {
                 try reload.finish()
                 sample.add(last - requested)
             }
-            page.row(
-                "\(count) service\(count == 1 ? "" : "s"), configuration read", sample,
-                goal: count == 500 ? Page.Goal(median: 150) : nil)
+            page.row("watchdogd, configuration read", sample, goal: count == 500 ? Page.Goal(median: 150) : nil)
+            page.row("watchdogd, Launch calls", try calls(count))
+            peers.launch(count, repetitions: count == 1 ? 10 : 3, on: &page)
         }
+    }
+
+    /// Services that are configured already, each asked for by itself.
+    private func calls(_ count: Int) throws -> Sample {
+        var sample = Sample()
+        for _ in 0..<(count == 1 ? 10 : 3) {
+            let daemon = try Daemon(bench)
+            try daemon.configure(count, settings("", "[App]\nEnabled=no"))
+            let client = try daemon.client
+            _ = try client.reload()
+            let requested = Instant.now()
+            var last = requested
+            for index in 0..<count { _ = try client.launch(AppRequest("service\(index)")) }
+            for _ in 0..<count { last = max(last, try daemon.nextRecord().time) }
+            sample.add(last - requested)
+        }
+        return sample
     }
 
     // MARK: - One
 
-    private func restart(on page: inout Page) throws {
-        page.begin("kill -9 to the next instance's first instruction")
+    private func restart(beside peers: Peers, on page: inout Page) throws {
+        page.begin("kill -9 to next first instruction")
         let daemon = try Daemon(bench)
         try daemon.configure(1, settings("", "[Restart]\nPolicy=always\nReset=1ms\nLimit=infinity"))
         let client = try daemon.client
@@ -70,7 +92,8 @@ struct Services {
             record = try daemon.nextRecord()
             sample.add(record.time - killed)
         }
-        page.row("no wait is due", sample, goal: Page.Goal(median: 0.8))
+        page.row("watchdogd, no wait is due", sample, goal: Page.Goal(median: 0.8))
+        peers.restart(repetitions: 10, on: &page)
     }
 
     private func command(on page: inout Page) throws {
@@ -91,30 +114,104 @@ struct Services {
         page.row("Launch over the socket", sample, goal: Page.Goal(median: 0.6))
     }
 
+    /// A service that goes on after SIGTERM: its allowance ends 100 ms later.
+    private func stop(on page: inout Page) throws {
+        page.begin("SIGTERM + allowance to the end: late")
+        let allowance = Duration.milliseconds(100)
+        let daemon = try Daemon(bench, isHeard: false)
+        var settings = settings("stubborn", "Terminate=100ms")
+        settings.replace("Readiness=channel", with: "Readiness=none")
+        try daemon.configure(1, settings)
+        let client = try daemon.client
+        _ = try client.reload()
+        var sample = Sample()
+        for repetition in 0..<Self.repetitions {
+            if repetition > 0 { _ = try client.launch(AppRequest("service0")) }
+            var record = try daemon.nextRecord()
+            while record.kind != .settled { record = try daemon.nextRecord() }
+            let process = try Pidfd(opening: record.pid)
+            _ = try client.terminate(AppRequest("service0"))
+            while record.kind != .signOfLife { record = try daemon.nextRecord() }
+            var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
+            guard poll(&entry, 1, 10_000) == 1 else { throw Failure("a service that ignores SIGTERM lives for ever") }
+            sample.add(.now() - record.time - allowance)
+            try awaitRest(client)
+        }
+        page.row("watchdogd: decided", try decisions(client, allowance), goal: Page.Goal(median: 0.4))
+        page.row("watchdogd: stacks taken, dead", sample)
+    }
+
+    /// What the reports say: from the request until the service was handed over to be captured.
+    private func decisions(_ client: ControlClient, _ allowance: Duration) throws -> Sample {
+        var sample = Sample()
+        let deadline = Instant.now() + .seconds(10)
+        var paths: [String] = []
+        while paths.count < Self.repetitions, Instant.now() < deadline {
+            paths = try client.reports(ReportsRequest(app: "service0")).reports.map(\.path)
+            usleep(20_000)
+        }
+        for path in paths {
+            guard let data = FileManager.default.contents(atPath: path),
+                let details = try ReportCoding.decode(Array(data)).body.linux?.allowance
+            else { throw Failure("\(path) cannot be read") }
+            sample.add(.nanoseconds(details.elapsedNanoseconds - details.creditNanoseconds) - allowance)
+        }
+        return sample
+    }
+
+    /// Nothing of the service is left to the daemon.
+    private func awaitRest(_ client: ControlClient) throws {
+        let deadline = Instant.now() + .seconds(10)
+        while try client.list().apps.first?.state != .stopped {
+            guard Instant.now() < deadline else { throw Failure("a service that is dead does not come to rest") }
+            usleep(2_000)
+        }
+    }
+
     // MARK: - Many
 
-    private func cost(on page: inout Page) throws {
-        page.begin("The daemon's memory and CPU time", unit: "MB, %")
-        let daemon = try Daemon(bench)
-        page.row("no service: PSS", count: 1, median: try daemon.proportionalMemory())
-        try daemon.configure(1_000, settings())
-        try begin(1_000, of: daemon)
-        page.row("1,000 idle: PSS", count: 1, median: try daemon.proportionalMemory(), goal: Page.Goal(median: 15))
-        page.row(
-            "1,000 idle: CPU", count: 1, median: try share(of: daemon, over: .seconds(5)),
-            goal: Page.Goal(median: 0.1))
-        daemon.end()
-        for count in [500, 2_000, 10_000] {
+    private func memory(beside peers: Peers, on page: inout Page) throws {
+        page.begin("Memory of all supervisors: PSS", unit: "MB")
+        page.row("no service: watchdogd", count: 1, median: try Daemon(bench).proportionalMemory())
+        for count in [100, 1_000] {
             let daemon = try Daemon(bench)
-            try daemon.configure(count, settings("answer"))
+            try daemon.configure(count, settings())
             try begin(count, of: daemon)
-            let used = try share(of: daemon, over: .seconds(10))
             page.row(
-                "\(count) pinged each second: CPU", count: 1, median: used,
-                goal: count == 500 ? Page.Goal(median: 1) : nil)
-            page.row("\(count) pinged each second: CPU per 500", count: 1, median: used * 500 / Double(count))
+                "\(count) idle: watchdogd", count: 1, median: try daemon.proportionalMemory(),
+                goal: count == 1_000 ? Page.Goal(median: 15) : nil)
             daemon.end()
+            peers.memory(count, on: &page)
         }
+    }
+
+    private func processorTime(on page: inout Page) throws {
+        page.begin("CPU time of the daemon", unit: "%")
+        let idle = try Daemon(bench)
+        try idle.configure(1_000, settings())
+        try begin(1_000, of: idle)
+        page.row(
+            "1000 idle", count: 1, median: try share(of: idle, over: .seconds(5)), goal: Page.Goal(median: 0.1))
+        idle.end()
+        for count in [500, 2_000, 10_000] {
+            do {
+                try pings(count, on: &page)
+            } catch {
+                let limit = try? ResourceLimit.current(.openFiles)
+                page.note("\(count) pinged: \(error) (descriptors that a process may have: \(limit?.hard ?? 0))")
+            }
+        }
+    }
+
+    private func pings(_ count: Int, on page: inout Page) throws {
+        let daemon = try Daemon(bench)
+        defer { daemon.end() }
+        try daemon.configure(count, settings("answer"))
+        try begin(count, of: daemon)
+        let used = try share(of: daemon, over: .seconds(10))
+        page.row(
+            "\(count) pinged each second", count: 1, median: used, goal: count == 500 ? Page.Goal(median: 1) : nil)
+        page.row("\(count) pinged each second, per 500", count: 1, median: used * 500 / Double(count))
     }
 
     private func begin(_ count: Int, of daemon: Daemon) throws {

@@ -13,6 +13,7 @@ let sections: [(name: String, run: (Bench, inout Page) throws -> Void)] = [
     ("launch", { try Launch(bench: $0).run(on: &$1) }),
     ("capture", { try Capture(bench: $0).run(on: &$1) }),
     ("symbols", { try Symbols(bench: $0).run(on: &$1) }),
+    ("reader", { try Reader(bench: $0).run(on: &$1) }),
     ("stacks", { try Stacks(bench: $0).run(on: &$1) }),
     ("startup", { try Startup(bench: $0).run(on: &$1) }),
     ("pings", { try Pings(bench: $0).run(on: &$1) }),

@@ -75,17 +75,37 @@ static int tell_sender(int socket) {
     return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 }
 
-int wd_socket_bind_datagram(const char *name, int receive_buffer) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+/* The size of the address; 0 if the name does not fit. */
+static socklen_t address_of(const char *name, struct sockaddr_un *address) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     size_t length = strlen(name);
     if (length == 0 || length > wd_socket_longest_name) {
         errno = ENAMETOOLONG;
-        return -1;
+        return 0;
     }
-    memcpy(address.sun_path, name, length);
-    if (name[0] == '@') address.sun_path[0] = 0;
+    memcpy(address->sun_path, name, length);
+    if (name[0] == '@') address->sun_path[0] = 0;
     /* An abstract name has exactly the bytes counted here; a path ends with NUL. */
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (name[0] == '@' ? 0 : 1));
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (name[0] == '@' ? 0 : 1));
+}
+
+int wd_socket_send_to(const char *name, const void *bytes, size_t length) {
+    struct sockaddr_un address;
+    socklen_t size = address_of(name, &address);
+    if (size == 0) return -1;
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -1;
+    ssize_t sent = sendto(descriptor, bytes, length, MSG_NOSIGNAL, (struct sockaddr *)&address, size);
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return sent < 0 ? -1 : 0;
+}
+
+int wd_socket_bind_datagram(const char *name, int receive_buffer) {
+    struct sockaddr_un address;
+    socklen_t size = address_of(name, &address);
+    if (size == 0) return -1;
 
     int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;

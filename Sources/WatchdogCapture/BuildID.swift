@@ -6,22 +6,72 @@ import Glibc
 enum BuildID {
     private static let noteLimit = 4096
     private static let segmentLimit = 64
+    /// Compilers that give each function a section of its own end far below; the kernel's modules too.
+    private static let sectionLimit = 4096
+
+    private static let noteSegment: UInt32 = 4  // PT_NOTE
+    private static let noteSection: UInt32 = 7  // SHT_NOTE
+    private static let symbolSection: UInt32 = 2  // SHT_SYMTAB
 
     /// The build-id in lower-case hexadecimal, or nil when there is none in a note segment.
     static func read(descriptor: Int32) -> String? {
+        header(descriptor).flatMap { inSegments(descriptor, $0) }
+    }
+
+    /// The same of a file that may hold debug data alone: its segments may lie, its sections do not (objcopy(1),
+    /// `--only-keep-debug`).
+    static func read(debugFile descriptor: Int32) -> String? {
+        header(descriptor).flatMap { inSections(descriptor, $0) ?? inSegments(descriptor, $0) }
+    }
+
+    /// Whether a file has a table of all its functions, not only of those that others may call.
+    static func hasSymbols(descriptor: Int32) -> Bool {
+        guard let header = header(descriptor), header.e_shentsize == UInt16(MemoryLayout<Elf64_Shdr>.size) else {
+            return false
+        }
+        for index in 0..<min(Int(header.e_shnum), sectionLimit) {
+            let (offset, overflow) = header.e_shoff.addingReportingOverflow(
+                UInt64(index * MemoryLayout<Elf64_Shdr>.size))
+            guard !overflow, let section: Elf64_Shdr = load(descriptor, at: offset) else { return false }
+            if section.sh_type == symbolSection { return true }
+        }
+        return false
+    }
+
+    private static func header(_ descriptor: Int32) -> Elf64_Ehdr? {
         guard let header: Elf64_Ehdr = load(descriptor, at: 0),
             header.e_ident.0 == 0x7F, header.e_ident.1 == UInt8(ascii: "E"), header.e_ident.2 == UInt8(ascii: "L"),
-            header.e_ident.3 == UInt8(ascii: "F"), header.e_ident.4 == 2,  // ELFCLASS64
-            header.e_phentsize == UInt16(MemoryLayout<Elf64_Phdr>.size)
+            header.e_ident.3 == UInt8(ascii: "F"), header.e_ident.4 == 2  // ELFCLASS64
         else { return nil }
-        for index in 0..<min(Int(header.e_phnum), segmentLimit) {
-            let (offset, overflow) = header.e_phoff.addingReportingOverflow(
-                UInt64(index * MemoryLayout<Elf64_Phdr>.size)
-            )
-            guard !overflow, let segment: Elf64_Phdr = load(descriptor, at: offset) else { return nil }
-            guard segment.p_type == 4 else { continue }  // PT_NOTE
-            let notes = bytes(descriptor, at: segment.p_offset, count: Int(min(segment.p_filesz, UInt64(noteLimit))))
-            if let identifier = identifier(in: notes) { return identifier }
+        return header
+    }
+
+    private static func inSegments(_ descriptor: Int32, _ header: Elf64_Ehdr) -> String? {
+        let count = min(Int(header.e_phnum), segmentLimit)
+        guard header.e_phentsize == UInt16(MemoryLayout<Elf64_Phdr>.size) else { return nil }
+        return find(descriptor, at: header.e_phoff, count: count) { (segment: Elf64_Phdr) in
+            segment.p_type == noteSegment ? (segment.p_offset, segment.p_filesz) : nil
+        }
+    }
+
+    private static func inSections(_ descriptor: Int32, _ header: Elf64_Ehdr) -> String? {
+        let count = min(Int(header.e_shnum), sectionLimit)
+        guard header.e_shentsize == UInt16(MemoryLayout<Elf64_Shdr>.size) else { return nil }
+        return find(descriptor, at: header.e_shoff, count: count) { (section: Elf64_Shdr) in
+            section.sh_type == noteSection ? (section.sh_offset, section.sh_size) : nil
+        }
+    }
+
+    /// Looks through the notes that a table of headers points to.
+    private static func find<Header: BitwiseCopyable>(
+        _ descriptor: Int32, at start: UInt64, count: Int, _ notes: (Header) -> (offset: UInt64, size: UInt64)?
+    ) -> String? {
+        for index in 0..<count {
+            let (offset, overflow) = start.addingReportingOverflow(UInt64(index * MemoryLayout<Header>.size))
+            guard !overflow, let header: Header = load(descriptor, at: offset) else { return nil }
+            guard let place = notes(header) else { continue }
+            let bytes = bytes(descriptor, at: place.offset, count: Int(min(place.size, UInt64(noteLimit))))
+            if let identifier = identifier(in: bytes) { return identifier }
         }
         return nil
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
-import WatchdogLinux
+public import WatchdogLinux
 import WatchdogPolicy
 public import WatchdogReport
 
@@ -34,7 +35,7 @@ public struct Symbolicator: Sendable {
         public init() {}
     }
 
-    private static let programName = "watchdogd-symbolicate"
+    static let programName = "watchdogd-symbolicate"
 
     /// Where the program is; nil when it was not found.
     public let program: String?
@@ -73,41 +74,80 @@ public struct Symbolicator: Sendable {
 
     /// Runs the program once.
     public func run(_ snapshot: Snapshot) throws(SymbolicationError) -> CapturedProcess {
-        guard let program else { throw SymbolicationError(.notFound, "was not found") }
-        var request = SpawnRequest(executable: program, arguments: arguments, environment: [:])
-        request.descriptors = [.init(snapshot.memory, as: 3)]
-        for (index, module) in snapshot.modules.enumerated() {
-            request.descriptors.append(.init(module, as: 4 + Int32(index)))
+        // The offset is shared with the descriptor that earlier runs got.
+        lseek(snapshot.memory, 0, SEEK_SET)
+        let result = try run(budgeted([]), [snapshot.memory] + snapshot.modules)
+        return try withExtendedLifetime(snapshot) { () throws(SymbolicationError) in
+            try CapturedProcess(answer: try result.answer(limits), of: snapshot)
         }
+    }
+
+    /// Looks up addresses of a stored report.
+    ///
+    /// - Parameters:
+    ///   - request: the addresses.
+    ///   - files: for each image of the request a file with its debug data.
+    public func names(
+        _ request: NamingRequest, files: [OwnedDescriptor]
+    ) throws(SymbolicationError) -> NamingAnswer {
+        guard files.count == request.images.count, let json = try? JSONEncoder().encode(request),
+            let file = OwnedDescriptor(holding: Array(json))
+        else { throw SymbolicationError(.notStarted, "was not started: no room for the request") }
+        let result = try run(budgeted(["--names"]), [file.number] + files.map(\.number))
+        let bytes = try withExtendedLifetime((file, files)) { () throws(SymbolicationError) in
+            try result.answer(limits)
+        }
+        guard let answer = try? JSONDecoder().decode(NamingAnswer.self, from: Data(bytes)) else {
+            throw SymbolicationError(.malformedAnswer, "printed what are no names")
+        }
+        if let fault = answer.fault(as: request) {
+            throw SymbolicationError(.malformedAnswer, "printed names with \(fault)")
+        }
+        return answer
+    }
+
+    private func run(
+        _ arguments: [String], _ descriptors: [Int32]
+    ) throws(SymbolicationError) -> BoundedRun.Result {
+        try run(arguments, descriptors, budget: limits.budget) { request in
+            request.limits = resourceLimits(descriptors: request.descriptors.count)
+        }
+    }
+
+    /// Runs the program as nobody where that is possible, with descriptors from 3 on.
+    func run(
+        _ arguments: [String], _ descriptors: [Int32], budget: Duration, _ configure: (inout SpawnRequest) -> Void
+    ) throws(SymbolicationError) -> BoundedRun.Result {
+        guard let program else { throw SymbolicationError(.notFound, "was not found") }
+        var request = SpawnRequest(
+            executable: ByteString(program), arguments: arguments.map { ByteString($0) }, environment: [:])
+        request.descriptors = descriptors.enumerated().map { .init($0.element, as: 3 + Int32($0.offset)) }
         request.workingDirectory = "/"
         request.noNewPrivileges = true
         request.fileModeMask = 0o077
-        request.limits = resourceLimits(descriptors: request.descriptors.count)
         request.credentials = Self.nobody
         request.launchLimit = limits.budget
-        // The offset is shared with the descriptor that earlier runs got.
-        lseek(snapshot.memory, 0, SEEK_SET)
+        configure(&request)
         let run = try BoundedRun(
-            budget: limits.budget,
+            budget: budget,
             outputLimit: limits.answer,
             messageLimit: limits.message,
             request: request,
             start: start
         )
-        let result = withExtendedLifetime(snapshot) { run.finish() }
-        return try CapturedProcess(answer: try result.answer(limits), of: snapshot)
+        return run.finish()
     }
 
     /// The program gives up details when its own budget runs out; the rest of ours is for starting and writing.
-    private var arguments: [String] {
+    private func budgeted(_ arguments: [String]) -> [String] {
         let milliseconds = max(1, (limits.budget * 3 / 5).nanoseconds / 1_000_000)
-        return [Self.programName, "--budget", "\(milliseconds)ms"]
+        return [Self.programName] + arguments + ["--budget", "\(milliseconds)ms"]
     }
 
     // MARK: Starting
 
     /// Nobody's rights where the supervisor is root and its user namespace knows nobody; else nil, the supervisor's own.
-    private static var nobody: Credentials? {
+    static var nobody: Credentials? {
         let nobody: UInt32 = 65534
         guard geteuid() == 0, UserNamespace.knows(user: nobody, group: nobody) else { return nil }
         return Credentials(user: nobody, group: nobody)
@@ -188,5 +228,17 @@ extension BoundedRun.Result {
         case .ended(.signaled(let signal, _)):
             throw SymbolicationError(.failed, "was ended by signal \(signal)", message: message)
         }
+    }
+}
+
+extension OwnedDescriptor {
+    /// A file without a name that holds some bytes; nil when there is no room for it.
+    fileprivate convenience init?(holding bytes: [UInt8]) {
+        guard let file = tmpfile() else { return nil }
+        defer { fclose(file) }
+        guard fwrite(bytes, 1, bytes.count, file) == bytes.count, fflush(file) == 0 else { return nil }
+        let copy = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { return nil }
+        self.init(taking: copy)
     }
 }

@@ -53,6 +53,23 @@ extension AppMachine {
             if case .examining = step { true } else { false }
         }
 
+        /// Before everything that can happen.
+        static let anyTime = Instant(nanoseconds: 0)
+
+        /// The same at no particular instant, as long as no failure is open.
+        var withoutProgress: LivenessWatch {
+            guard missed == nil, failingSince == nil, credit == nil, sparedUntil == nil, !isDecided else { return self }
+            var copy = self
+            switch step {
+            case .waiting, .probing:
+                copy.startedAt = Self.anyTime
+                copy.windowStart = Self.anyTime
+                copy.step = .waiting(until: Self.anyTime)
+            case .examining, .paused: break
+            }
+            return copy
+        }
+
         /// After an answer, or after a time in which none could be given.
         mutating func forgetFailures() {
             missed = nil
@@ -86,6 +103,9 @@ extension AppMachine {
         if watch.missed == nil, countdown == nil, life == .running {
             effects.append(.beginWindow)
             liveness?.windowStart = now
+        } else if watch.windowStart == LivenessWatch.anyTime {
+            let windowStart = countdown?.windowStart ?? now
+            liveness?.windowStart = windowStart
         }
         probeCount += 1
         liveness?.startedAt = now

@@ -66,6 +66,9 @@ extension AppMachine {
         copy.probes = LatencyHistogram()
         copy.hangs = LatencyHistogram()
         copy.strayAnswers = 0
+        // A probe that is lost is made again, and an app that stands up to them has nothing to lose by it.
+        copy.probeCount = 0
+        copy.liveness = liveness?.withoutProgress
         guard pulse != nil else { return copy }
         copy.nonceState = 0
         copy.unanswered = []
@@ -92,6 +95,9 @@ extension AppMachine {
         guard spec.livenessProbe.map(\.isValid) ?? (spec.readiness != .probe) else { return nil }
         self = saved
         isUnattended = true
+        // Probes are begun anew, whenever the last one was that is known of.
+        probeCount = 0
+        liveness = liveness?.withoutProgress
         guard let pulse, self.pulse != nil else { return }
         nonceState = pulse.nonceState
         unanswered = pulse.unanswered.suffix(Self.unansweredLimit)

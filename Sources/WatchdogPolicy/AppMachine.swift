@@ -88,7 +88,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var nextProbe: Instant?
     var deathBudgetEnd: Instant?
     var unanswered: [UInt64] = []
-    var lastPingSent: Instant?
+    /// When the latest ping was sent.
+    public internal(set) var lastPingSent: Instant?
     var nonceState: UInt64
     var answersPings = false
     var hasSpoken = false
@@ -150,8 +151,9 @@ public struct AppMachine: Sendable, Equatable, Codable {
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
-            [countdown?.due, observationDue, trigger?.due, nextPing, nextProbe, lifecycleDeadline, livenessDeadline]
-                .compactMap(\.self).min()
+            .earliest(
+                .earliest(.earliest(countdown?.due, observationDue), .earliest(trigger?.due, nextPing)),
+                .earliest(.earliest(nextProbe, lifecycleDeadline), livenessDeadline))
         case .dying: deathBudgetEnd
         }
     }

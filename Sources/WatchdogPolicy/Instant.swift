@@ -30,6 +30,12 @@ public struct Instant: Hashable, Comparable, Sendable, Codable {
     public static func - (left: Instant, right: Instant) -> Duration {
         .nanoseconds(left.nanoseconds) - .nanoseconds(right.nanoseconds)
     }
+
+    /// The earlier of two, as far as they are there.
+    static func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
+        guard let left, let right else { return left ?? right }
+        return min(left, right)
+    }
 }
 
 extension Duration {

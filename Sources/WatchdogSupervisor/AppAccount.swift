@@ -36,13 +36,15 @@ extension AppAccount {
     ///
     /// - Parameters:
     ///   - now: until when the time since the last answer counts.
+    ///   - last: when the latest was sent.
     ///   - slowest: the slowest round trip.
-    func pingSummary(until now: Instant, slowest: Duration?) -> PingSummary? {
+    func pingSummary(until now: Instant, last: Instant?, slowest: Duration?) -> PingSummary? {
         guard pingsSent + signsOfLife > 0 else { return nil }
         return PingSummary(
             sent: pingsSent,
             answered: signsOfLife,
             sinceLastAnswerNanoseconds: lastSignOfLife.map { (now - $0).nanoseconds },
+            sinceLastPingNanoseconds: last.map { (now - $0).nanoseconds },
             slowestNanoseconds: slowest?.nanoseconds
         )
     }

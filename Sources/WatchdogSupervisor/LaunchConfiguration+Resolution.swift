@@ -19,7 +19,7 @@ extension LaunchConfiguration {
         } catch {
             throw RunError.internalFailure("\(app.name): \(error)")
         }
-        launch.spec.lifecycle.launchesInBackground = run.spec.lifecycle.launchesInBackground
+        if run.spec.lifecycle.launchesInBackground { launch.spec.lifecycle.launchesInBackground = true }
         if run.readsKeys { launch.streams = try streamsWithoutInput() }
         return launch
     }

@@ -134,7 +134,7 @@ extension LinuxKernel {
             facts.lifecycle = LifecycleDetails(
                 supervisor.machine.lifecycleRecord, at: incident, launchedAt: facts.launchInstant)
             facts.pings = account.pingSummary(
-                until: facts.captureInstant,
+                until: facts.captureInstant, last: supervisor.machine.lastPingSent,
                 slowest: supervisor.machine.pings.count > 0 ? supervisor.machine.pings.maximum : nil)
         }
         facts.kill =

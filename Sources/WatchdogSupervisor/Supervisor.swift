@@ -28,6 +28,8 @@ final class Supervisor {
     var onNotice: (Notice) -> Void = { _ in }
     /// Called once, last.
     var onFinish: (Outcome) -> Void = { _ in }
+    /// Called with each message on the notify socket that tells of a reload, or that the app is ready.
+    var onNotify: (NotifyMessage) -> Void = { _ in }
 
     init(spec: Shared<AppSpec>, kernel: any Kernel) {
         self.kernel = kernel
@@ -98,6 +100,7 @@ final class Supervisor {
     /// A datagram from the notify socket that a process of the app sent.
     func notifyReceived(_ datagram: some Collection<UInt8>) {
         let message = NotifyMessage(decoding: datagram)
+        if message.isReloading || message.isReady { onNotify(message) }
         for event in events(of: message, isLimited: !limiter.admit(at: kernel.now.nanoseconds)) { receive(event) }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CElfutils
+import Glibc
 
 /// The functions of one image, sorted, so that a lookup takes O(log n).
 ///

@@ -28,20 +28,28 @@ public struct SymbolicationJob {
     ///   - output: A descriptor to write one line of JSON to.
     /// - Returns: nil, or in a few words what went wrong in the last attempt.
     public func run(_ contents: SnapshotContents, modules: [Int32], output: Int32) -> String? {
+        attempt(output: output, readable: SymbolicationJob.folders(of: contents)) { attempt, blackboard in
+            SymbolicationJob.perform(attempt, contents, modules: modules, blackboard: blackboard)
+        }
+    }
+
+    /// Does work in child processes until one of them has left a result, each time less of it.
+    ///
+    /// - Parameter folders: whose files the work may open for reading.
+    func attempt(
+        output: Int32, readable folders: [String] = [debugFolder], _ perform: (Attempt, Blackboard) -> Int32
+    ) -> String? {
         wd_worker_seal()
         // libdw would ask a server on the network for what it does not find.
         unsetenv("DEBUGINFOD_URLS")
         var plan = AttemptPlan(start: .monotonic(), budget: budget)
         var attempt = plan.current
-        let folders = SymbolicationJob.folders(of: contents)
         while true {
             do throws(Attempt.Failure) {
+                // Addresses alone need no file by name, and a folder may be on a disk that does not answer.
                 let blackboard = try Worker.run(
-                    // Addresses alone need no file by name, and a folder may be on a disk that does not answer.
                     until: attempt.deadline, readable: attempt.depth == .addresses ? [] : folders
-                ) { blackboard in
-                    SymbolicationJob.perform(attempt, contents, modules: modules, blackboard: blackboard)
-                }
+                ) { perform(attempt, $0) }
                 return Descriptor.write(blackboard.result, to: output) ? nil : "cannot write the result"
             } catch {
                 guard let next = plan.next(after: error) else { return "symbolication ended with \(error)" }
@@ -50,9 +58,11 @@ public struct SymbolicationJob {
         }
     }
 
+    static let debugFolder = "/usr/lib/debug"
+
     /// Where debug data lies that is not in the files themselves, and files that were not handed over.
     static func folders(of contents: SnapshotContents) -> [String] {
-        var folders = ["/usr/lib/debug"]
+        var folders = [debugFolder]
         for mapping in contents.mappings where mapping.isFile && mapping.isExecutable && folders.count < 64 {
             guard let slash = mapping.path.lastIndex(of: "/"), slash > mapping.path.startIndex else { continue }
             let folder = String(mapping.path[..<slash])
@@ -69,9 +79,18 @@ public struct SymbolicationJob {
     ) -> Int32 {
         let run = SymbolicationRun(contents, modules: modules, attempt: attempt) { blackboard.image = $0 }
         guard var run else { return EX_OSERR }
+        return blackboard.post(json: run.perform())
+    }
+}
+
+extension Blackboard {
+    /// Leaves a result as one line of JSON.
+    ///
+    /// - Returns: the child's exit code.
+    func post(json value: some Encodable) -> Int32 {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let json = try? encoder.encode(run.perform()) else { return EX_SOFTWARE }
-        return blackboard.post(json + [UInt8(ascii: "\n")]) ? EX_OK : EX_SOFTWARE
+        guard let json = try? encoder.encode(value) else { return EX_SOFTWARE }
+        return post(json + [UInt8(ascii: "\n")]) ? EX_OK : EX_SOFTWARE
     }
 }

@@ -147,26 +147,6 @@ struct CaptureCommand: ParsableCommand {
     }
 }
 
-/// `watchdogd reload`.
-struct ReloadCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "reload",
-        abstract: "Make the daemon read its configuration again.",
-        discussion: """
-            Takes effect as a whole or not at all. Apps whose configuration did not change are not touched; those whose \
-            process would be another one are restarted.
-            """
-    )
-
-    @OptionGroup var daemon: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    func run() throws {
-        let reply = try daemon.withClient { client throws(ControlClientError) in try client.reload() }
-        print(output.json ? ControlText.json(reply) : ControlText.reload(reply), terminator: "")
-    }
-}
-
 /// `watchdogd events`.
 struct EventsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

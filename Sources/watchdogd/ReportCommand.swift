@@ -11,7 +11,7 @@ struct ReportCommand: ParsableCommand {
         abstract: "Read crash logs.",
         subcommands: [
             ReportListCommand.self, ReportGroupCommand.self, ReportShowCommand.self, ReportExplainCommand.self,
-            ReportDiffCommand.self, ReportExportCommand.self, ReportOpenCommand.self,
+            ReportDiffCommand.self, ReportExportCommand.self, ReportOpenCommand.self, ReportSymbolicateCommand.self,
         ],
         defaultSubcommand: ReportListCommand.self
     )
@@ -40,18 +40,19 @@ struct ReportsOption: ParsableArguments {
     }
 
     /// One report, as much of it as can be read; what is wrong with it goes to standard error.
-    func report(_ reference: String) throws -> Report {
+    func report(_ reference: String) throws -> Report { try read(find(reference)) }
+
+    /// One report, unread.
+    func find(_ reference: String) throws -> StoredReport {
         let store = store
-        let stored: StoredReport
         do {
-            stored = try store.find(reference)
+            return try store.find(reference)
         } catch  where reports == nil && error.isMissingFolder {
             StandardError.say("cannot find report: no crash logs yet in \(store.directory)")
             throw ExitCode(66)
         } catch {
             throw Failure.exit(for: error)
         }
-        return try read(stored)
     }
 
     /// As much of a report as can be read; what is wrong with it goes to standard error.

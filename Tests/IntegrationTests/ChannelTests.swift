@@ -46,6 +46,11 @@ extension EndToEnd {
             let report = try #require(ending.reports.first)
             #expect(report.body.linux?.summary == "answers 3 pings")
             #expect(report.body.linux?.pings?.answered == 3)
+            // The allowance runs from the ping that nobody answered.
+            let linux = try #require(report.body.linux)
+            let sinceLastPing = try #require(linux.pings?.sinceLastPingNanoseconds)
+            #expect(abs(sinceLastPing - linux.allowance.elapsedNanoseconds) < 100_000_000)
+            #expect(sinceLastPing < linux.pings?.sinceLastAnswerNanoseconds ?? 0)
             expectPatience(report)
         }
 

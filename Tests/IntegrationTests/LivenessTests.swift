@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -47,6 +48,31 @@ extension EndToEnd {
                 "exec:\(python("import urllib.request as r; r.urlopen('http://127.0.0.1:\(port)/')")[0]) -c "
                     + "\"import urllib.request as r; r.urlopen('http://127.0.0.1:\(port)/')\"",
             ]
+        }
+
+        @Test("status shows how long the probes of an app take")
+        func latencies() throws {
+            let service = try Service([
+                "probed": """
+                [App]
+                ExecStart=/bin/sleep 1000
+                [Watchdog]
+                Readiness=none
+                Probe=exec:true
+                ProbeInterval=100ms
+                """,
+                "plain": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n",
+            ])
+            func probes() throws -> LatencySummary? {
+                try service.client.describe(DescribeRequest("probed")).details.probes
+            }
+            #expect(try eventually { try probes()?.count ?? 0 >= 3 })
+            let summary = try #require(try probes())
+            #expect(try #require(summary.median) <= #require(summary.maximum))
+            let text = try service.command("status", "probed").output
+            #expect(text.contains("Probes: ") && text.contains("; p50 "), "\(text)")
+            #expect(try service.client.describe(DescribeRequest("plain")).details.probes == nil)
+            #expect(try service.end() == 0)
         }
 
         @Test("A server whose only thread is stuck in a handler is found by each kind of probe", arguments: 0..<3)

@@ -121,6 +121,48 @@ extension EndToEnd {
             #expect(ending.reports.first?.body.linux?.allowance.kind == "triggered")
         }
 
+        @Test("EXTEND_TIMEOUT_USEC with progress prolongs the end, by the program's own will or on request")
+        func extendedEnd() throws {
+            let farewell =
+                """
+                for step in range(6):
+                    notify("EXTEND_TIMEOUT_USEC=1000000", f"PROGRESS={step}")
+                    time.sleep(0.25)
+                os._exit(4)
+                """
+            let own = try supervise(
+                ["--terminate", "800ms", "--verbose"],
+                python(
+                    "import os\nnotify('READY=1'); notify('STOPPING=1', 'EXTEND_TIMEOUT_USEC=900000', 'PROGRESS=0 %')\n"
+                        + farewell))
+            #expect(own.exitCode == 4)
+            #expect(own.messages.contains { $0.contains("extended its process-exit allowance by") })
+
+            let run = try Supervision(
+                ["--terminate", "800ms"],
+                python(
+                    "import os\ndef end(*_):\n" + farewell.split(separator: "\n").map { "    \($0)\n" }.joined()
+                        + "signal.signal(signal.SIGTERM, end); notify('READY=1'); say('listening'); hang()"))
+            try run.line("listening")
+            try run.send(SIGTERM)
+            #expect(try run.end().exitCode == 4)
+        }
+
+        @Test("A program that goes on asking for time at its end without progress is killed")
+        func stuckEnd() throws {
+            let ending = try supervise(
+                ["--terminate", "600ms"],
+                python(
+                    """
+                    notify("READY=1", "STOPPING=1")
+                    while True:
+                        notify("EXTEND_TIMEOUT_USEC=60000000")
+                        time.sleep(0.1)
+                    """))
+            #expect(ending.exitCode == 137)
+            #expect(ending.summary?.incidents.first?.event == "process-exit")
+        }
+
         @Test("STOPPING=1 starts the terminate allowance: one that ends in time is fine")
         func stopping() throws {
             let ending = try supervise(

@@ -27,6 +27,25 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("How soon an app is suspended, and where it is launched, is for its file to say")
+        func settings() throws {
+            let service = try Service([
+                "soon": Self.app + "[Watchdog]\nSuspendAfter=200ms\n",
+                "never": Self.app + "[Watchdog]\nSuspendAfter=off\n",
+                "hidden": Self.app + "[Watchdog]\nSuspendAfter=off\nLaunchInBackground=yes\nBackgroundLaunchCPU=20s\n",
+            ])
+            func lifecycle(_ name: String) throws -> String? {
+                try service.client.describe(DescribeRequest(name)).details.lifecycle
+            }
+            for name in ["soon", "never", "hidden"] { try service.wait(for: name) { $0.state == .running } }
+            #expect(try lifecycle("soon") == "foreground")
+            #expect(try lifecycle("hidden") == "background")
+            for name in ["never", "soon"] { #expect(try service.command("background", name).code == 0) }
+            #expect(try eventually { try lifecycle("soon") == "suspended" })
+            #expect(try lifecycle("never") == "background")
+            #expect(try service.end() == 0)
+        }
+
         @Test("An app that does not run, or takes no part, is told of")
         func outsiders() throws {
             let service = try Service([

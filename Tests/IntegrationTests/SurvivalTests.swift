@@ -53,6 +53,48 @@ extension EndToEnd {
             }
         }
 
+        @Test("the service manager is told how many apps are in which state, when that changes")
+        func status() throws {
+            let succession = try Succession(["plain": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"])
+            func isTold(_ line: String) throws -> Bool {
+                try eventually {
+                    try succession.pump()
+                    return succession.statuses.last == line
+                }
+            }
+            #expect(try isTold("1 app: 1 running"), "\(succession.statuses)")
+            _ = try succession.client.terminate(AppRequest("plain", waits: true))
+            #expect(try isTold("1 app: 1 stopped"), "\(succession.statuses)")
+            _ = try succession.client.launch(AppRequest("plain", waits: true))
+            #expect(try isTold("1 app: 1 running"), "\(succession.statuses)")
+        }
+
+        @Test("an app that runs on can be made to read its own configuration again")
+        func reload() throws {
+            let succession = try Succession([:])
+            let log = succession.scratch["reloads"]
+            try succession.add([
+                "app": """
+                [App]
+                ExecStart=/bin/sleep 1000
+                Environment=GREETING=hello
+                StandardOutput=append:\(log)
+                LimitCORE=4096
+                ExecReload=/bin/sh -c 'echo $GREETING $MAINPID $(ulimit -c)'
+                [Watchdog]
+                Readiness=none
+                """
+            ])
+            let pid = try #require(try succession.app("app").pid)
+            try succession.killDaemon()
+            try succession.succeed()
+            let reply = try succession.client.reload(AppRequest("app", waits: true))
+            #expect(reply.duration != nil && !reply.isConfirmed)
+            let text = try String(decoding: #require(contents(of: log)), as: UTF8.self)
+            // dash counts blocks of 512 bytes.
+            #expect(text == "hello \(pid) 8\n")
+        }
+
         @Test(
             "twenty kills at any time: the same processes, pinged again at once, none twice, nothing held against them")
         func killedAgainAndAgain() throws {

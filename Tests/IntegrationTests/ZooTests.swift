@@ -81,6 +81,10 @@ extension EndToEnd {
             #expect(linux.verdict.line.contains("in clock_nanosleep"))
             #expect(linux.samples?.calls.contains { $0.function == "usleep" } == true)
             #expect(linux.samples?.calls.first { $0.function == "main" }?.count == linux.samples?.looks)
+            let samples = try #require(linux.samples)
+            #expect(samples.spans?.reduce(0) { $0 + $1.count } == samples.looks)
+            #expect((0..<linux.allowance.elapsedNanoseconds).contains(samples.beganNanoseconds ?? -1))
+            #expect(samples.stacks?.contains { $0.state == "S" && $0.place == "blocked in clock_nanosleep" } == true)
             #expect(frames(of: report).contains("usleep"))
             #expect(ending.messages.contains { $0.contains("answered again after") })
         }

@@ -57,6 +57,55 @@ struct KeyTests {
         #expect(try configuration(in: "App", "User=%i", name: "web@ann").program.user == "ann")
     }
 
+    @Test("The time for a reload, which is scaled as allowances are")
+    func reload() throws {
+        #expect(try configuration(in: "Watchdog", "").reloadAllowance == .seconds(20))
+        #expect(try configuration(in: "Watchdog", "Reload=3s\nTimeScale=0.5").reloadAllowance == .milliseconds(1_500))
+    }
+
+    @Test("What an app may take on its way through the lifecycle, which is scaled as allowances are")
+    func lifecycle() throws {
+        let settings = try watchdog(
+            """
+            EnterBackground=1s
+            Background=10s
+            Expiration=2s
+            SuspendAfter=off
+            TaskWarning=3s
+            TaskLimit=7
+            BackgroundCPU=4s
+            LaunchInBackground=yes
+            BackgroundLaunch=20s
+            BackgroundLaunchCPU=1500ms
+            """)
+        var expected = LifecycleAllowances()
+        expected.enterBackground = .seconds(1)
+        expected.background = .seconds(10)
+        expected.expiration = .seconds(2)
+        expected.idle = nil
+        expected.taskWarning = .seconds(3)
+        expected.taskLimit = 7
+        expected.backgroundCPUTime = .seconds(4)
+        expected.launchesInBackground = true
+        expected.backgroundLaunch = .seconds(20)
+        expected.launchCPUTime = .milliseconds(1_500)
+        #expect(settings.lifecycle == expected)
+        #expect(try watchdog("SuspendAfter=2s\nBackgroundCPU=infinity").lifecycle.idle == .seconds(2))
+        let scaled = try configuration(in: "Watchdog", "Background=10s\nExpiration=2s\nTimeScale=0.5").spec.lifecycle
+        #expect(scaled.background == .seconds(5) && scaled.expiration == .seconds(1))
+        #expect(scaled.enterBackground == .milliseconds(2_500))
+        // A shorter stay takes the default with it.
+        #expect(try watchdog("Background=3s").lifecycle.expiration == .seconds(3))
+        #expect(
+            try app(in: "Watchdog", "Background=3s\nExpiration=4s").lines == [
+                "5:1: error: Expiration: longer than Background=, of which it is the last part: 3s"
+            ])
+        #expect(
+            try app(in: "Watchdog", "LaunchInBackground=yes\nLaunch=3s").lines == [
+                "5:1: warning: Launch: without effect, because of LaunchInBackground=yes; BackgroundLaunch= takes its place"
+            ])
+    }
+
     @Test("The process's own properties")
     func process() throws {
         #expect(try program("UMask=0077").fileModeMask == 0o077)

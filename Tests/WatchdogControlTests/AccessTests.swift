@@ -46,7 +46,7 @@ struct AccessTests {
         #expect(
             acting == [
                 .launch, .terminate, .restart, .capture, .foreground, .background, .suspend, .resume, .sendEvent,
-                .reload,
+                .reload, .reloadApp,
             ])
         #expect(
             ControlMethod.allCases.filter { $0.right == .observe }.count + acting.count == ControlMethod.allCases.count)
@@ -80,7 +80,7 @@ struct AccessTests {
     }
 
     private func expectRefusals(of caller: RawCaller, _ station: Station, user: UInt32) throws {
-        for method in ["Launch", "Terminate", "Restart", "Capture", "Reload"] {
+        for method in ["Launch", "Terminate", "Restart", "Capture", "Reload", "ReloadApp"] {
             // Refused before the parameters are looked at.
             caller.call("\(own).\(method)", #"{"odd":1}"#)
             #expect(
@@ -111,7 +111,7 @@ struct AccessTests {
                 if not byte: return 'closed'
                 answer += byte
             return json.loads(answer[:-1])
-        for method in ['Launch', 'Terminate', 'Restart', 'Capture', 'Reload']:
+        for method in ['Launch', 'Terminate', 'Restart', 'Capture', 'Reload', 'ReloadApp']:
             answer = call(method, {'name': 'web'} if method != 'Reload' else {})
             print(method, answer.get('error'), answer['parameters'])
         print('List', [app['name'] for app in call('List')['parameters']['apps']])
@@ -155,6 +155,7 @@ struct AccessTests {
                 Restart \(own).NotPermitted \(refused)
                 Capture \(own).NotPermitted \(refused)
                 Reload \(own).NotPermitted \(refused)
+                ReloadApp \(own).NotPermitted \(refused)
                 List ['api', 'web']
                 Describe web [] True
                 Reports 1

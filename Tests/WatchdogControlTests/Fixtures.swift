@@ -128,6 +128,15 @@ final class FakeHandler: ControlHandler {
         calls.append("reload")
         if let failure { answer.fail(failure) } else { answer.succeed(ReloadReply(added: ["new"], unchanged: 2)) }
     }
+
+    func reload(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadAppReply>) {
+        do throws(ControlError) {
+            try check(request.name, "reload \(request.name)\(request.waits ? " and wait" : "")")
+            answer.succeed(ReloadAppReply(duration: request.waits ? .milliseconds(3) : nil, isConfirmed: request.waits))
+        } catch {
+            answer.fail(error)
+        }
+    }
 }
 
 /// A server on a loop of this thread, with a fake daemon behind it.

@@ -87,7 +87,7 @@ struct ForeignClientTests {
             output == """
                 ['org.varlink.service', 'org.watchdogd.Supervisor']
                 \(length) List Describe Launch Terminate Restart Foreground Background Suspend Resume SendEvent \
-                Capture Monitor Reload Reports
+                Capture Monitor Reload ReloadApp Reports
                 watchdogd 1.2.3
                 InterfaceNotFound {'interface': 'org.example.None'}
                 [('api', 'running', 100, 60000000), ('web', 'running', 101, 60000000)]

@@ -47,6 +47,7 @@ struct InterfaceTests {
                 ReloadReply(),
             ]
         ),
+        ("ReloadApp", [AppRequest("a")], [ReloadAppReply(duration: .seconds(1), isConfirmed: true), ReloadAppReply()]),
         (
             "Reports", [ReportsRequest(app: "a", limit: 3), ReportsRequest()],
             [
@@ -61,7 +62,7 @@ struct InterfaceTests {
         .noSuchApp("a", suggestion: "b"), .notPermitted(.act, user: 1, owner: 2),
         .invalidConfiguration(Samples.diagnostics), .alreadyRunning("a", pid: 3), .alreadyRunning("a", pid: nil),
         .notRunning("a"), .unkillable("a", pid: 3), .launchFailed("a", reason: "r"), .captureFailed("a", reason: "r"),
-        .refused("a", reason: "r"),
+        .refused("a", reason: "r"), .reloadFailed("a", reason: "r"),
         .shuttingDown, .tooManyConnections(limit: 64), .malformedMessage(reason: "r"), .failed(reason: "r"),
         .methodNotFound("m"), .interfaceNotFound("i"), .invalidParameter("p"), .expectedMore,
     ]
@@ -131,6 +132,7 @@ struct InterfaceTests {
             .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
             .limitReached,
             .launchFailed, .reloaded, .lifecycle, .probeFailed, .probeRecovered, .probeImpossible,
+            .appReloaded, .reloadFailed,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))

@@ -42,6 +42,8 @@ struct MethodTests {
             #expect(try client.terminate(AppRequest("web")).isGone == false)
             #expect(try client.restart(AppRequest("web")).pid == nil)
             #expect(try client.reload() == ReloadReply(added: ["new"], unchanged: 2))
+            #expect(try client.reload(AppRequest("web", waits: true)).duration == Microseconds(count: 3_000))
+            #expect(try client.reload(AppRequest("web")) == ReloadAppReply())
             #expect(try client.reports().reports.map(\.path) == ["/r/web.ips"])
             #expect(try client.reports(ReportsRequest(app: "web", limit: 5)).reports.count == 1)
             let forgotten = #expect(throws: ControlClientError.self) { try client.capture(CaptureRequest("web")) }
@@ -50,9 +52,10 @@ struct MethodTests {
         #expect(
             station.handler.calls == [
                 "describe web 3", "describe api 10", "describe api 200", "launch web", "terminate web",
-                "restart web by \(geteuid())", "reload", "reports - 1000", "reports web 5", "capture web",
+                "restart web by \(geteuid())", "reload", "reload web and wait", "reload web", "reports - 1000",
+                "reports web 5", "capture web",
             ])
-        #expect(station.server.statistics.calls == 15)
+        #expect(station.server.statistics.calls == 17)
         #expect(station.server.statistics.errors == 1)
         try station.turn { station.server.statistics.open == 0 }
     }
@@ -93,7 +96,8 @@ struct MethodTests {
             .noSuchApp("x", suggestion: "web"), .invalidConfiguration(diagnostics), .invalidConfiguration([]),
             .alreadyRunning("web", pid: 5), .alreadyRunning("web", pid: nil), .notRunning("web"),
             .unkillable("web", pid: 9), .launchFailed("web", reason: "ENOENT"),
-            .captureFailed("web", reason: "disk full"), .shuttingDown, .failed(reason: "no"),
+            .captureFailed("web", reason: "disk full"), .reloadFailed("web", reason: "no room"), .shuttingDown,
+            .failed(reason: "no"),
         ]
         let station = try Station()
         for error in errors {

@@ -28,6 +28,14 @@ struct TextTests {
         for scalar in bare(text).unicodeScalars { #expect(scalar == "\n" || scalar.value >= 0x20) }
     }
 
+    @Test("an app's reload is told with its time, and not at all where nobody waited for it")
+    func appReload() {
+        #expect(
+            ControlText.reload(ReloadAppReply(duration: .milliseconds(12)), of: "web\u{1b}")
+                == "web\\x1b reloaded within 12 ms\n")
+        #expect(ControlText.reload(ReloadAppReply(), of: "web") == "")
+    }
+
     @Test("a list")
     func list() throws {
         let text = ControlText.list(Samples.list, style: plain)

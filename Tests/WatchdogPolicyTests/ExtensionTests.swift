@@ -174,12 +174,47 @@ struct ExtensionTests {
     }
 
     @Test("give an app more time to end", arguments: [AppEvent.stopping, .terminateRequested])
-    func ending(_ event: AppEvent) {
+    func ending(_ event: AppEvent) throws {
         var life = Timeline.pinging()
         life.at(.seconds(1), event)
         life.at(.seconds(5), .extensionRequested(by: .seconds(60), progress: "flushing"))
+        #expect(life.notices.last == .extended(by: .seconds(59), event: .processExit))
+        life.run(to: .seconds(65) - .nanosecond)
+        #expect(life.decisionTimes == [])
+        var inTime = life
+        inTime.tell(.exited(.exited(code: 0)), .treeEmptied)
+        #expect(inTime.incidents == [])
         life.run(to: .minutes(60))
         #expect(life.decisionTimes == [.seconds(65)])
+        #expect(try #require(life.incidents.first).extended == .seconds(59))
+    }
+
+    @Test(
+        "of an app that ends reach to the cap, and need progress", arguments: [AppEvent.stopping, .terminateRequested])
+    func endingForEver(_ event: AppEvent) {
+        var life = Timeline.pinging()
+        life.tell(event)
+        for second in 0..<2_000 {
+            life.at(.seconds(second), .extensionRequested(by: .seconds(10), progress: "\(second)"))
+        }
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.seconds(605)])
+
+        var stuck = Timeline.pinging()
+        stuck.tell(event)
+        stuck.at(.seconds(1), .extensionRequested(by: .seconds(10), progress: "1"))
+        for second in 2..<100 { stuck.at(.seconds(second), .extensionRequested(by: .seconds(10), progress: "1")) }
+        stuck.run(to: .minutes(60))
+        #expect(stuck.decisionTimes == [.seconds(11)])
+    }
+
+    @Test("that were got while the app ran do not count for its end, which has an allowance of its own")
+    func endingAfterwards() {
+        var life = Timeline.pinging()
+        life.tell(.extensionRequested(by: .seconds(300), progress: "compacting"))
+        life.at(.seconds(1), .terminateRequested)
+        life.run(to: .minutes(60))
+        #expect(life.decisionTimes == [.seconds(6)])
     }
 
     @Test("find nothing to extend where nothing is watched or the incident is decided")

@@ -7,6 +7,7 @@ extension Ledger {
     /// Answers to no ping are only counted: what was counted since the machine was last saved is lost.
     mutating func restarted(strays: Int) {
         self.strays = strays
+        probes.bookRestart()
     }
 
     mutating func bookReturn(_ effects: [AppEffect], isLastStepDone: Bool, at now: Instant) -> String? {

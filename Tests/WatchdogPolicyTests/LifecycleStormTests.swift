@@ -67,7 +67,7 @@ private struct LifecycleStorm {
         } catch {
             return "\(error)"
         }
-        guard let restored, restored.nextDeadline == machine.nextDeadline,
+        guard let restored, restored.nextDeadline == AppMachine(resuming: machine)?.nextDeadline,
             restored.lifecycleState == machine.lifecycleState,
             restored.withoutPulse == AppMachine(resuming: machine)?.withoutPulse
         else { return "not what was saved" }

@@ -236,6 +236,16 @@ struct ProbeLedger {
         return nil
     }
 
+    /// Where the probes of an app were that stands up to them is not kept: the next one is due at once.
+    mutating func bookRestart() {
+        lastID = 0
+        guard failures == 0, !isOver, !hasCredit, sparedUntil == nil else { return }
+        switch state {
+        case .waiting, .running, .cancelled: state = .waiting(until: Instant(nanoseconds: 0))
+        case .off, .looking, .standing: break
+        }
+    }
+
     /// What a supervisor before this one had begun is begun anew.
     mutating func bookReturn(at now: Instant) {
         switch state {

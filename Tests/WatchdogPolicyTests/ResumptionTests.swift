@@ -19,6 +19,50 @@ struct ResumptionTests {
         life.tell(.supervisorReturned(isLastStepDone: true))
     }
 
+    @Test("needs no whole save for probes that an app stands up to, and one for each that it does not")
+    func probesAreProgress() throws {
+        var life = Timeline(
+            .app {
+                $0.readiness = .none
+                $0.livenessProbe = LivenessProbe(of: "tcp:1")
+            })
+        life.livenessTime = .milliseconds(100)
+        life.run(to: .seconds(1))
+        let saved = life.machine.withoutPulse
+        for tenth in 11..<200 {
+            life.run(to: .milliseconds(100 * tenth + 50))
+            #expect(life.machine.withoutPulse == saved)
+        }
+        life.livenessResult = .failed("refused")
+        life.run(to: .seconds(22))
+        #expect(life.machine.withoutPulse != saved)
+        let failing = life.machine.withoutPulse
+        life.run(to: .seconds(25))
+        #expect(life.machine.withoutPulse != failing)
+    }
+
+    @Test("makes a probe anew that was lost, however old what was saved of it is")
+    func oldProbe() throws {
+        var life = Timeline(
+            .app {
+                $0.readiness = .none
+                $0.livenessProbe = LivenessProbe(of: "tcp:1")
+            })
+        life.livenessTime = .milliseconds(100)
+        let saved = life.machine
+        life.run(to: .seconds(30))
+        let begun = life.probeTimes.count
+        life.replace(try copy(of: saved))
+        life.livenessTime = nil
+        life.oversleep(to: .seconds(60), .supervisorReturned(isLastStepDone: true))
+        life.run(to: .seconds(60))
+        #expect(life.probeTimes.count == begun + 1)
+        life.run(to: .seconds(69) - .nanosecond)
+        #expect(life.decisionTimes == [])
+        life.run(to: .seconds(69))
+        #expect(life.decisionTimes == [.seconds(69)])
+    }
+
     @Test("leaves a deadline that lies ahead where it is")
     func exact() throws {
         var life = Timeline.pinging()

@@ -41,12 +41,13 @@ extension Storm {
         } catch {
             return "\(error)"
         }
-        guard restored.nextDeadline == machine.nextDeadline else {
+        let expected = AppMachine(resuming: machine)
+        guard restored.nextDeadline == expected?.nextDeadline else {
             return
                 "next deadline \(String(describing: restored.nextDeadline)) instead of \(String(describing: machine.nextDeadline))"
         }
         guard restored.pulse == machine.pulse, restored.phase == machine.phase,
-            restored.withoutPulse == AppMachine(resuming: machine)?.withoutPulse
+            restored.withoutPulse == expected?.withoutPulse
         else { return "not what was saved" }
         machine = restored
         if let resumed = AppMachine(resuming: twin) { twin = resumed }

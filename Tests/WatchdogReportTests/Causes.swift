@@ -9,7 +9,10 @@ enum Causes {
     static let all: [(name: String, report: Report)] =
         Verdict.Kind.allCases.map { kind in
             (name(of: kind), report(kind))
-        } + [("hang", hang), ("deadlock", deadlock)]
+        } + [
+            ("hang", hang), ("deadlock", deadlock), ("tcp-peer", peer), ("python-lock", python),
+            ("background-task", tasks),
+        ]
 
     static func name(of kind: Verdict.Kind) -> String { String(kind.rawValue.map { $0 == " " ? "-" : $0 }) }
 
@@ -69,9 +72,10 @@ enum Causes {
 
     private static func report(_ kind: Verdict.Kind) -> Report {
         var facts = Samples.facts(number: 20, evidence: evidence(kind))
-        if kind == .blocked || kind == .spinning {
-            facts.samples = samples(isMoving: kind == .spinning)
-            facts.samplesBegan = .seconds(1)
+        if kind == .blocked || kind == .spinning { observe(&facts, isMoving: kind == .spinning) }
+        if kind == .starved {
+            facts.credit = .milliseconds(8_500)
+            facts.elapsed = .milliseconds(18_550)
         }
         return Report(of: facts, on: Samples.host, capture: Samples.capture)
     }
@@ -106,7 +110,85 @@ enum Causes {
         ]
         var capture = Samples.capture
         capture.threads[1].name = "indexer"
+        capture.threads[1].frames = [
+            Frame(
+                address: 0x7f2a_9cf0_f2ad, imageIndex: 1, imageOffset: 0x8f2ad, symbol: "__lll_lock_wait",
+                symbolLocation: 29, trust: .registers),
+            Frame(
+                address: 0x5581_0000_4321, imageIndex: 0, imageOffset: 0x4321, symbol: "Index.update()",
+                symbolLocation: 33, sourceFile: "/src/HangMain/Index.swift", sourceLine: 70, trust: .cfi),
+        ]
+        observe(&facts, isMoving: false)
         return Report(of: facts, on: Samples.host, capture: capture)
+    }
+
+    /// A server that does not answer, and a ping that nobody answered either.
+    private static var peer: Report {
+        var facts = Samples.facts(number: 23)
+        facts.evidence.waits = [
+            WaitDetails(
+                process: 4242, thread: 4242, name: "hang-main", syscall: Samples.blocked.syscall ?? "",
+                subject: "fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED, nothing received",
+                sources: ["/proc/4242/task/4242/syscall", "/proc/4242/net/tcp"])
+        ]
+        facts.extended = .seconds(2)
+        facts.paused = .milliseconds(1_500)
+        facts.elapsed = .milliseconds(13_550)
+        observe(&facts, isMoving: false)
+        return Report(of: facts, on: Samples.host, capture: Samples.capture)
+    }
+
+    /// No lock names its holder; a stack does.
+    private static var python: Report {
+        var facts = Samples.facts(number: 24)
+        let futex = "202 0x5581 0x80 0x2 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+        facts.evidence.syscall = futex
+        facts.evidence.waits = [
+            WaitDetails(
+                process: 4242, thread: 4242, name: "python3", syscall: futex, subject: "the futex at 0x5581",
+                sources: ["/proc/4242/task/4242/syscall"])
+        ]
+        var capture = Samples.capture
+        capture.threads[0].frames[1].symbol = "take_gil"
+        capture.threads[0].frames[2].symbol = "PyEval_RestoreThread"
+        capture.threads[1].name = "crunch"
+        capture.threads[1].state = "R"
+        capture.threads[1].frames = [
+            Frame(
+                address: 0x5581_0000_4321, imageIndex: 0, imageOffset: 0x4321, symbol: "_PyEval_EvalFrameDefault",
+                symbolLocation: 33, trust: .registers)
+        ]
+        return Report(of: facts, on: Samples.host, capture: capture)
+    }
+
+    private static var tasks: Report {
+        var facts = Samples.facts(.backgroundTask, .backgroundTask, allowance: .seconds(30), number: 25)
+        facts.code = .backgroundTask
+        facts.visibility = .background
+        facts.watchdogVisibility = .background
+        facts.lifecycle = LifecycleDetails(
+            cause: "1 background task open after 30.00 s in the background: \"Saving library\" for 32.0 s",
+            brief: "1 background task left open",
+            openTasks: [.init(name: "Saving library", ageNanoseconds: 32_000_000_000)], openTaskCount: 1,
+            lockedFiles: [.init(path: "/var/db", kind: "SQLite", isExclusive: true, pid: 4_242)],
+            history: [
+                .init(state: "launching", nanoseconds: 0), .init(state: "foreground", nanoseconds: 412_000_000),
+                .init(state: "background", nanoseconds: 5_000_000_000),
+            ],
+            mistakes: .init(
+                statesOutOfOrder: 1, unknownStates: 0, unknownEvents: 2, unknownTasks: 0, repeatedTasks: 0),
+            resumeCount: 2, slowestResumeNanoseconds: 31_000_000)
+        return Report(of: facts, on: Samples.host, capture: Samples.capture)
+    }
+
+    /// Looks from a second after an unanswered ping on.
+    private static func observe(_ facts: inout IncidentFacts, isMoving: Bool) {
+        facts.samples = samples(isMoving: isMoving)
+        facts.samples?.interval = (facts.elapsed - .milliseconds(1_050)) / 9
+        facts.samplesBegan = .seconds(1)
+        facts.pings = PingSummary(
+            sent: 12, answered: 11, sinceLastAnswerNanoseconds: facts.elapsed.nanoseconds + 900_000_000,
+            sinceLastPingNanoseconds: facts.elapsed.nanoseconds, slowestNanoseconds: 4_100_000)
     }
 
     /// Ten looks at the stack of ``Samples/capture``, or the first at another one.

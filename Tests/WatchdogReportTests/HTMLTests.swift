@@ -107,7 +107,8 @@ struct HTMLTests {
         let timeline = try #require(Timeline(Samples.goldens[2].report.body))
         #expect(
             timeline.moments.map(\.name) == [
-                "launch", "last answer of the main loop", "allowance starts", "deadline", "last look at the process",
+                "launch", "last answer of the main loop", "allowance starts", "deadline",
+                "last look at all threads, stopped for 0.6 ms",
                 "every process gone",
             ])
         #expect(timeline.moments.map(\.nanoseconds).sorted() == timeline.moments.map(\.nanoseconds))
@@ -121,7 +122,7 @@ struct HTMLTests {
         body.linux?.kill.nanoseconds = .max
         let extreme = try #require(Timeline(body))
         #expect(extreme.moments.allSatisfy { (0...10_000).contains(extreme.position($0.nanoseconds)) })
-        _ = extreme.drawing
+        _ = TimelineDrawing(extreme).markup
         body.linux?.allowance.elapsedNanoseconds = -1
         #expect(Timeline(body) == nil)
     }

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Testing
+import WatchdogPolicy
 
 @testable import WatchdogReport
 
@@ -33,6 +34,17 @@ struct SchemaTests {
         #expect(faults.count == 4, "\(faults)")
     }
 
+    @Test("It leaves no object open but those whose keys are names")
+    func closed() throws {
+        var open: [String] = []
+        func visit(_ value: JSONTree, _ path: String) {
+            if value["type"]?.string == "object", value["additionalProperties"] == nil { open.append(path) }
+            for (key, member) in value.members { visit(member, "\(path)/\(key)") }
+        }
+        visit(try schema(), "")
+        #expect(open == [])
+    }
+
     @Test("The words that it lists are those that the code knows")
     func words() throws {
         let schema = try schema()
@@ -42,6 +54,13 @@ struct SchemaTests {
         #expect(
             schema["properties"]?["findings"]?["items"]?["properties"]?["kind"]?["enum"]?.strings
                 == Finding.Kind.allCases.map(\.rawValue))
+        let lifecycle = schema["properties"]?["lifecycle"]?["properties"]
+        #expect(
+            lifecycle?["history"]?["items"]?["properties"]?["state"]?["enum"]?.strings
+                == LifecycleState.allCases.map(\.rawValue))
+        #expect(
+            lifecycle?["lockedFiles"]?["items"]?["properties"]?["kind"]?["enum"]?.strings
+                == LockedFile.Kind.allCases.map(\.rawValue))
         #expect(schema["properties"]?["kind"]?["enum"]?.strings == ReportKind.allCases.map(\.rawValue))
         #expect(
             schema["$defs"]?["holder"]?["properties"]?["relation"]?["enum"]?.strings

@@ -98,6 +98,20 @@ struct EventEntryTests {
             (.exited(.exited(code: 3)), ["EXIT_CODE": "exited", "EXIT_STATUS": "3"]),
             (.exited(.signaled(signal: 11, coreDumped: true)), ["EXIT_CODE": "dumped", "EXIT_STATUS": "11"]),
             (.launched(pid: 42), ["MESSAGE": "App launched, pid 42", "PRIORITY": "6"]),
+            (
+                .probe(
+                    .failed(
+                        MissedProbes(target: "tcp:1", count: 2, last: .noAnswer, lastDuration: .milliseconds(1_500)))),
+                [
+                    "WATCHDOGD_KIND": "probeFailed", "WATCHDOGD_PROBE": "tcp:1", "WATCHDOGD_FAILURES": "2",
+                    "WATCHDOGD_DURATION_USEC": "1500000", "PRIORITY": "4",
+                ]
+            ),
+            (
+                .probe(.recovered(failures: 2)),
+                ["WATCHDOGD_KIND": "probeRecovered", "WATCHDOGD_FAILURES": "2", "PRIORITY": "5"]
+            ),
+            (.probe(.impossible("no shell")), ["WATCHDOGD_KIND": "probeImpossible", "PRIORITY": "4"]),
         ] as [(Notice, [String: String])]
     )
     func notices(notice: Notice, expected: [String: String]) {

@@ -27,6 +27,9 @@ int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socke
 /* Sends one datagram without waiting and without SIGPIPE. Returns 0, or -1 with errno. */
 int wd_socket_send(int socket, const void *bytes, size_t length);
 
+/* Sends one datagram to a path, or to an abstract name that begins with '@', and never waits. 0, or -1 with errno. */
+int wd_socket_send_to(const char *name, const void *bytes, size_t length);
+
 /* A datagram socket bound to a path, or to an abstract name if `name` begins with '@'. It tells who sends
  * (SO_PASSCRED) and has a receive buffer of `receive_buffer` bytes, or as near to that as is allowed. -1 with errno. */
 int wd_socket_bind_datagram(const char *name, int receive_buffer);

@@ -16,6 +16,11 @@ void wd_worker_seal(void);
  * the parent kills it. Returns like fork(2); may be called any number of times. */
 pid_t wd_worker_fork(uint64_t address_space);
 
+/* Has libdebuginfod find the separate debug file of a build-id in hexadecimal, in its cache or on the servers of
+ * $DEBUGINFOD_URLS, and stores the file's path in `*path`, to be freed by the caller. Returns 0, or a negative error
+ * number. Where the library is not installed, it returns 0 and stores NULL. */
+int wd_debuginfod_find(const char *build_id, char **path);
+
 enum wd_confined { WD_CONFINED_FILES = 1, WD_CONFINED_CALLS = 2 };
 
 /* Takes from this process and its children, for good: sockets, the start of programs, looks at other processes, every

@@ -82,6 +82,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case update = "Update"
     /// Time to end.
     case terminate = "Terminate"
+    /// Time to reload.
+    case reload = "Reload"
     /// Time from one ping to the next.
     case ping = "Ping"
     /// How the app tells that it is ready.
@@ -98,6 +100,26 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case probeStatus = "ProbeStatus"
     /// What the body of an HTTP answer must contain.
     case probeBody = "ProbeBody"
+    /// Time to go to the background.
+    case enterBackground = "EnterBackground"
+    /// Time in the background with open tasks.
+    case background = "Background"
+    /// How long before its end tasks are told to end.
+    case expiration = "Expiration"
+    /// Time in the background without a task until suspension.
+    case suspendAfter = "SuspendAfter"
+    /// How old a task may become before it is told of.
+    case taskWarning = "TaskWarning"
+    /// How many tasks may be open at once.
+    case taskLimit = "TaskLimit"
+    /// CPU time for a stay in the background.
+    case backgroundCPU = "BackgroundCPU"
+    /// Whether the app is launched into the background.
+    case launchInBackground = "LaunchInBackground"
+    /// Time to become ready there.
+    case backgroundLaunch = "BackgroundLaunch"
+    /// CPU time to become ready there.
+    case backgroundLaunchCPU = "BackgroundLaunchCPU"
     /// What follows an exhausted allowance.
     case enforce = "Enforce"
     /// From how long on a hang that ends by itself has a report.
@@ -146,8 +168,12 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
             .limitMEMLOCK, .limitLOCKS, .limitSIGPENDING, .limitMSGQUEUE, .limitNICE, .limitRTPRIO, .limitRTTIME,
             .standardOutput, .standardError, .noNewPrivileges, .cpuQuota, .memoryMax, .tasksMax, .enabled:
             .app
-        case .launch, .update, .terminate, .ping, .readiness, .probe, .probeInterval, .probeTimeout, .probeThreshold,
-            .probeStatus, .probeBody, .enforce, .hangReports, .extensionCap, .allowBlindExtension, .keepReports,
+        case .launch, .update, .terminate, .reload, .ping, .readiness, .probe, .probeInterval, .probeTimeout,
+            .probeThreshold, .probeStatus, .probeBody, .enterBackground, .background, .expiration, .suspendAfter,
+            .taskWarning, .taskLimit,
+            .backgroundCPU, .launchInBackground, .backgroundLaunch, .backgroundLaunchCPU, .enforce, .hangReports,
+            .extensionCap, .allowBlindExtension,
+            .keepReports,
             .timeScale:
             .watchdog
         case .policy, .delay, .factor, .maxDelay, .reset, .limit, .limitInterval, .limitLaunch, .limitHang,

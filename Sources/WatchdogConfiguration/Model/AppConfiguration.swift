@@ -23,6 +23,11 @@ public struct AppConfiguration: Hashable, Sendable {
         program = ProgramSettings(command: command)
     }
 
+    /// How long a reload may take; ``WatchdogSettings/timeScale`` has been applied.
+    public var reloadAllowance: Duration {
+        max(.milliseconds(1), watchdog.reloadAllowance * watchdog.timeScale)
+    }
+
     /// What the policy has to know of the app; ``WatchdogSettings/timeScale`` has been applied.
     public var spec: AppSpec {
         var fairness = Fairness()
@@ -36,6 +41,7 @@ public struct AppConfiguration: Hashable, Sendable {
             enforcement: watchdog.enforcement,
             fairness: fairness
         )
+        spec.lifecycle = watchdog.lifecycle
         spec.livenessProbe = watchdog.probe?.probe
         spec.observationDelay = min(.seconds(1), watchdog.hangReports ?? .seconds(1))
         spec.hangReportThreshold = watchdog.hangReports

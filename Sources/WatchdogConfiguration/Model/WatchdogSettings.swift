@@ -6,12 +6,16 @@ public import WatchdogPolicy
 public struct WatchdogSettings: Hashable, Sendable {
     /// `Launch=`, `Update=`, `Terminate=`.
     public var allowances = Allowances()
+    /// `Reload=`: from a request to reload until the app has done so.
+    public var reloadAllowance: Duration = .seconds(20)
     /// `Ping=`: from one ping to the next.
     public var pingInterval: Duration = .seconds(1)
     /// `Readiness=`: how the app tells that it is ready.
     public var readiness = ReadinessSetting.automatic
     /// `Probe=`, if there is one.
     public var probe: ProbeSettings?
+    /// `EnterBackground=` … `BackgroundLaunchCPU=`: what an app may take on its way through the lifecycle.
+    public var lifecycle = LifecycleAllowances()
     /// `Enforce=`: what follows an exhausted allowance.
     public var enforcement = AppSpec.Enforcement.kill
     /// `HangReports=`: from how long on a hang that ends by itself has a report; nil for none.

@@ -9,10 +9,11 @@ extension AppReader {
         checkReadiness()
         buildProbe()
         checkExtensions()
+        checkLifecycle()
         checkRestart()
     }
 
-    private mutating func report(
+    mutating func report(
         _ severity: ConfigurationDiagnostic.Severity, _ key: ConfigurationKey, _ message: String
     ) {
         guard let setting = settings[key]?.last else { return }

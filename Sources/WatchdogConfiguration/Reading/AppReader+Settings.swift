@@ -46,6 +46,7 @@ extension AppReader {
         case .launch: try set(\.watchdog.allowances.launch, text, try Self.allowance(text))
         case .update: try set(\.watchdog.allowances.update, text, try Self.allowance(text))
         case .terminate: try set(\.watchdog.allowances.terminate, text, try Self.allowance(text))
+        case .reload: try set(\.watchdog.reloadAllowance, text, try Self.allowance(text))
         case .ping: try set(\.watchdog.pingInterval, text, try Self.allowance(text))
         case .readiness: try setReadiness(text)
         case .probe: try setProbe(text)
@@ -64,7 +65,7 @@ extension AppReader {
         case .allowBlindExtension: try set(\.watchdog.allowsBlindExtension, text, try ValueReader.boolean(text))
         case .keepReports: try set(\.watchdog.reportAge, text, try ValueReader.span(text, atLeast: .seconds(60)))
         case .timeScale: try set(\.watchdog.timeScale, text, try ValueReader.factor(text, in: 0.001...1000))
-        default: preconditionFailure("\(key.rawValue) is no key of [Watchdog]")
+        default: try setLifecycle(key, text)
         }
     }
 
@@ -110,7 +111,7 @@ extension AppReader {
 
     // MARK: - Values
 
-    private static func allowance(_ text: SourceText) throws(ValueError) -> Duration {
+    static func allowance(_ text: SourceText) throws(ValueError) -> Duration {
         try ValueReader.span(text, atLeast: .milliseconds(1))
     }
 

@@ -119,6 +119,11 @@ public final class ControlClient {
         try call(.reload, EmptyRequest())
     }
 
+    /// Makes an app read its own configuration again.
+    public func reload(_ request: AppRequest) throws(ControlClientError) -> ReloadAppReply {
+        try call(.reloadApp, request, patience: request.waits ? nil : patience)
+    }
+
     /// Tells what happens, for as long as the closure wants to know.
     ///
     /// - Parameters:

@@ -28,6 +28,7 @@ extension ControlError {
         case .unkillable: "\(ControlInterface.name).Unkillable"
         case .launchFailed: "\(ControlInterface.name).LaunchFailed"
         case .captureFailed: "\(ControlInterface.name).CaptureFailed"
+        case .reloadFailed: "\(ControlInterface.name).ReloadFailed"
         case .refused: "\(ControlInterface.name).Refused"
         case .shuttingDown: "\(ControlInterface.name).ShuttingDown"
         case .tooManyConnections: "\(ControlInterface.name).TooManyConnections"
@@ -58,7 +59,7 @@ extension ControlError {
         case .alreadyRunning(let name, let pid), .unkillable(let name, let pid): Parameters(name: name, pid: pid)
         case .notRunning(let name): Parameters(name: name)
         case .launchFailed(let name, let reason), .captureFailed(let name, let reason),
-            .refused(let name, let reason):
+            .reloadFailed(let name, let reason), .refused(let name, let reason):
             Parameters(name: name, reason: reason)
         case .malformedMessage(let reason), .failed(let reason): Parameters(reason: reason)
         case .tooManyConnections(let limit): Parameters(limit: limit)
@@ -94,6 +95,7 @@ extension ControlError {
         case ("Unkillable", let name?): return .unkillable(name, pid: parameters.pid)
         case ("LaunchFailed", let name?): return .launchFailed(name, reason: reason)
         case ("CaptureFailed", let name?): return .captureFailed(name, reason: reason)
+        case ("ReloadFailed", let name?): return .reloadFailed(name, reason: reason)
         case ("Refused", let name?): return .refused(name, reason: reason)
         case ("NotPermitted", _):
             guard let right = parameters.right.flatMap(ControlRight.init), let user = parameters.user,

@@ -18,6 +18,8 @@ public enum ControlError: Error, Hashable, Sendable {
     case launchFailed(String, reason: String)
     /// The stacks could not be taken, or the report not be written.
     case captureFailed(String, reason: String)
+    /// The app could not be made to read its own configuration again.
+    case reloadFailed(String, reason: String)
     /// The app was not asked: it is not where the request makes sense, or takes no part in the lifecycle.
     case refused(String, reason: String)
     /// watchdogd is ending.
@@ -59,6 +61,7 @@ extension ControlError: CustomStringConvertible {
             "processes of \(name) outlive SIGKILL\(Self.words(pid)); nothing is started beside them"
         case .launchFailed(let name, let reason): "\(name) was not launched: \(reason)"
         case .captureFailed(let name, let reason): "\(name) was not captured: \(reason)"
+        case .reloadFailed(let name, let reason): "\(name) was not reloaded: \(reason)"
         case .refused(let name, let reason): "\(name) was not asked to \(reason)"
         case .shuttingDown: "watchdogd is ending"
         case .tooManyConnections(let limit): "watchdogd has \(limit) connections, and takes no more from you"

@@ -15,7 +15,7 @@ public enum ControlInterface {
         # left out. Later versions may add optional fields, states, kinds and errors.
         #
         # Everybody may look. Right "act" (Launch, Terminate, Restart, Foreground, Background, Suspend, Resume, SendEvent,
-        # Capture, Reload) and right "readLogs" belong to root and to the user whose watchdogd it is.
+        # Capture, Reload, ReloadApp) and right "readLogs" belong to root and to the user whose watchdogd it is.
         interface org.watchdogd.Supervisor
 
         # stopped: does not run, and nobody is going to start it; waiting: does not run, and is going to be started again;
@@ -80,7 +80,8 @@ public enum ControlInterface {
 
         # An app, beyond what a list tells. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
         # Lifecycle: launching, foreground, inactive (on its way between two states), background, suspended, terminating.
-        # Output: where its standard output goes: journal, inherit, null, or the path of a file.
+        # Probes: those that succeeded, of an app that is probed. Output: where its standard output goes: journal, inherit, null,
+        # or the path of a file.
         type AppDetails (
           file: ?string,
           isEnforced: bool,
@@ -88,6 +89,7 @@ public enum ControlInterface {
           launch: ?LaunchResult,
           restartsByCause: [string]int,
           pings: Latency,
+          probes: ?Latency,
           hangs: Latency,
           strayAnswers: int,
           lastExit: ?string,
@@ -136,7 +138,7 @@ public enum ControlInterface {
         # Something that happened. The sequence counts from 1 without gaps since watchdogd was started. Kinds: launched, ready,
         # adopted, hung, credited, rebased, paused, resumed, extended, extensionRefused, terminating, exhausted, captureFailed,
         # reported, channelLost, exited, unkillable, restarting, limitReached, launchFailed, reloaded, lifecycle,
-        # probeFailed, probeRecovered, probeImpossible.
+        # probeFailed, probeRecovered, probeImpossible, appReloaded, reloadFailed.
         type Event (
           sequence: int,
           timeUSec: int,
@@ -205,6 +207,11 @@ public enum ControlInterface {
           warnings: []Diagnostic
         )
 
+        # Makes an app read its own configuration again: runs its commands for that (ExecReload), one after the other, and if it
+        # then says RELOADING=1, waits for its READY=1. The reply comes when the request is accepted or, with wait, when that is
+        # done. IsConfirmed: the app itself has said so.
+        method ReloadApp(name: string, wait: ?bool) -> (durationUSec: ?int, isConfirmed: bool)
+
         # The latest reports, newest first.
         method Reports(app: ?string, limit: ?int) -> (reports: []Report)
 
@@ -231,6 +238,9 @@ public enum ControlInterface {
 
         # The stacks could not be taken, or the report not be written.
         error CaptureFailed (name: string, reason: string)
+
+        # A command for it has failed, or not all was done in time.
+        error ReloadFailed (name: string, reason: string)
 
         # The app was not asked: it is not where the request makes sense, or takes no part in the lifecycle.
         error Refused (name: string, reason: string)

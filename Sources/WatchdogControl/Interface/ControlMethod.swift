@@ -18,12 +18,13 @@ enum ControlMethod: String, CaseIterable {
     case resume = "org.watchdogd.Supervisor.Resume"
     case sendEvent = "org.watchdogd.Supervisor.SendEvent"
     case reload = "org.watchdogd.Supervisor.Reload"
+    case reloadApp = "org.watchdogd.Supervisor.ReloadApp"
 
     /// What a caller needs for it.
     var right: ControlRight {
         switch self {
         case .getInfo, .getInterfaceDescription, .list, .describe, .reports, .monitor: .observe
-        case .launch, .terminate, .restart, .capture, .reload: .act
+        case .launch, .terminate, .restart, .capture, .reload, .reloadApp: .act
         case .foreground, .background, .suspend, .resume, .sendEvent: .act
         }
     }

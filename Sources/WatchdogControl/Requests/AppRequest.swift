@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parameters of `Launch`, `Terminate`, `Restart`, `Foreground`, `Background`, `Suspend` and `Resume`.
+/// The parameters of `Launch`, `Terminate`, `Restart`, `Foreground`, `Background`, `Suspend`, `Resume` and `ReloadApp`.
 public struct AppRequest: ControlRequest {
     /// Which app.
     public var name: String

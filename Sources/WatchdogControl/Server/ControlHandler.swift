@@ -44,4 +44,7 @@ public protocol ControlHandler: AnyObject {
 
     /// Reads the configuration again.
     func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>)
+
+    /// Makes an app read its own configuration again; answers when it has, if the caller waits for that.
+    func reload(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadAppReply>)
 }

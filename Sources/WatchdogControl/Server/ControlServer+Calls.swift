@@ -71,6 +71,9 @@ extension ControlServer {
         case .reload:
             _ = try parameters(EmptyRequest.self, of: call)
             handler.reload(from: connection.peer, answer: answer(to: call, connection))
+        case .reloadApp:
+            let request = try parameters(AppRequest.self, of: call)
+            handler.reload(request, from: connection.peer, answer: answer(to: call, connection))
         }
     }
 

@@ -54,15 +54,19 @@ extension ControlText {
     }
 
     private static func total(_ reply: ListReply) -> String {
-        let invalid = reply.invalidFiles.count
-        var text = reply.apps.count == 1 ? "1 app" : "\(reply.apps.count) apps"
-        let counts = Dictionary(grouping: reply.apps, by: \.state).mapValues(\.count)
+        wrap(total(of: reply.apps.map(\.state), invalidFiles: reply.invalidFiles.count), indent: 4)
+    }
+
+    /// How many apps are in which state: "3 apps: 1 waiting, 2 running; 1 invalid file".
+    public static func total(of states: [AppState], invalidFiles invalid: Int) -> String {
+        var text = states.count == 1 ? "1 app" : "\(states.count) apps"
+        let counts = Dictionary(grouping: states, by: \.self).mapValues(\.count)
         let unknown = Set(counts.keys).subtracting(AppState.allCases).sorted { $0.rawValue < $1.rawValue }
         let parts = (AppState.allCases + unknown).compactMap { state in
             counts[state].map { "\($0) \(state.rawValue.shown)" }
         }
         if !parts.isEmpty { text += ": " + parts.joined(separator: ", ") }
         if invalid > 0 { text += "; \(invalid) invalid \(invalid == 1 ? "file" : "files")" }
-        return wrap(text, indent: 4)
+        return text
     }
 }

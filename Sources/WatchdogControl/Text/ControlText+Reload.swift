@@ -10,4 +10,10 @@ extension ControlText {
         }
         return lines + "unchanged: \(reply.unchanged)\n"
     }
+
+    /// That an app has read its own configuration again; nothing where that was not waited for.
+    public static func reload(_ reply: ReloadAppReply, of app: String) -> String {
+        guard let duration = reply.duration?.duration else { return "" }
+        return wrap("\(app.shown) reloaded within \(duration.measured)", indent: 4)
+    }
 }

@@ -23,7 +23,9 @@ extension ControlText {
             text += wrapped("Launch", "ready after \(launch.duration.duration.measured) (\(launch.source.shown))")
         }
         text += wrapped("Allowances", allowances(details))
-        text += wrapped("Pings", pings(details))
+        text += wrapped(
+            "Pings", latencies(details.pings) + (details.pings.count > 0 ? stray(details.strayAnswers) : ""))
+        if let probes = details.probes { text += wrapped("Probes", latencies(probes)) }
         if details.hangs.count > 0 { text += wrapped("Hangs", hangs(details.hangs)) }
         text += wrapped("Restarts", restarts(app, details))
         if let exit = details.lastExit { text += wrapped("Last exit", exit.shown) }
@@ -55,13 +57,11 @@ extension ControlText {
             + (details.isEnforced ? "" : "; reported only, nothing is killed")
     }
 
-    private static func pings(_ details: AppDetails) -> String {
-        let pings = details.pings
-        guard pings.count > 0 else { return "none" }
-        let spans = [("p50", pings.median), ("p99", pings.percentile99), ("max", pings.maximum)]
+    private static func latencies(_ answers: LatencySummary) -> String {
+        guard answers.count > 0 else { return "none" }
+        let spans = [("p50", answers.median), ("p99", answers.percentile99), ("max", answers.maximum)]
         let parts = spans.compactMap { name, span in span.map { "\(name) \($0.duration.measured)" } }
-        return "\(pings.count); \(parts.joined(separator: ", "))"
-            + stray(details.strayAnswers)
+        return "\(answers.count); \(parts.joined(separator: ", "))"
     }
 
     private static func stray(_ count: Int) -> String {

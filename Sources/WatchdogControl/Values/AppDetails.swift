@@ -14,6 +14,8 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var restartsByCause: [String: Int]
     /// Round trips of pings.
     public var pings: LatencySummary
+    /// Times that liveness probes took, as far as they succeeded; nil of an app that is not probed.
+    public var probes: LatencySummary?
     /// Answers that came late without exhausting the allowance.
     public var hangs: LatencySummary
     /// Answers to no ping.
@@ -30,7 +32,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
     /// Creates details.
     public init(
         file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
-        restartsByCause: [String: Int] = [:], pings: LatencySummary = LatencySummary(),
+        restartsByCause: [String: Int] = [:], pings: LatencySummary = LatencySummary(), probes: LatencySummary? = nil,
         hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil,
         lifecycle: String? = nil, output: String? = nil
     ) {
@@ -40,6 +42,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.launch = launch
         self.restartsByCause = restartsByCause
         self.pings = pings
+        self.probes = probes
         self.hangs = hangs
         self.strayAnswers = strayAnswers
         self.lastExit = lastExit

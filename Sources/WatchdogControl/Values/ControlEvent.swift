@@ -64,6 +64,10 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let lifecycle = Kind(rawValue: "lifecycle")
         /// The configuration was read again.
         public static let reloaded = Kind(rawValue: "reloaded")
+        /// An app has read its own configuration again.
+        public static let appReloaded = Kind(rawValue: "appReloaded")
+        /// An app could not be made to.
+        public static let reloadFailed = Kind(rawValue: "reloadFailed")
     }
 
     /// Counts the events of this watchdogd from 1; filled in by ``ControlServer/publish(_:)``.

@@ -92,6 +92,14 @@ public final class Cgroup: Sendable {
         if let error = Self.removeTree(path) { throw LinuxError("remove cgroup \(path)", error) }
     }
 
+    /// Creates an empty cgroup below this one.
+    ///
+    /// Without controllers, a cgroup that holds processes may have others below it. What is in them belongs to this one
+    /// too: it is counted, frozen and killed with it.
+    public func child(_ name: String) throws(LinuxError) -> Cgroup {
+        try CgroupParent(path: path).create(app: name)
+    }
+
     func write(_ text: String, to file: String) throws(LinuxError) {
         let descriptor = try OwnedDescriptor(opening: "\(path)/\(file)", flags: O_WRONLY)
         let bytes = Array(text.utf8)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import CSystemd
 import Glibc
 
@@ -29,6 +30,18 @@ public enum ServiceManager {
             0, 0, assignments.joined(separator: "\n"), numbers, UInt32(numbers.count)
         )
         return try checkEvent("notify the service manager", withExtendedLifetime(descriptors) { result }) > 0
+    }
+
+    /// Tells the service manager what this service is doing, if it listens and has room for it now.
+    ///
+    /// ``notify(_:descriptors:)`` waits for a service manager that does not read, and so do others that send to it.
+    ///
+    /// - Returns: False when there is no service manager, or it took nothing.
+    @discardableResult
+    public static func mention(status: String) -> Bool {
+        guard let address = getenv("NOTIFY_SOCKET") else { return false }
+        let bytes = Array("STATUS=\(status)".utf8)
+        return wd_socket_send_to(address, bytes, bytes.count) == 0
     }
 
     /// A descriptor that the service manager passed to this process.

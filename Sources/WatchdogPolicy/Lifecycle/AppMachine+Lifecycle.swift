@@ -34,9 +34,15 @@ extension AppMachine {
     /// When the lifecycle needs attention, apart from what the main loop has to answer.
     var lifecycleDeadline: Instant? {
         guard life == .launching || life == .running else { return nil }
-        if case .asked(_, let backstop) = lifecycle.freeze { return backstop }
-        guard !lifecycle.isFrozen else { return nil }
-        return [stayDeadline, lifecycle.cpu?.nextLook, lifecycle.taskWarning, floodDeadline].compactMap(\.self).min()
+        let lifecycle = lifecycle
+        switch lifecycle.freeze {
+        case .asked(_, let backstop): return backstop
+        case .frozen: return nil
+        case nil: break
+        }
+        let isQuiet = lifecycle.stay == nil && lifecycle.floodedAt == nil
+        let looks = Instant.earliest(lifecycle.cpu?.nextLook, lifecycle.taskWarning)
+        return isQuiet ? looks : .earliest(looks, .earliest(stayDeadline, floodDeadline))
     }
 
     mutating func lifecycleDue(at now: Instant, _ effects: inout [AppEffect]) {

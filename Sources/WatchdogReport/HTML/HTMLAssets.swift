@@ -6,10 +6,10 @@ enum HTMLAssets {
 
         :root{color-scheme:light dark;--ink:#1c1e21;--paper:#fff;--soft:#f3f4f6;--line:#d8dbe0;--quiet:#5a6068;
         --app:#0b57d0;--machine:#9a5b00;--other:#6b4fa0;--none:#5a6068;--bad:#c4221b;--tint:#eaf1fd;
-        --run:#0b57d0;--wait:#d9730d;--sleep:#aeb4bd}
+        --run:#0b57d0;--wait:#d9730d;--sleep:#6b727c;--allowed:#7ba7ea;--runnable:#1d8348}
         @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--paper:#14161a;--soft:#1e2126;--line:#373c44;
         --quiet:#a3abb6;--app:#8ab4f8;--machine:#f0b35e;--other:#c3a6f5;--none:#a3abb6;--bad:#ff8f86;--tint:#1b2a42;
-        --run:#8ab4f8;--wait:#f0a35e;--sleep:#59606b}}
+        --run:#8ab4f8;--wait:#f0a35e;--sleep:#8b929c;--allowed:#3f659f;--runnable:#5fbf8c}}
         *{box-sizing:border-box}
         body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;
         -webkit-text-size-adjust:100%}
@@ -29,17 +29,35 @@ enum HTMLAssets {
         .quiet,.legend{color:var(--quiet);font-size:.875rem}.quiet{margin:.3rem 0;overflow-wrap:anywhere}
         .legend{line-height:1.7}
         .shares{display:block;border-radius:3px}
-        .share-running{fill:var(--run);background:var(--run)}.share-waiting{fill:var(--wait);background:var(--wait)}
-        .share-asleep{fill:var(--sleep);background:var(--sleep)}
         .pair{white-space:nowrap;margin-right:.8em}
         .key{display:inline-block;width:.7em;height:.7em;margin-right:.35em;border-radius:2px}
         .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(11.5rem,1fr));gap:.55rem 1.2rem;margin:1rem 0}
         dt{color:var(--quiet);font-size:.8rem}dd{margin:0;overflow-wrap:anywhere}
-        .timeline{display:block;overflow:visible}
-        .axis{stroke:var(--line);stroke-width:2}.tick{stroke:var(--quiet)}
-        .allowed{fill:var(--app);opacity:.35}.over{fill:var(--bad);opacity:.75}
-        .timeline circle{fill:var(--paper);stroke:var(--quiet)}
+        figure{margin:.6rem 0}
+        .timeline{display:block}
         .timeline text{fill:var(--ink);font-size:12px}
+        .word{paint-order:stroke;stroke:var(--paper);stroke-width:4px}
+        .hair{stroke:var(--line)}.axis{stroke:var(--quiet)}
+        .timeline .number{fill:var(--paper);stroke:var(--quiet)}
+        .allowed{fill:var(--allowed);background:var(--allowed)}.credit{fill:var(--wait);background:var(--wait)}
+        .extended{fill:var(--other);background:var(--other)}.paused{fill:var(--none);background:var(--none)}
+        .over{fill:var(--bad);background:var(--bad)}
+        .running{fill:var(--run);background:var(--run)}.waiting{fill:var(--wait);background:var(--wait)}
+        .asleep{fill:var(--sleep);background:var(--sleep)}
+        .runnable{fill:var(--runnable);background:var(--runnable)}
+        .uninterruptible{fill:var(--machine);background:var(--machine)}.stopped{fill:var(--none);background:var(--none)}
+        .look{stroke:var(--paper)}
+        .timeline .letter{fill:var(--paper);font-weight:700}
+        .answered{stroke:var(--app);stroke-width:2}.unanswered{stroke:var(--bad);stroke-width:2;stroke-dasharray:5 4}
+        .answer{fill:var(--app);stroke:var(--app)}.ping{fill:var(--paper);stroke:var(--bad);stroke-width:2}
+        .waits{display:block;width:100%;max-width:30rem;height:auto}
+        .waits text{fill:var(--ink);font:11px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace}
+        .waits .title{font-weight:700}.waits .label{fill:var(--quiet)}
+        .waits rect{fill:var(--soft);stroke:var(--quiet)}.waits .resource{fill:var(--tint)}
+        .waits path{fill:none;stroke:var(--quiet);stroke-width:1.6}.waits polygon{fill:var(--quiet)}
+        .waits .likely{stroke-dasharray:4 3}
+        .waits rect.deadlock,.waits path.deadlock{stroke:var(--bad);stroke-width:2.2}.waits polygon.deadlock,.waits text.deadlock{fill:var(--bad)}
+        .plain{margin:.3rem 0;padding-left:1.2rem;font-size:.9rem;overflow-wrap:anywhere}
         .moments{display:grid;grid-template-columns:repeat(auto-fill,minmax(17rem,1fr));gap:.1rem 1.5rem;
         margin:.4rem 0;padding-left:1.6rem;font-size:.9rem}
         .at{font-variant-numeric:tabular-nums;display:inline-block;min-width:5.2em;font-weight:600}
@@ -63,6 +81,7 @@ enum HTMLAssets {
         .mark{font-size:.75rem;color:var(--quiet);border:1px solid var(--line);border-radius:.6rem;padding:0 .45rem;
         margin-left:.4rem;white-space:nowrap}
         .doubt{color:var(--bad);border-color:currentColor}
+        a{color:var(--app)}
         details{border:1px solid var(--line);border-radius:.3rem;margin:.4rem 0;padding:0 .7rem}
         details[open]{padding-bottom:.5rem}
         summary{cursor:pointer;padding:.45rem 0;overflow-wrap:anywhere}
@@ -85,8 +104,8 @@ enum HTMLAssets {
         body{font-size:10pt}main,footer{max-width:none;padding:0}.skip{display:none}
         .stack,.stack code{font-size:8pt}.stack li{gap:0 .4rem;grid-template-columns:1.4rem minmax(0,1fr) minmax(0,.6fr) minmax(0,.4fr) 7.4rem}
         .nosource li{grid-template-columns:1.4rem minmax(0,1fr) minmax(0,.5fr) 7.4rem}
-        .stack li,tr,header{break-inside:avoid}h2{break-after:avoid}
-        header,.stack .application{-webkit-print-color-adjust:exact;print-color-adjust:exact}
+        .stack li,tr,header,figure,.moments li{break-inside:avoid}.waits{max-width:11cm}h2{break-after:avoid}
+        header,.key,.stack .application{-webkit-print-color-adjust:exact;print-color-adjust:exact}
         details::details-content{content-visibility:visible;block-size:auto}}
 
         """

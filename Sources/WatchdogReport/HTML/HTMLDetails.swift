@@ -112,8 +112,13 @@ enum HTMLDetails {
     private static func table(_ title: String, _ heads: [String], _ rows: [[String]], _ page: inout Markup) {
         guard !rows.isEmpty else { return }
         begin("\(title) (\(rows.count))", &page)
-        page.raw("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>")
-        for head in heads { page.element("th", head) }
+        page.tag("div", ["class": "scroll", "tabindex": "0", "role": "region", "aria-label": title])
+        page.raw("<table>\n<thead><tr>")
+        for head in heads {
+            page.tag("th", ["scope": "col"])
+            page.text(head)
+            page.raw("</th>")
+        }
         page.raw("</tr></thead>\n<tbody>\n")
         for row in rows.prefix(ReportLimits.images) {
             page.raw("<tr>")

@@ -15,8 +15,9 @@ public enum HTMLRenderer {
         head(report, &page)
         page.raw("<body>\n<a class=\"skip\" href=\"#stack\">To the stack</a>\n<main>\n")
         verdict(report, explanation, &page)
+        HTMLPictures.waits(report, &page)
         facts(report, explanation, &page)
-        if let timeline = Timeline(report.body) { Self.timeline(timeline, &page) }
+        HTMLPictures.timeline(report, &page)
         var left = frameLimit
         HTMLStacks.faulting(report, &left, &page)
         advice(explanation, &page)
@@ -107,7 +108,7 @@ public enum HTMLRenderer {
             page.tag(
                 "rect",
                 [
-                    "class": "share-\(name.prefix { $0 != " " })", "x": "\(x / 10).\(x % 10)%", "y": "0",
+                    "class": "\(name.prefix { $0 != " " })", "x": "\(x / 10).\(x % 10)%", "y": "0",
                     "width": "\(tenths / 10).\(tenths % 10)%", "height": "10",
                 ])
             page.raw("</rect>")
@@ -116,7 +117,7 @@ public enum HTMLRenderer {
         page.raw("</svg>\n<p class=\"legend\">")
         for (name, tenths) in all {
             page.raw("<span class=\"pair\">")
-            page.open("span", class: "key share-\(name.prefix { $0 != " " })")
+            page.open("span", class: "key \(name.prefix { $0 != " " })")
             page.raw("</span>")
             page.text("\(percentText(tenths: tenths)) \(name)")
             page.raw("</span> ")
@@ -165,19 +166,5 @@ public enum HTMLRenderer {
             return "did not end pid " + linux.kill.survivors.prefix(8).map(String.init).joined(separator: ", ")
         default: return linux.enforcement == "report" ? "none: it was left running" : "none"
         }
-    }
-
-    private static func timeline(_ timeline: Timeline, _ page: inout Markup) {
-        page.raw("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Timeline</h2>\n")
-        page.append(timeline.drawing)
-        page.raw("<ol class=\"moments\">\n")
-        for moment in timeline.moments {
-            page.raw("<li><span class=\"at\">")
-            page.text(Timeline.offset(moment.nanoseconds))
-            page.raw("</span> ")
-            page.text(moment.name)
-            page.raw("</li>\n")
-        }
-        page.raw("</ol>\n</section>\n")
     }
 }

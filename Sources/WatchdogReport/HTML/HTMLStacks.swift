@@ -22,7 +22,10 @@ enum HTMLStacks {
         page.raw("<section aria-labelledby=\"others\">\n<h2 id=\"others\">")
         page.text(stacks.count == 1 ? "1 other thread" : "\(stacks.count) other threads")
         page.raw("</h2>\n")
-        let important = Set(explanation.others.map(\.index))
+        let waits = report.body.linux?.waits ?? []
+        let named = Set(waits.compactMap(\.holder?.thread) + (report.body.linux?.findings ?? []).compactMap(\.thread))
+        let important = Set(
+            explanation.others.map(\.index) + stacks.filter { $0.id.map(named.contains) == true }.map(\.index))
         for group in groups(stacks) {
             guard let first = group.first else { continue }
             guard left > 0 else {
@@ -37,6 +40,11 @@ enum HTMLStacks {
             page.raw("</span> <span class=\"quiet\">")
             page.text(first.activity)
             page.raw("</span></summary>\n")
+            // Inside, so that a link there unfolds them.
+            for stack in group {
+                page.tag("span", ["id": "thread-\(stack.index)"])
+                page.raw("</span>")
+            }
             state(first, &page)
             stack(first, &left, &page)
             page.raw("</details>\n")

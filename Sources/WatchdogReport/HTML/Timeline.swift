@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The moments of an incident, in seconds from the start of the allowance.
+/// An incident in time: its moments, and what lasted, in lanes; all counted from the start of the allowance.
+///
+/// Everything comes from numbers that the report holds; what it does not hold has no lane.
 struct Timeline: Equatable {
     struct Moment: Equatable {
         let name: String
@@ -8,125 +10,185 @@ struct Timeline: Equatable {
     }
 
     /// In order; the first may be left of the drawing's scale.
-    let moments: [Moment]
+    private(set) var moments: [Moment] = []
+    private(set) var lanes: [TimelineLane] = []
     /// The allowance with all that was added to it.
     let allowance: Int64
     let elapsed: Int64
-    /// Whether the first moment is too early to be drawn to scale.
-    let isCut: Bool
+    /// What the looks at the main thread showed, in words.
+    private(set) var looks: [String] = []
 
-    /// From this many times the incident's own length on, the launch is not drawn to scale.
-    private static let longest: Int64 = 4
+    /// The left and right margins of the scale, in hundredths of a percent of the width.
+    private static let margin = 300
+    /// Where the scale begins when there are moments that are too early for it.
+    private static let marginWhenCut = 1_400
 
     /// Nil without the allowance of a Linux report.
     init?(_ body: ReportBody) {
         guard let linux = body.linux, linux.allowance.elapsedNanoseconds > 0 else { return nil }
-        // Numbers from a file: none may overflow what is computed from them.
-        func bounded(_ value: Int64) -> Int64 { min(max(value, 0), 1 << 60) }
         let details = linux.allowance
-        let elapsed = bounded(details.elapsedNanoseconds)
+        elapsed = Self.bounded(details.elapsedNanoseconds)
         let parts = [
             details.nanoseconds, details.creditNanoseconds, details.extendedNanoseconds, details.pausedNanoseconds,
         ]
-        let allowance = parts.reduce(Int64(0)) { bounded($0 + bounded($1)) }
+        allowance = parts.reduce(Int64(0)) { Self.bounded($0 + Self.bounded($1)) }
+        moments = moments(body, linux)
+        lanes =
+            [
+                allowanceLane(linux), TimelineLane(pings: linux.pings, elapsed: elapsed),
+                TimelineLane(averageOf: linux, elapsed: elapsed),
+                linux.samples.flatMap { TimelineLane(looks: $0, elapsed: elapsed) },
+            ].compactMap(\.self)
+        looks = linux.samples.map { Self.words(looks: $0) } ?? []
+    }
+
+    /// Numbers from a file: none may overflow what is computed from them.
+    static func bounded(_ value: Int64) -> Int64 { min(max(value, 0), 1 << 60) }
+
+    private func moments(_ body: ReportBody, _ linux: LinuxDetails) -> [Moment] {
         var moments: [Moment] = []
         if let start = body.procStartAbsTime, let end = body.procExitAbsTime, start >= 0, end >= start {
-            moments.append(Moment(name: "launch", nanoseconds: min(elapsed - bounded(end - start), 0)))
+            moments.append(Moment(name: "launch", nanoseconds: min(elapsed - Self.bounded(end - start), 0)))
         }
-        moments.append(Moment(name: "allowance starts", nanoseconds: 0))
-        if let ping = linux.pings?.sinceLastAnswerNanoseconds {
-            moments.append(Moment(name: "last answer of the main loop", nanoseconds: elapsed - bounded(ping)))
+        let isCrash = linux.kind == .crash
+        if !isCrash { moments.append(Moment(name: "allowance starts", nanoseconds: 0)) }
+        if let answer = linux.pings?.sinceLastAnswerNanoseconds, linux.kind != .hang {
+            let name = linux.pings?.sent == 0 ? "last sign of life" : "last answer of the main loop"
+            moments.append(Moment(name: name, nanoseconds: elapsed - Self.bounded(answer)))
         }
-        if ["wall-clock", "termination", "background-task"].contains(details.kind) {
+        if let began = linux.samples?.beganNanoseconds ?? linux.stages?.firstNanoseconds {
+            let name = "first look at the main thread"
+            moments.append(Moment(name: name, nanoseconds: min(Self.bounded(began), elapsed)))
+        }
+        if Self.hasDeadline(linux), linux.kind == .watchdog || linux.kind == nil {
             moments.append(Moment(name: "deadline", nanoseconds: min(allowance, elapsed)))
         }
-        moments.append(Moment(name: "last look at the process", nanoseconds: elapsed))
+        switch linux.kind {
+        case .hang: moments.append(Moment(name: "the main loop answers again", nanoseconds: elapsed))
+        case .crash: moments.append(Moment(name: "crash", nanoseconds: elapsed))
+        case .watchdog, .capture, nil:
+            let frozen = Self.bounded(Int64(clamping: linux.capture?.frozenNanoseconds ?? 0))
+            let stop = frozen > 0 ? ", stopped for \(Self.span(frozen))" : ""
+            moments.append(Moment(name: "last look at all threads\(stop)", nanoseconds: elapsed))
+        }
+        if let launch = moments.first?.nanoseconds, moments.first?.name == "launch" {
+            for state in (linux.lifecycle?.history ?? []).suffix(6) where state.state != "launching" {
+                let at = launch + Self.bounded(state.nanoseconds)
+                if at >= earliest, at <= elapsed {
+                    moments.append(Moment(name: "the app is in the state \(state.state)", nanoseconds: at))
+                }
+            }
+        }
         if let kill = linux.kill.nanoseconds {
-            moments.append(Moment(name: "every process gone", nanoseconds: elapsed + bounded(kill)))
+            moments.append(Moment(name: "every process gone", nanoseconds: elapsed + Self.bounded(kill)))
         }
         // Sorting is not stable, and equal times keep the order of what happens.
         let sorted = moments.enumerated().sorted {
             ($0.element.nanoseconds, $0.offset) < ($1.element.nanoseconds, $1.offset)
         }
-        self.moments = sorted.map(\.element)
-        self.allowance = allowance
-        self.elapsed = elapsed
-        isCut = (self.moments.first?.nanoseconds ?? 0) < -Self.longest * elapsed
+        return sorted.map(\.element)
     }
+
+    /// Whether what ran out was time on the wall.
+    private static func hasDeadline(_ linux: LinuxDetails) -> Bool {
+        ["wall-clock", "termination", "background-task"].contains(linux.allowance.kind)
+    }
+
+    private func allowanceLane(_ linux: LinuxDetails) -> TimelineLane? {
+        let details = linux.allowance
+        let given = Self.span(details.nanoseconds)
+        if details.kind == "cpu-time" {
+            let bar = TimelineLane.Bar(from: 0, to: elapsed, style: .allowed)
+            return TimelineLane(title: "Allowance: \(given) of CPU time", bars: [bar])
+        }
+        guard Self.hasDeadline(linux), linux.kind != .crash, linux.kind != .capture else { return nil }
+        var lane = TimelineLane(title: "Allowance: \(given)")
+        var end: Int64 = 0
+        for (nanoseconds, style) in [
+            (details.nanoseconds, TimelineLane.Style.allowed), (details.creditNanoseconds, .credit),
+            (details.extendedNanoseconds, .extended), (details.pausedNanoseconds, .paused),
+        ] where nanoseconds > 0 {
+            let start = end
+            end = Self.bounded(end + Self.bounded(nanoseconds))
+            if style != .allowed { lane.title += " + \(Self.span(nanoseconds))" }
+            guard start < elapsed else { continue }
+            lane.bars.append(TimelineLane.Bar(from: start, to: min(end, elapsed), style: style))
+        }
+        if end < elapsed { lane.bars.append(TimelineLane.Bar(from: end, to: elapsed, style: .over)) }
+        return lane
+    }
+
+    // MARK: - Scale
+
+    /// Moments before this are not drawn to scale: the incident has the width.
+    private var earliest: Int64 { -(elapsed / 3) }
+    /// Whether there are such moments.
+    var isCut: Bool { (moments.first?.nanoseconds ?? 0) < earliest }
+    /// The first moment that is drawn to scale.
+    private var low: Int64 { min(moments.map(\.nanoseconds).first { $0 >= earliest } ?? 0, 0) }
+    private var high: Int64 { max(moments.last?.nanoseconds ?? elapsed, elapsed) }
 
     /// Where a moment is drawn, in hundredths of a percent of the width.
     func position(_ nanoseconds: Int64) -> Int {
-        let drawn = moments.map(\.nanoseconds).filter { !isCut || $0 >= -Self.longest * elapsed }
-        let low = min(drawn.min() ?? 0, 0)
-        let high = max(drawn.max() ?? elapsed, elapsed)
-        guard nanoseconds >= low else { return 300 }
-        let left: Double = isCut ? 1_800 : 300
-        let share = Double(nanoseconds - low) / Double(max(high - low, 1))
-        return Int((left + share * (9_700 - left)).rounded())
+        guard nanoseconds >= low else { return Self.margin }
+        let left = Double(isCut ? Self.marginWhenCut : Self.margin)
+        let share = Double(min(nanoseconds, high) - low) / Double(max(high - low, 1))
+        return Int((left + share * (10_000 - Double(Self.margin) - left)).rounded())
     }
 
-    /// A drawing whose text keeps its size on every width: positions are percentages, moments are numbers that the
-    /// list beside it explains.
-    var drawing: Markup {
-        var levels: [Int] = []
-        var ends: [Int] = []
-        for moment in moments {
-            let place = position(moment.nanoseconds)
-            // A number takes about 7 % of a phone's width.
-            let level = ends.firstIndex { place - $0 >= 750 } ?? ends.count
-            if level == ends.count { ends.append(place) } else { ends[level] = place }
-            levels.append(level)
+    /// Round numbers within the scale, at most six.
+    var ticks: [Int64] {
+        let range = max(high - low, 1)
+        var step: Int64 = 1
+        search: while true {
+            for factor in [1, 2, 5] as [Int64] where range / (step * factor) < 6 {
+                step *= factor
+                break search
+            }
+            step *= 10
         }
-        let height = 62 + 26 * max(0, ends.count - 1)
-        var svg = Markup()
-        svg.tag(
-            "svg", ["class": "timeline", "role": "img", "width": "100%", "height": "\(height)", "aria-label": words])
-        svg.tag("line", ["class": "axis", "x1": "1%", "x2": "99%", "y1": "23", "y2": "23"])
-        svg.raw("</line>")
-        let start = position(0)
-        let deadline = position(min(allowance, elapsed))
-        let end = position(elapsed)
-        bar("allowed", from: start, to: deadline, &svg)
-        if end > deadline { bar("over", from: deadline, to: end, &svg) }
-        if isCut {
-            svg.tag("text", ["class": "cut", "x": "10%", "y": "28", "text-anchor": "middle"])
-            svg.raw("//</text>")
-        }
-        let places = zip(moments, levels).map { moment, level in
-            (x: Self.percent(position(moment.nanoseconds)), y: 48 + 26 * level)
-        }
-        for place in places {
-            svg.tag("line", ["class": "tick", "x1": place.x, "x2": place.x, "y1": "8", "y2": "\(place.y - 10)"])
-            svg.raw("</line>")
-        }
-        // Later elements cover earlier ones: numbers stand above the lines of other moments.
-        for (index, place) in places.enumerated() {
-            svg.tag("circle", ["cx": place.x, "cy": "\(place.y)", "r": "10"])
-            svg.raw("</circle>")
-            svg.tag("text", ["x": place.x, "y": "\(place.y + 4)", "text-anchor": "middle"])
-            svg.text(String(index + 1))
-            svg.raw("</text>")
-        }
-        svg.close("svg")
-        return svg
+        let first = low / step * step
+        return (0...6).map { first + $0 * step }.filter { $0 >= low && $0 <= high }
     }
 
-    private func bar(_ style: String, from: Int, to: Int, _ svg: inout Markup) {
-        let width = Self.percent(max(to - from, 0))
-        svg.tag("rect", ["class": style, "x": Self.percent(from), "width": width, "y": "14", "height": "18"])
-        svg.raw("</rect>")
-    }
+    // MARK: - Words
 
-    private static func percent(_ hundredths: Int) -> String { "\(hundredths / 100).\((hundredths % 100).padded(2))%" }
-
-    /// `+2.00 s`, from the start of the allowance.
+    /// `+2.000 s`, from the start of the allowance.
     static func offset(_ nanoseconds: Int64) -> String {
         let span = Duration.nanoseconds(nanoseconds)
         let text = span.seconds(fractionDigits: nanoseconds.magnitude < 10_000_000_000 ? 3 : 2)
-        return (nanoseconds < 0 ? "" : "+") + text + " s"
+        return (text.hasPrefix("-") ? "" : "+") + text + " s"
     }
 
-    private var words: String {
-        "Timeline: " + moments.map { "\($0.name) \(Self.offset($0.nanoseconds))" }.joined(separator: ", ")
+    /// `10.00 s`, `100 ms`, `4.9 ms`.
+    static func span(_ nanoseconds: Int64) -> String {
+        switch nanoseconds {
+        case ..<100_000: "less than 0.1 ms"
+        case ..<10_000_000: "\(nanoseconds / 1_000_000).\(nanoseconds / 100_000 % 10) ms"
+        case ..<1_000_000_000: "\(nanoseconds / 1_000_000) ms"
+        default: Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) + " s"
+        }
+    }
+
+    /// What screen readers say in place of the drawing; the moments and looks stand below it as text.
+    var words: String {
+        let lasting = lanes.map(\.title).joined(separator: "; ")
+        return "Timeline. " + moments.map { "\($0.name) \(Self.offset($0.nanoseconds))" }.joined(separator: ", ")
+            + (lasting.isEmpty ? "" : ". \(lasting)")
+    }
+
+    /// One line for each thing that the looks showed, the most frequent first.
+    private static func words(looks: SampleDetails) -> [String] {
+        guard let spans = looks.spans, let stacks = looks.stacks else { return [] }
+        var counts = [Int](repeating: 0, count: stacks.count)
+        for span in spans where counts.indices.contains(span.stack) && span.count > 0 {
+            counts[span.stack] = Int(bounded(Int64(counts[span.stack]) + bounded(Int64(span.count))))
+        }
+        let seen = counts.indices.filter { counts[$0] > 0 }.sorted { (counts[$1], $0) < (counts[$0], $1) }
+        let lines = seen.prefix(5).map { index in
+            let letter = TimelineLane.letter(index).map { "\($0): " } ?? ""
+            return "\(letter)\(stacks[index].place), in \(counts[index]) of \(looks.looks) looks"
+        }
+        return lines + (seen.count > 5 ? ["\(seen.count - 5) other stacks, each in fewer looks"] : [])
     }
 }

@@ -23,17 +23,20 @@ struct Insight {
             ? facts.samples.flatMap {
                 StackStages(samples: $0, frames: frames, main: main, first: facts.samplesBegan, last: facts.elapsed)
             } : nil
-        samples = facts.samples.flatMap { SampleDetails($0, main: main) }
+        samples = facts.samples.flatMap { SampleDetails($0, main: main, began: facts.samplesBegan) }
         let named =
             facts.evidence.waits.compactMap { $0.holder?.process == facts.pid ? $0.holder?.thread : nil }
             + findings.compactMap(\.thread)
         var seen: Set<Int> = [main]
         holders = named.filter { seen.insert($0).inserted }.prefix(4).compactMap { id in
-            capture?.threads.enumerated().first { $0.element.id == id }.flatMap { Self.line($0.offset, $0.element) }
+            capture?.threads.enumerated().first { $0.element.id == id }.flatMap {
+                Self.holderLine($0.offset, $0.element)
+            }
         }
     }
 
-    private static func line(_ index: Int, _ thread: CapturedThread) -> String? {
+    /// The innermost calls of a thread that holds something; nil when none are known.
+    static func holderLine(_ index: Int, _ thread: CapturedThread) -> String? {
         let calls = thread.frames.prefix { $0.trust != .scan }.filter { !$0.isInlined }
         guard !calls.isEmpty else { return nil }
         let words = calls.prefix(holderFrames).map { frame in

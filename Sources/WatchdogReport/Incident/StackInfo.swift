@@ -113,14 +113,19 @@ struct StackInfo {
     }
 
     private mutating func noteScannedFrames() {
-        let trust = details[faultingThread].trust
+        guard let note = Self.scanNote(details[faultingThread].trust, thread: faultingThread) else { return }
+        notes.append(note)
+    }
+
+    /// Names the frames of a thread that were found by scanning; nil when there are none.
+    static func scanNote(_ trust: [Frame.Trust], thread: Int) -> String? {
         let scanned = trust.indices.filter { trust[$0] == .scan }
-        guard !scanned.isEmpty else { return }
+        guard !scanned.isEmpty else { return nil }
         let numbers = scanned.prefix(8).map(String.init).joined(separator: ", ") + (scanned.count > 8 ? ", ..." : "")
         let frames =
             scanned.count == 1
-            ? "Frame \(numbers) of thread \(faultingThread) was" : "Frames \(numbers) of thread \(faultingThread) were"
-        notes.append("\(frames) found by scanning the stack and may be stale")
+            ? "Frame \(numbers) of thread \(thread) was" : "Frames \(numbers) of thread \(thread) were"
+        return "\(frames) found by scanning the stack and may be stale"
     }
 }
 

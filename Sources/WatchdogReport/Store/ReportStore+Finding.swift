@@ -3,8 +3,8 @@
 import Glibc
 
 extension ReportStore {
-    /// Bytes that are read of a file for its first line, which has a few hundred.
-    private static let firstLineBytes = 64 << 10
+    /// Bytes that are read of a file for its first line, which has a few hundred; the more only where that is longer.
+    private static let firstLineBytes = (usual: 2 << 10, most: 64 << 10)
     /// Digits of an incident's UUID that are enough to ask for it.
     private static let prefixLength = 4
 
@@ -18,7 +18,12 @@ extension ReportStore {
             guard let report = look(at: name, in: folder) else { continue }
             reports.append(report)
         }
-        return reports.sorted { WallTime.isNewer(($0.time, $0.name), ($1.time, $1.name)) }
+        // A report's time is a text: read once, not at each comparison.
+        let times = reports.map(\.time)
+        let order = reports.indices.sorted {
+            WallTime.isNewer((times[$0], reports[$0].name), (times[$1], reports[$1].name))
+        }
+        return order.map { reports[$0] }
     }
 
     /// Finds one report.
@@ -95,7 +100,9 @@ extension ReportStore {
     private func look(at name: String, in folder: borrowing StoreFolder) -> StoredReport? {
         guard let status = folder.status(name), status.isRegular else { return nil }
         let line: Result<[UInt8], ReportStoreError> = .init(catching: { () throws(ReportStoreError) in
-            try folder.read(name, limit: Self.firstLineBytes)
+            let start = try folder.read(name, limit: Self.firstLineBytes.usual)
+            return start.count < Self.firstLineBytes.usual || start.contains(UInt8(ascii: "\n"))
+                ? start : try folder.read(name, limit: Self.firstLineBytes.most)
         })
         return Self.report(name, folder.pathOf(name), status, line, isInStore: true)
     }
@@ -106,7 +113,7 @@ extension ReportStore {
             throw ReportStoreError(
                 errno == ENOENT ? .notFound : .failed, "find", path, errnoReason: errno)
         }
-        let line = try StoreFolder.read(path: path, limit: Self.firstLineBytes)
+        let line = try StoreFolder.read(path: path, limit: Self.firstLineBytes.most)
         let name = path.split(separator: "/").last.map(String.init) ?? path
         return Self.report(name, path, StoreFolder.Status(status), .success(line), isInStore: false)
     }

@@ -102,6 +102,26 @@ struct StoreFolder: ~Copyable {
         return Status(status)
     }
 
+    /// Everything that is known of a file; nil when there is no such file.
+    func attributes(_ name: String) -> stat? {
+        var status = stat()
+        return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+    }
+
+    /// Gives a new file the mode, the owner and the times of an old one, and then its name.
+    ///
+    /// - Returns: false when that failed; `errno` says why.
+    func takeOver(_ old: stat, _ temporary: String, _ name: String) -> Bool {
+        // An ordinary user may not give files away; who may write into the folder is the new owner then.
+        if fchownat(descriptor, temporary, old.st_uid, old.st_gid, AT_SYMLINK_NOFOLLOW) != 0, errno != EPERM {
+            return false
+        }
+        let times = [old.st_atim, old.st_mtim]
+        return fchmodat(descriptor, temporary, old.st_mode & 0o777, 0) == 0
+            && utimensat(descriptor, temporary, times, AT_SYMLINK_NOFOLLOW) == 0
+            && renameat(descriptor, temporary, descriptor, name) == 0
+    }
+
     /// The names of all files, in no order.
     func names() throws(ReportStoreError) -> [String] {
         // fdopendir(3) takes the descriptor over, and a duplicate would share its position.

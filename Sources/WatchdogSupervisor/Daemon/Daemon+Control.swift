@@ -95,6 +95,12 @@ extension Daemon: ControlHandler {
         reload(answering: answer)
     }
 
+    func reload(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadAppReply>) {
+        guard let app = app(request.name, answer) else { return }
+        note("reload", of: app, from: peer)
+        app.reload(waits: request.waits, answer: answer)
+    }
+
     private func app<Reply>(_ name: String, _ answer: ControlAnswer<Reply>) -> DaemonApp? {
         guard !isStopping else {
             answer.fail(.shuttingDown)

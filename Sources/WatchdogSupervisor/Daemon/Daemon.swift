@@ -40,6 +40,8 @@ final class Daemon {
     /// Whether it ends without ending its apps.
     var isLeaving = false
     var reexecution: Timer?
+    /// What a service manager shows of the daemon; nil without one.
+    private(set) var status: ServiceStatus?
 
     private var postponed: [() -> Void] = []
     private var postponement: CallSource?
@@ -88,6 +90,7 @@ final class Daemon {
     func add(_ new: [DaemonApp]) {
         for app in new { apps[app.name] = app }
         appNames = apps.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        status?.changed()
     }
 
     /// An app is configured no longer, and nothing of it runs.
@@ -95,6 +98,7 @@ final class Daemon {
         guard apps[app.name] === app else { return }
         apps[app.name] = nil
         appNames.removeAll { $0 == app.name }
+        status?.changed()
         appCameToRest()
     }
 
@@ -111,15 +115,18 @@ final class Daemon {
     // MARK: - The service manager
 
     /// Tells a service manager that all enabled apps have been started, and answers its watchdog from the loop.
+    ///
+    /// From then on it is told how many apps are in which state.
     func announceReadiness() {
-        _ = try? ServiceManager.notify(["READY=1", "STATUS=\(statusLine)"])
+        let line = statusLine
+        guard (try? ServiceManager.notify(["READY=1", "STATUS=\(line)"])) == true else { return }
         _ = try? host.loop.answerServiceWatchdog()
+        status = try? ServiceStatus(on: host.loop) { [unowned self] in statusLine }
+        status?.noteSaid(line)
     }
 
     private var statusLine: String {
-        let running = apps.values.count { $0.current != nil }
-        let invalid = invalidFiles.isEmpty ? "" : ", \(invalidFiles.count) files invalid"
-        return "\(running) of \(apps.count) apps running\(invalid)"
+        ControlText.total(of: apps.values.map(\.state), invalidFiles: invalidFiles.count)
     }
 
     // MARK: - The end
@@ -161,6 +168,7 @@ final class Daemon {
 
     /// Tells what a machine says.
     func publish(_ notice: Notice, of app: DaemonApp, _ subject: EventSubject) {
+        status?.changed()
         let narration = Narration(name: app.name, verbosity: .verbose)
         // An incident is told when its report is written, the beginning of it only to those who watch.
         if case .transgressed(let incident) = notice {
@@ -180,12 +188,16 @@ final class Daemon {
         tell(narration.lines(of: incident, pid: subject.pid, report), JournalEntry(incident, report, about: subject))
     }
 
-    func publish(_ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String) {
-        tell(kind, of: app, message, pid: nil)
+    func publish(
+        _ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String, _ subject: EventSubject? = nil
+    ) {
+        tell(kind, of: app, message, pid: subject?.pid)
         let line = "\(app.name) \(message)"
         tell(
             verbosity == .quiet ? nil : line,
-            EventKind(rawValue: kind.rawValue).map { JournalEntry($0, line, about: EventSubject(app: app.name)) })
+            EventKind(rawValue: kind.rawValue).map {
+                JournalEntry($0, line, about: subject ?? EventSubject(app: app.name))
+            })
     }
 
     private func tell(

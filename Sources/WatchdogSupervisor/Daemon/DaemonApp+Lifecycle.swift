@@ -61,6 +61,7 @@ extension DaemonApp {
 
     /// The app has ended: nothing that was asked of it will be done.
     func abandonMoves() {
+        abandonReload()
         for waiter in moveWaiters { waiter.answer.fail(.notRunning(name)) }
         moveWaiters = []
     }

@@ -54,6 +54,7 @@ extension DaemonApp {
             launch: launch,
             restartsByCause: causes,
             pings: machine.map { LatencySummary($0.pings) } ?? LatencySummary(),
+            probes: configuration.watchdog.probe.map { _ in LatencySummary(machine?.probes ?? LatencyHistogram()) },
             hangs: machine.map { LatencySummary($0.hangs) } ?? LatencySummary(),
             strayAnswers: machine?.strayAnswers ?? 0,
             lastExit: lastExit,

@@ -45,6 +45,7 @@ final class DaemonApp {
     private(set) var stage = Stage.stopped {
         didSet {
             since = .now()
+            daemon.status?.changed()
             remember()
         }
     }
@@ -64,6 +65,9 @@ final class DaemonApp {
     var launchWaiters: [LaunchWaiter] = []
     var endWaiters: [ControlAnswer<TerminateReply>] = []
     var moveWaiters: [MoveWaiter] = []
+    /// The reload that is under way, and who waits for it.
+    var reload: AppReload?
+    var reloadAnswer: ControlAnswer<ReloadAppReply>?
 
     /// Launches whose ends were accounted for, as long as something of them is kept: several may wait for their reports.
     var settled: [IncidentID] = []

@@ -40,13 +40,7 @@ extension LaunchConfiguration {
         executable = try Self.executable(program.command, environment, directory)
         let variables = environment
         arguments = program.command.argumentsReplacingVariables { variables[$0] }.map { ByteString($0) }
-        attributes = ProcessAttributes(
-            limits: program.limits.map(ResourceLimit.init),
-            niceness: program.niceness.map(Int32.init),
-            oomScoreAdjustment: program.oomScoreAdjustment,
-            fileModeMask: program.fileModeMask,
-            noNewPrivileges: program.noNewPrivileges
-        )
+        attributes = ProcessAttributes(program)
         cgroupLimits = program.cgroupLimits
     }
 
@@ -62,6 +56,9 @@ extension LaunchConfiguration {
         request.credentials = command.isPrivileged ? nil : credentials
         if let streams { request.descriptors = streams.passed }
         attributes.apply(to: &request)
+        if let limit = OpenFileLimit.previous, !request.limits.contains(where: { $0.resource == .openFiles }) {
+            request.limits.append(limit)
+        }
         return request
     }
 
@@ -148,6 +145,19 @@ extension LaunchConfiguration {
         case .command(let command): .command(command)
         case .automatic, .channel, .notify, .probe, .none: nil
         }
+    }
+}
+
+extension ProcessAttributes {
+    /// As the files of an app say.
+    init(_ program: ProgramSettings) {
+        self.init(
+            limits: program.limits.map(ResourceLimit.init),
+            niceness: program.niceness.map(Int32.init),
+            oomScoreAdjustment: program.oomScoreAdjustment,
+            fileModeMask: program.fileModeMask,
+            noNewPrivileges: program.noNewPrivileges
+        )
     }
 }
 

@@ -10,6 +10,9 @@ enum EventKind: String, CaseIterable, Sendable {
     case adopted
     case ready
     case hung
+    case probeFailed
+    case probeRecovered
+    case probeImpossible
     case credited
     case overslept
     case machineResumed
@@ -30,6 +33,8 @@ enum EventKind: String, CaseIterable, Sendable {
     case restarting
     case limitReached
     case reloaded
+    case appReloaded
+    case reloadFailed
     case configurationInvalid
     case captured
     case messagesDropped
@@ -41,6 +46,9 @@ enum EventKind: String, CaseIterable, Sendable {
         case .adopted: "c0c50fc2b4a944ab82aebbd747bfca07"
         case .ready: "fa8e92e2ad3142879570ad59d6f30663"
         case .hung: "e65bddbb55a64f47977af9716bb1c533"
+        case .probeFailed: "55c837f79d2f41faa48df587128e7b7f"
+        case .probeRecovered: "f4f376269e2a4e338fb5a147fd311aba"
+        case .probeImpossible: "c7d044c2ec494a8b9fa746b97f521c54"
         case .credited: "c6e1fe0631bb490f82dab8ec2b4d464b"
         case .overslept: "ecadfe7cf76442ddbc33f6314f4b6240"
         case .machineResumed: "07b7c212730a41dfa2724dc5b968172d"
@@ -61,6 +69,8 @@ enum EventKind: String, CaseIterable, Sendable {
         case .restarting: "81cb8378388848169918d0894ad42b1e"
         case .limitReached: "84f5967125744b0aa2e5629cac8e2890"
         case .reloaded: "8582fd1854c242aca205af72bc6726a0"
+        case .appReloaded: "7e77a1465ecf4ce9ac1374c2f5ee95e5"
+        case .reloadFailed: "bdf009d5cdbc444a8221c79a78531de3"
         case .configurationInvalid: "2c00c7112aa04b7c9e2a801a800cb705"
         case .captured: "7a90d0e6212344cc983cec49a215e847"
         case .messagesDropped: "815ab0fd9a0e49cfa36f282176bd058f"
@@ -71,19 +81,24 @@ enum EventKind: String, CaseIterable, Sendable {
     var priority: JournalPriority {
         switch self {
         case .unkillable: .critical
-        case .killed, .limitReached, .launchFailed, .configurationInvalid: .error
-        case .reported, .hung, .overslept, .captureFailed, .channelLost, .outputRefused, .messagesDropped:
+        case .killed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
+        case .reported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost, .outputRefused,
+            .messagesDropped:
             .warning
-        case .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured: .notice
-        case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded: .info
+        case .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured:
+            .notice
+        case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded,
+            .appReloaded:
+            .info
         }
     }
 
     /// Whether the main process is surely not reaped when this is told, so that its id is still its own.
     var concernsLivingProcess: Bool {
         switch self {
-        case .launched, .adopted, .ready, .hung, .credited, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .lifecycle, .terminating, .reported, .captured:
+        case .launched, .adopted, .ready, .hung, .probeFailed, .probeRecovered, .probeImpossible, .credited, .overslept,
+            .machineResumed, .paused, .resumed, .extended,
+            .extensionRefused, .lifecycle, .terminating, .reported, .captured, .appReloaded, .reloadFailed:
             true
         case .killed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused, .restarting,
             .limitReached,

@@ -48,6 +48,12 @@ extension JournalEntry {
             add(status)
         case .lifecycle(.entered(let visibility, _)):
             add("WATCHDOGD_VISIBILITY", visibility.rawValue)
+        case .probe(.failed(let missed)):
+            add("WATCHDOGD_PROBE", missed.target)
+            add("WATCHDOGD_FAILURES", "\(missed.count)")
+            add(duration: missed.lastDuration)
+        case .probe(.recovered(let failures)):
+            add("WATCHDOGD_FAILURES", "\(failures)")
         case .launched, .adopted, .paused, .extensionRefused, .terminating, .transgressed, .captureTimedOut,
             .channelLost, .lifecycle, .unkillable, .probe:
             break
@@ -120,8 +126,9 @@ extension EventKind {
         case .probe(.credited): self = .credited
         case .probe(.paused): self = .paused
         case .probe(.resumed): self = .resumed
-        // What comes of failures is told by the incident.
-        case .probe(.failed), .probe(.recovered), .probe(.impossible): return nil
+        case .probe(.failed): self = .probeFailed
+        case .probe(.recovered): self = .probeRecovered
+        case .probe(.impossible): self = .probeImpossible
         }
     }
 }

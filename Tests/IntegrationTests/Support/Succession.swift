@@ -20,6 +20,8 @@ final class Succession: ServedDaemon {
     /// What the service manager has, by name.
     private(set) var store: [(name: String, descriptor: OwnedDescriptor)] = []
     private(set) var isReady = false
+    /// What it has said of itself.
+    private(set) var statuses: [String] = []
     /// What all that have ended have said.
     private(set) var said = ""
 
@@ -88,6 +90,7 @@ final class Succession: ServedDaemon {
                 if parts.count == 2 { fields[parts[0]] = parts[1] }
             }
             if fields["READY"] == "1" { isReady = true }
+            if let status = fields["STATUS"] { statuses.append(String(status)) }
             guard let name = fields["FDNAME"].map(String.init) else { continue }
             if fields["FDSTORE"] == "1" { store += message.attachments.map { (name, $0) } }
             if fields["FDSTOREREMOVE"] == "1" { store.removeAll { $0.name == name } }

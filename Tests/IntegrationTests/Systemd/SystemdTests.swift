@@ -72,7 +72,8 @@ extension EndToEnd {
         func starts() throws {
             try container.serve(["one": healthy, "two": healthy])
             #expect(try container.property("ActiveState", of: "watchdogd") == "active")
-            #expect(try container.property("StatusText", of: "watchdogd") == "2 of 2 apps running")
+            #expect(
+                try eventually { try container.property("StatusText", of: "watchdogd") == "2 apps: 2 running" })
             for name in ["one", "two"] {
                 let app = try container.app(name, becomes: "running")
                 #expect(app.pid != nil)

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogPolicy
+
+/// Looks for debug files in directories: first where tools put them, then everywhere, within bounds.
+///
+/// A file counts only if its own build-id is the wanted one; names are hints.
+public struct DebugFileSearch {
+    /// How far a search goes.
+    public struct Limits: Sendable, Equatable {
+        /// Files and directories that are looked at, in all.
+        public var entries = 50_000
+        /// Directories within each other.
+        public var depth = 12
+        /// Time on the wall.
+        public var time: Duration = .seconds(20)
+
+        /// The default bounds.
+        public init() {}
+    }
+
+    private let directories: [String]
+    private let limits: Limits
+    private var found: [String: DebugFile] = [:]
+    /// By build-id, what looked right and was not.
+    private var impostors: [String: String] = [:]
+    private var entries = 0
+    /// Why not everything was looked at; nil when it was.
+    public private(set) var truncation: String?
+
+    /// Creates a search.
+    public init(in directories: [String], limits: Limits = Limits()) {
+        self.directories = directories.map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        self.limits = limits
+    }
+
+    /// Looks for the files of some images.
+    ///
+    /// - Returns: what was found, by build-id.
+    public mutating func find(_ wanted: [DebugFile.Wanted]) -> [String: DebugFile] {
+        for image in wanted where found[image.buildID] == nil {
+            for path in candidates(image) {
+                if let file = examine(path, for: image) {
+                    found[image.buildID] = file
+                    break
+                }
+            }
+        }
+        let missing = Dictionary(
+            wanted.filter { found[$0.buildID] == nil }.map { ($0.buildID, $0) }, uniquingKeysWith: { first, _ in first }
+        )
+        if !missing.isEmpty {
+            let deadline = Instant.now() + limits.time
+            for directory in directories { walk(directory, 0, missing, until: deadline) }
+        }
+        return found
+    }
+
+    /// What was found in place of an image's debug file and is not it; nil when there was nothing.
+    public func impostor(of image: DebugFile.Wanted) -> String? { impostors[image.buildID] }
+
+    /// Where distributions, objcopy(1) and hands put debug files.
+    private func candidates(_ image: DebugFile.Wanted) -> [String] {
+        directories.flatMap { directory -> [String] in
+            var paths = ["\(directory)/.build-id/\(image.buildID.prefix(2))/\(image.buildID.dropFirst(2)).debug"]
+            guard Self.isPlain(image.path) else { return paths }
+            let folder = image.path.split(separator: "/").dropLast().joined(separator: "/")
+            paths += [
+                "\(directory)\(image.path).debug", "\(directory)/\(folder)/.debug/\(image.name).debug",
+                "\(directory)/\(image.name).debug", "\(directory)/\(image.name)", "\(directory)\(image.path)",
+            ]
+            return paths
+        }
+    }
+
+    /// Absolute and without `..`: the report may be anybody's.
+    private static func isPlain(_ path: String) -> Bool {
+        path.hasPrefix("/") && !path.split(separator: "/").contains("..") && path.utf8.count < 2_048
+            && !path.utf8.contains(0)
+    }
+
+    private mutating func examine(_ path: String, for image: DebugFile.Wanted) -> DebugFile? {
+        guard let descriptor = Self.open(path) else { return nil }
+        guard let identifier = BuildID.read(debugFile: descriptor.number) else { return nil }
+        guard identifier == image.buildID else {
+            if impostors[image.buildID] == nil {
+                impostors[image.buildID] = "\(path) is of another build: its build-id is \(identifier)"
+            }
+            return nil
+        }
+        guard BuildID.hasSymbols(descriptor: descriptor.number) else {
+            impostors[image.buildID] = "\(path) is of the right build, but stripped"
+            return nil
+        }
+        return DebugFile(descriptor: descriptor, path: path)
+    }
+
+    /// Regular files only; O_NONBLOCK, because a FIFO would wait for a writer.
+    private static func open(_ path: String, at directory: Int32 = AT_FDCWD) -> OwnedDescriptor? {
+        let number = openat(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0)
+        guard number >= 0 else { return nil }
+        let descriptor = OwnedDescriptor(taking: number)
+        var status = stat()
+        guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return descriptor
+    }
+
+    // MARK: - Everywhere
+
+    private mutating func walk(
+        _ directory: String, _ depth: Int, _ missing: [String: DebugFile.Wanted], until deadline: Instant
+    ) {
+        guard truncation == nil, missing.keys.contains(where: { found[$0] == nil }) else { return }
+        guard let stream = opendir(directory) else { return }
+        defer { closedir(stream) }
+        var folders: [String] = []
+        while let entry = readdir(stream) {
+            entries += 1
+            guard entries <= limits.entries else { return cut("\(limits.entries) files") }
+            guard entries % 64 != 0 || Instant.now() < deadline else { return cut("\(limits.time)") }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name != ".", name != ".." else { continue }
+            let path = "\(directory)/\(name)"
+            switch Int(entry.pointee.d_type) {
+            case Int(DT_DIR): folders.append(path)
+            case Int(DT_REG): look(at: path, missing)
+            case Int(DT_UNKNOWN):
+                var status = stat()
+                guard lstat(path, &status) == 0 else { continue }
+                if status.st_mode & S_IFMT == S_IFDIR { folders.append(path) } else { look(at: path, missing) }
+            default: continue
+            }
+        }
+        guard depth < limits.depth else { return cut("directories \(limits.depth) deep") }
+        for folder in folders.sorted() { walk(folder, depth + 1, missing, until: deadline) }
+    }
+
+    private mutating func look(at path: String, _ missing: [String: DebugFile.Wanted]) {
+        guard let descriptor = Self.open(path), let identifier = BuildID.read(debugFile: descriptor.number),
+            missing[identifier] != nil, found[identifier] == nil
+        else { return }
+        guard BuildID.hasSymbols(descriptor: descriptor.number) else {
+            impostors[identifier] = "\(path) is of the right build, but stripped"
+            return
+        }
+        found[identifier] = DebugFile(descriptor: descriptor, path: path)
+    }
+
+    private mutating func cut(_ limit: String) { truncation = truncation ?? "the search ended after \(limit)" }
+}

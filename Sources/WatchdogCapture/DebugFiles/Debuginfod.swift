@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+public import WatchdogLinux
+import WatchdogPolicy
+
+/// Gets debug files from the servers of `DEBUGINFOD_URLS`, by `libdebuginfod` in a process of its own.
+///
+/// Where watchdogd is root, that process is nobody's and keeps its files in a folder that is removed afterwards; for other
+/// users it has their cache.
+public struct Debuginfod {
+    /// The bounds of one file.
+    public struct Limits: Sendable, Equatable {
+        /// Bytes.
+        public var size: UInt64 = 512 << 20
+        /// Time on the wall for one file.
+        public var time: Duration = .seconds(90)
+        /// Time without a byte, after which a server is given up.
+        public var silence: Duration = .seconds(15)
+
+        /// The default bounds.
+        public init() {}
+    }
+
+    /// Why there is no file.
+    public struct Failure: Error, Equatable, CustomStringConvertible {
+        /// As the end of a sentence.
+        public let description: String
+    }
+
+    /// What of the environment `libdebuginfod` and libcurl heed.
+    private static let variables = [
+        "DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_RETRY_LIMIT", "HOME", "XDG_CACHE_HOME", "http_proxy",
+        "https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    ]
+
+    private let symbolicator: Symbolicator
+    private let environment: Environment
+    private let limits: Limits
+
+    /// Creates a client.
+    ///
+    /// - Parameter environment: with `DEBUGINFOD_URLS`.
+    public init(_ symbolicator: Symbolicator, environment: Environment, limits: Limits = Limits()) {
+        self.symbolicator = symbolicator
+        self.environment = environment
+        self.limits = limits
+    }
+
+    /// Gets the debug file of one image.
+    public func file(for image: DebugFile.Wanted) throws(Failure) -> DebugFile {
+        guard Symbolicator.nobody != nil else { return try file(for: image, cache: nil) }
+        var template = Array("/tmp/watchdogd-debuginfod-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else {
+            throw Failure(description: "no folder to put it: \(Errno(rawValue: errno))")
+        }
+        let cache = String(cString: made)
+        defer { Self.remove(cache) }
+        if let nobody = Symbolicator.nobody { chown(cache, nobody.user, nobody.group) }
+        return try file(for: image, cache: cache)
+    }
+
+    private func file(for image: DebugFile.Wanted, cache: String?) throws(Failure) -> DebugFile {
+        let result: BoundedRun.Result
+        do throws(SymbolicationError) {
+            result = try symbolicator.run(
+                [Symbolicator.programName, "--fetch", image.buildID], [], budget: limits.time
+            ) { configure(&$0, cache) }
+        } catch {
+            throw Failure(description: error.description)
+        }
+        switch result.end {
+        case .ended(.exited(code: 0)), .ended(.unknown): break
+        case .overBudget: throw Failure(description: "it did not arrive within \(limits.time)")
+        case .ended(.signaled(SIGXFSZ, _)): throw Failure(description: "it is larger than \(limits.size >> 20) MiB")
+        case .ended, .tooMuchOutput:
+            let mark = "\(Symbolicator.programName): "
+            let message = result.message.hasPrefix(mark) ? String(result.message.dropFirst(mark.count)) : result.message
+            throw Failure(description: message.isEmpty ? "its client failed" : message)
+        }
+        let path = String(decoding: result.output.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        guard path.hasPrefix("\(cache ?? "")/"),
+            let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        else { throw Failure(description: "its client named no file") }
+        guard BuildID.read(debugFile: file.number) == image.buildID else {
+            throw Failure(description: "what the server sent is of another build")
+        }
+        return DebugFile(descriptor: file, path: "debuginfod")
+    }
+
+    private func configure(_ request: inout SpawnRequest, _ cache: String?) {
+        for name in Self.variables { if let value = environment[name] { request.environment[name] = value } }
+        request.environment["DEBUGINFOD_MAXSIZE"] = "\(limits.size)"
+        request.environment["DEBUGINFOD_MAXTIME"] = "\(limits.time.nanoseconds / 1_000_000_000)"
+        request.environment["DEBUGINFOD_TIMEOUT"] = "\(limits.silence.nanoseconds / 1_000_000_000)"
+        if let cache {
+            request.environment["DEBUGINFOD_CACHE_PATH"] = cache
+            request.environment["HOME"] = cache
+        }
+        let most = (try? ResourceLimit.current(.fileSize).hard) ?? .max
+        request.limits = [
+            ResourceLimit(.core, soft: 0, hard: 0),
+            ResourceLimit(.fileSize, soft: min(limits.size, most), hard: min(limits.size, most)),
+        ]
+    }
+
+    /// Removes a folder whose owner is not trusted: no link in it is followed, whatever changes meanwhile.
+    private static func remove(_ folder: String) {
+        empty(open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), depth: 0)
+        rmdir(folder)
+    }
+
+    private static func empty(_ folder: Int32, depth: Int) {
+        guard folder >= 0, depth < 8, let stream = fdopendir(folder) else { return }
+        defer { closedir(stream) }
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name != ".", name != "..", unlinkat(folder, name, 0) != 0 else { continue }
+            empty(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0), depth: depth + 1)
+            unlinkat(folder, name, AT_REMOVEDIR)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One reload of an app: its commands, one after the other, and then the app's own word if it gives one.
+///
+/// An app that says `RELOADING=1` is waited for until it says `READY=1`. Whether it is going to say so is not known before:
+/// one that has told of its launch that way has a moment for it after the last command.
+///
+/// What holds always: one command at a time; exactly one ``Effect/finish(_:)``, which is the last effect; nothing of it
+/// runs, and nobody is waited for, beyond the allowance.
+///
+/// Isolation: a value; whoever holds it serialises the calls.
+public struct ReloadMachine: Hashable, Sendable {
+    /// What happened.
+    public enum Event: Hashable, Sendable {
+        /// Somebody wants it; the first event.
+        case begun
+        /// The command that was run last has ended.
+        case commandEnded(isSuccess: Bool)
+        /// `RELOADING=1`.
+        case announced
+        /// `READY=1`.
+        case ready
+        /// ``ReloadMachine/nextDeadline`` has come.
+        case deadlineReached
+    }
+
+    /// What to do.
+    public enum Effect: Hashable, Sendable {
+        /// Run the command of this index; answer with ``Event/commandEnded(isSuccess:)``.
+        case run(Int)
+        /// Kill the command that runs, with all that it has started.
+        case cancel
+        /// It is over.
+        case finish(Outcome)
+    }
+
+    /// How it ended.
+    public enum Outcome: Hashable, Sendable {
+        /// All commands succeeded; `isConfirmed` if the app itself said that it has reloaded.
+        case done(isConfirmed: Bool)
+        /// The command of this index failed.
+        case commandFailed(Int)
+        /// The command of this index did not end in time.
+        case commandTimedOut(Int)
+        /// The app said that it reloads, and did not say in time that it is ready.
+        case appTimedOut
+    }
+
+    /// From the end of the last command until an app that may announce a reload must have done so.
+    public static let announcementTime: Duration = .milliseconds(250)
+
+    private let commandCount: Int
+    private let deadline: Instant
+    private let mayAnnounce: Bool
+    private var current: Int?
+    private var isReloading = false
+    private var hasReloaded = false
+    private var announcementEnd: Instant?
+    private var isOver = false
+
+    /// Creates a reload that begins now.
+    ///
+    /// - Parameters:
+    ///   - commandCount: how many commands there are, at least one.
+    ///   - allowance: how long all of it may take.
+    ///   - mayAnnounce: whether the app has said `READY=1` on its launch.
+    ///   - now: when it begins.
+    public init(commandCount: Int, allowance: Duration, mayAnnounce: Bool, at now: Instant) {
+        precondition(commandCount > 0 && allowance > .zero, "a reload needs a command and time for it")
+        self.commandCount = commandCount
+        self.mayAnnounce = mayAnnounce
+        deadline = now + allowance
+    }
+
+    /// When ``Event/deadlineReached`` has to be delivered; nil when it is over.
+    public var nextDeadline: Instant? {
+        isOver ? nil : min(deadline, announcementEnd ?? deadline)
+    }
+
+    /// Tells the machine what happened; returns what to do, in order.
+    public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
+        guard !isOver else { return [] }
+        switch event {
+        case .begun:
+            guard current == nil else { return [] }
+            current = 0
+            return [.run(0)]
+        case .commandEnded(let isSuccess):
+            guard let index = current, index < commandCount else { return [] }
+            guard isSuccess else { return finish(.commandFailed(index)) }
+            current = index + 1
+            guard index + 1 == commandCount else { return [.run(index + 1)] }
+            return commandsEnded(at: now)
+        case .announced:
+            isReloading = true
+            hasReloaded = false
+            announcementEnd = nil
+            return []
+        case .ready:
+            guard isReloading else { return [] }
+            isReloading = false
+            hasReloaded = true
+            return current == commandCount ? finish(.done(isConfirmed: true)) : []
+        case .deadlineReached:
+            return deadlineReached(at: now)
+        }
+    }
+
+    private mutating func commandsEnded(at now: Instant) -> [Effect] {
+        if hasReloaded { return finish(.done(isConfirmed: true)) }
+        guard !isReloading else { return [] }
+        guard mayAnnounce else { return finish(.done(isConfirmed: false)) }
+        announcementEnd = now + Self.announcementTime
+        return []
+    }
+
+    private mutating func deadlineReached(at now: Instant) -> [Effect] {
+        if let end = announcementEnd, now >= end || now >= deadline { return finish(.done(isConfirmed: false)) }
+        guard now >= deadline, let index = current else { return [] }
+        guard index < commandCount else { return finish(.appTimedOut) }
+        return [.cancel] + finish(.commandTimedOut(index))
+    }
+
+    private mutating func finish(_ outcome: Outcome) -> [Effect] {
+        isOver = true
+        return [.finish(outcome)]
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Addresses of a stored report whose functions and lines are wanted.
+public struct NamingRequest: Codable, Equatable, Sendable {
+    /// An image whose file, or separate debug file, is at hand.
+    public struct Image: Codable, Equatable, Sendable {
+        /// Where it was loaded.
+        public var base: UInt64
+        /// Bytes from ``base`` to its end.
+        public var size: UInt64
+        /// Its path in the process.
+        public var path: String
+
+        /// Creates an image.
+        public init(base: UInt64, size: UInt64, path: String) {
+            self.base = base
+            self.size = size
+            self.path = path
+        }
+    }
+
+    /// One machine frame.
+    public struct Address: Codable, Hashable, Sendable {
+        /// Index into ``NamingRequest/images``.
+        public var image: Int
+        /// From the image's base to what the frame shows.
+        public var offset: UInt64
+        /// From the image's base to a place that is certainly within the call.
+        public var lookup: UInt64
+        /// Whether the frame is never left out, even where its function only forwards to another.
+        public var isInnermost: Bool
+
+        /// Creates an address.
+        public init(image: Int, offset: UInt64, lookup: UInt64, isInnermost: Bool) {
+            self.image = image
+            self.offset = offset
+            self.lookup = lookup
+            self.isInnermost = isInnermost
+        }
+    }
+
+    /// Addresses of one request.
+    public static let addressLimit = 1 << 16
+    /// Images of one request.
+    public static let imageLimit = 512
+
+    /// The images, in ascending order and without overlap; the file of each has the same number.
+    public var images: [Image]
+    /// The addresses.
+    public var addresses: [Address]
+
+    /// Creates a request.
+    public init(images: [Image], addresses: [Address]) {
+        self.images = images
+        self.addresses = addresses
+    }
+
+    /// What is wrong with it; nil for one that can be worked on.
+    public var fault: String? {
+        guard images.count <= Self.imageLimit else { return "\(images.count) images" }
+        guard addresses.count <= Self.addressLimit else { return "\(addresses.count) addresses" }
+        var end: UInt64 = 0
+        for image in images {
+            guard image.size > 0, image.base >= end, image.base <= .max - image.size else {
+                return "images that overlap or end beyond the address space"
+            }
+            end = image.base + image.size
+        }
+        for address in addresses {
+            guard images.indices.contains(address.image) else { return "image index \(address.image)" }
+            let size = images[address.image].size
+            guard address.lookup < size, address.offset <= size else { return "an address beyond its image" }
+        }
+        return nil
+    }
+}
+
+/// What became of a ``NamingRequest``.
+public struct NamingAnswer: Codable, Equatable, Sendable {
+    /// A call, or one that was inlined into the next.
+    public struct Call: Codable, Equatable, Sendable {
+        /// The function.
+        public var symbol: String?
+        /// From the function's start to the address.
+        public var symbolLocation: UInt64?
+        /// The source file.
+        public var sourceFile: String?
+        /// The line in it.
+        public var sourceLine: Int?
+        /// Whether the compiler inlined it into the next.
+        public var isInlined: Bool
+
+        /// Creates a call.
+        public init(
+            symbol: String?, symbolLocation: UInt64?, sourceFile: String?, sourceLine: Int?, isInlined: Bool
+        ) {
+            self.symbol = symbol
+            self.symbolLocation = symbolLocation
+            self.sourceFile = sourceFile
+            self.sourceLine = sourceLine
+            self.isInlined = isInlined
+        }
+    }
+
+    /// The calls at each address in the request's order, innermost first; none for a function that only forwards.
+    public var calls: [[Call]]
+    /// What could not be had and why.
+    public var notes: [String]
+
+    /// Creates an answer.
+    public init(calls: [[Call]], notes: [String]) {
+        self.calls = calls
+        self.notes = notes
+    }
+
+    /// What is wrong with it as an answer to a request; nil for a good one.
+    public func fault(as answerTo: NamingRequest) -> String? {
+        guard calls.count == answerTo.addresses.count else { return "\(calls.count) answers" }
+        guard notes.count <= 1_024 else { return "\(notes.count) notes" }
+        for call in calls.lazy.joined() {
+            guard (call.symbol == nil) == (call.symbolLocation == nil) else { return "half a symbol" }
+            guard call.sourceLine ?? 1 > 0 else { return "line \(call.sourceLine ?? 0)" }
+        }
+        guard calls.allSatisfy({ $0.last?.isInlined != true }) else { return "an inlined call without its caller" }
+        return nil
+    }
+}

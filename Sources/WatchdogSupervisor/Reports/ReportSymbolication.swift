@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogCapture
+import WatchdogLinux
+public import WatchdogReport
+
+/// Names for a stored report from debug files that were not at hand when it was written: `watchdogd report symbolicate`.
+public struct ReportSymbolication {
+    /// What came of it.
+    public struct Result {
+        /// The report with the names.
+        public let report: Report
+        /// How much was added.
+        public let outcome: ReportNaming.Outcome
+        /// What was done and what is missing, one line each, safe for a terminal.
+        public let account: [String]
+    }
+
+    private let directories: [String]
+    private let usesDebuginfod: Bool
+
+    /// - Parameters:
+    ///   - directories: where debug files may be; empty for where packages put them.
+    ///   - usesDebuginfod: whether to ask the servers of `DEBUGINFOD_URLS` for what is in none of them.
+    public init(directories: [String], usesDebuginfod: Bool) {
+        self.directories = directories.isEmpty && !usesDebuginfod ? ["/usr/lib/debug"] : directories
+        self.usesDebuginfod = usesDebuginfod
+    }
+
+    /// Finds the files and looks the frames up.
+    ///
+    /// - Throws: ``RunError`` when nothing can be looked up at all.
+    public func run(_ report: Report) throws -> Result {
+        try checkDirectories()
+        guard let naming = ReportNaming(report) else {
+            throw RunError(
+                "cannot symbolicate the report: it is not one of watchdogd, and has no build-ids to tell files by",
+                exitCode: 65)
+        }
+        let images = naming.images
+        guard !images.isEmpty else {
+            return Result(report: report, outcome: .init(), account: ["all frames have names and lines already"])
+        }
+        let symbolicator = Symbolicator()
+        var files: [Int: DebugFile] = [:]
+        var missing: [String] = []
+        find(images, symbolicator, &files, &missing)
+        if files.isEmpty, images.allSatisfy({ $0.unnamed == 0 }) {
+            return Result(report: report, outcome: .init(), account: ["all frames have names; no file has more lines"])
+        }
+        guard !files.isEmpty else {
+            throw RunError(
+                (["cannot symbolicate the report: no debug file of its images was found"] + missing).joined(
+                    separator: "; "),
+                exitCode: 66)
+        }
+        let (request, order) = naming.request(for: Set(files.keys))
+        let chosen = order.compactMap { files[$0]?.descriptor }
+        let answer: NamingAnswer
+        do {
+            answer = try symbolicator.names(request, files: chosen)
+        } catch {
+            throw RunError("cannot symbolicate the report: \(error)", exitCode: error.code == .notFound ? 69 : 70)
+        }
+        let (result, outcome) = naming.report(with: answer, to: request, images: order)
+        return Result(
+            report: result, outcome: outcome, account: account(images, files, outcome, answer.notes + missing))
+    }
+
+    private func checkDirectories() throws {
+        for directory in directories {
+            var status = stat()
+            guard stat(directory, &status) == 0 else {
+                throw RunError.noInput("--debug-dir \(directory): \(Errno(rawValue: errno))".singleLine(limit: 4_096))
+            }
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw RunError.noInput(
+                    "--debug-dir \(directory): not a directory; name the one that the file is in".singleLine(
+                        limit: 4_096))
+            }
+        }
+        if usesDebuginfod, getenv("DEBUGINFOD_URLS").map({ String(cString: $0) }) ?? "" == "" {
+            throw RunError.usage(
+                "--debuginfod: DEBUGINFOD_URLS is not set; name a server: DEBUGINFOD_URLS=https://debuginfod.elfutils.org"
+            )
+        }
+    }
+
+    /// Fills in the file of each image, or why there is none.
+    private func find(
+        _ images: [ReportNaming.Image], _ symbolicator: Symbolicator, _ files: inout [Int: DebugFile],
+        _ missing: inout [String]
+    ) {
+        let wanted = Dictionary(
+            uniqueKeysWithValues: images.compactMap { image in
+                image.buildID.map { (image.index, DebugFile.Wanted(buildID: $0, name: image.name, path: image.path)) }
+            })
+        var search = DebugFileSearch(in: directories)
+        let found = search.find(images.compactMap { wanted[$0.index] })
+        let client = usesDebuginfod ? Debuginfod(symbolicator, environment: .inherited) : nil
+        for image in images where image.unnamed > 0 || wanted[image.index].map({ found[$0.buildID] != nil }) == true {
+            guard let wish = wanted[image.index] else {
+                missing.append("\(image.name.singleLine(limit: 64)): the report has no build-id of it")
+                continue
+            }
+            if let file = found[wish.buildID] {
+                files[image.index] = file
+                continue
+            }
+            var reasons = [search.impostor(of: wish) ?? (directories.isEmpty ? nil : "no file has its build-id")]
+            // The kernel's own page is in no file.
+            if let client, image.path.hasPrefix("/") {
+                do throws(Debuginfod.Failure) {
+                    files[image.index] = try client.file(for: wish)
+                    continue
+                } catch {
+                    reasons.append("debuginfod: \(error)")
+                }
+            }
+            let why = reasons.compactMap(\.self).joined(separator: "; ")
+            missing.append("\(image.name.singleLine(limit: 64)) (\(wish.buildID)): \(why.singleLine(limit: 1_024))")
+        }
+        if let truncation = search.truncation { missing.append(truncation) }
+    }
+
+    private func account(
+        _ images: [ReportNaming.Image], _ files: [Int: DebugFile], _ outcome: ReportNaming.Outcome, _ notes: [String]
+    ) -> [String] {
+        func frames(_ count: Int) -> String { count == 1 ? "1 frame" : "\(count) frames" }
+        var first = "\(frames(outcome.named)) got names"
+        if outcome.located > 0 { first += ", \(frames(outcome.located)) that had a name got lines" }
+        if outcome.unnamed > 0 { first += ", \(outcome.unnamed) still without a name" }
+        let used = images.compactMap { image in
+            files[image.index].map { "\(image.name.singleLine(limit: 64)): \($0.path.singleLine(limit: 1_024))" }
+        }
+        return [first] + used + notes.map { $0.singleLine(limit: 2_048) }
+    }
+}

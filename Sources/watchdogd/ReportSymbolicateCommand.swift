@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WatchdogReport
+import WatchdogSupervisor
+
+/// `watchdogd report symbolicate`.
+struct ReportSymbolicateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "symbolicate",
+        abstract: "Name the frames of a crash log from debug files that were elsewhere when it was written.",
+        discussion: """
+            A file is used only if its build-id is the one in the crash log. What was found, and what not, is told on \
+            standard error.
+            """
+    )
+
+    @OptionGroup var location: ReportsOption
+
+    @Option(
+        help: ArgumentHelp(
+            "Where debug files are: .build-id/ab/cdef.debug, PROGRAM.debug or anything below; may be repeated. By default "
+                + "/usr/lib/debug.", valueName: "dir"),
+        completion: .directory)
+    var debugDir: [String] = []
+
+    @Flag(help: "Ask the servers of $DEBUGINFOD_URLS for what is in none of them.")
+    var debuginfod = false
+
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Where to write the .ips file; - prints the text.", valueName: "file"),
+        completion: .file())
+    var output = "-"
+
+    @Flag(help: "Replace the crash log by the one with names.")
+    var inPlace = false
+
+    @Flag(help: "Print the .ips file instead of the text.")
+    var json = false
+
+    @OptionGroup var report: ReportArgument
+
+    func validate() throws {
+        guard inPlace else { return }
+        if output != "-" { throw ValidationError("--in-place and --output exclude each other") }
+        if json { throw ValidationError("--in-place prints nothing; leave out --json") }
+    }
+
+    func run() throws {
+        let stored = try location.find(report.reference)
+        let (whole, faults) = try Failure.reporting { try location.store.salvage(stored) }
+        for fault in faults { StandardError.say("\(stored.path.singleLine(limit: 4_096)) is damaged: \(fault)") }
+        if inPlace, !faults.isEmpty {
+            StandardError.say("a damaged crash log is not replaced by what is left of it: use --output")
+            throw ExitCode(65)
+        }
+        let result: ReportSymbolication.Result
+        do {
+            result = try ReportSymbolication(directories: debugDir, usesDebuginfod: debuginfod).run(whole)
+        } catch let error as RunError {
+            StandardError.say(error.description)
+            throw ExitCode(error.exitCode)
+        }
+        for line in result.account { StandardError.say(line) }
+        try write(result, over: stored)
+    }
+
+    private func write(_ result: ReportSymbolication.Result, over stored: StoredReport) throws {
+        if inPlace {
+            guard result.outcome.isChange else { return }
+            return try Failure.reporting { try location.store.replace(stored, with: result.report) }
+        }
+        guard output != "-" || json else { return print(TextRenderer.render(result.report), terminator: "") }
+        let bytes = try Failure.reporting { try ReportCoding.encode(result.report) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard output != "-" else { return print(text, terminator: "") }
+        try Failure.reporting { try ExportedFile.write(text, to: output) }
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import WatchdogCapture
+
+@Suite("Debug files")
+struct DebugFileTests {
+    private static let buildID = "0123456789abcdef"
+
+    /// An ELF file of nothing but a build-id and, if wanted, an empty table of symbols.
+    private func file(_ identifier: [UInt8], hasSymbols: Bool = true) -> [UInt8] {
+        func word(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.littleEndian, Array.init) }
+        func long(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian, Array.init) }
+        let note = word(4) + word(UInt32(identifier.count)) + word(3) + Array("GNU\0".utf8) + identifier
+        func section(_ type: UInt32, _ offset: UInt64, _ size: UInt64) -> [UInt8] {
+            word(0) + word(type) + long(0) + long(0) + long(offset) + long(size) + word(0) + word(0) + long(0) + long(0)
+        }
+        let sections = section(7, 64, UInt64(note.count)) + (hasSymbols ? section(2, 0, 0) : section(11, 0, 0))
+        var header: [UInt8] = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
+        header += [3, 0, 62, 0] + word(1) + long(0) + long(0) + long(64 + UInt64(note.count)) + word(0)
+        header += [64, 0, 56, 0, 0, 0, 64, 0, 2, 0, 0, 0]
+        return header + note + sections
+    }
+
+    private func withFolder(_ body: (String) throws -> Void) throws {
+        var template = Array("/tmp/watchdogd-debug-tests.XXXXXX".utf8CString)
+        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        defer { remove(folder) }
+        try body(folder)
+    }
+
+    private func remove(_ path: String) {
+        guard let stream = opendir(path) else {
+            unlink(path)
+            return
+        }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        closedir(stream)
+        for name in names where name != "." && name != ".." { remove("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) {
+        let parts = path.split(separator: "/").dropLast()
+        for count in 1...max(parts.count, 1) { mkdir("/" + parts.prefix(count).joined(separator: "/"), 0o755) }
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        _ = Glibc.write(file, bytes, bytes.count)
+        close(file)
+    }
+
+    private let wanted = DebugFile.Wanted(buildID: buildID, name: "app", path: "/opt/app/bin/app")
+    private let identifier: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
+
+    @Test(
+        "A file is found wherever tools put it",
+        arguments: [
+            ".build-id/01/23456789abcdef.debug", "app.debug", "app", "opt/app/bin/app.debug", "opt/app/bin/app",
+            "opt/app/bin/.debug/app.debug", "elsewhere/deep/within/x",
+        ])
+    func places(place: String) throws {
+        try withFolder { folder in
+            write(file(identifier), to: "\(folder)/\(place)")
+            var search = DebugFileSearch(in: ["\(folder)/", "/no/such/folder"])
+            #expect(search.find([wanted])[Self.buildID]?.path == "\(folder)/\(place)")
+            #expect(search.truncation == nil)
+        }
+    }
+
+    @Test("One of another build, and one without symbols, are named and not used")
+    func impostors() throws {
+        try withFolder { folder in
+            write(file(identifier.reversed()), to: "\(folder)/app.debug")
+            var search = DebugFileSearch(in: [folder])
+            #expect(search.find([wanted]).isEmpty)
+            #expect(
+                search.impostor(of: wanted)
+                    == "\(folder)/app.debug is of another build: its build-id is efcdab8967452301")
+            write(file(identifier, hasSymbols: false), to: "\(folder)/stripped")
+            search = DebugFileSearch(in: [folder])
+            #expect(search.find([wanted]).isEmpty)
+            #expect(search.impostor(of: wanted)?.hasSuffix("is of the right build, but stripped") == true)
+        }
+    }
+
+    @Test("Pipes, links to folders, cut files and noise neither stop a search nor are used")
+    func noise() throws {
+        try withFolder { folder in
+            mkfifo("\(folder)/app.debug", 0o644)
+            symlink(folder, "\(folder)/again")
+            symlink("/dev/zero", "\(folder)/zero")
+            for count in [0, 3, 63, 70, 100, 150] {
+                write(Array(file(identifier).prefix(count)), to: "\(folder)/cut\(count)")
+            }
+            write([UInt8](repeating: 0xff, count: 4_096), to: "\(folder)/noise")
+            var search = DebugFileSearch(in: [folder])
+            #expect(search.find([wanted]).isEmpty)
+            #expect(search.truncation == nil)
+        }
+    }
+
+    @Test("A search ends at its bounds, and says so")
+    func bounds() throws {
+        try withFolder { folder in
+            for index in 0..<40 { write([], to: "\(folder)/f\(index)") }
+            write(file(identifier), to: "\(folder)/a/b/c/d/x")
+            var limits = DebugFileSearch.Limits()
+            limits.entries = 20
+            var search = DebugFileSearch(in: [folder], limits: limits)
+            #expect(search.find([wanted]).isEmpty)
+            #expect(search.truncation == "the search ended after 20 files")
+            limits = .init()
+            limits.depth = 2
+            search = DebugFileSearch(in: [folder], limits: limits)
+            #expect(search.find([wanted]).isEmpty)
+            #expect(search.truncation == "the search ended after directories 2 deep")
+            search = DebugFileSearch(in: [folder])
+            #expect(search.find([wanted]).count == 1)
+        }
+    }
+
+    @Test(
+        "A path from a report does not lead out of the folders",
+        arguments: ["../../etc/x", "/../x", "/a/../../x", "x\0y"])
+    func traversal(path: String) throws {
+        try withFolder { folder in
+            write(file(identifier), to: "\(folder)/x")
+            let inner = "\(folder)/inner"
+            mkdir(inner, 0o755)
+            var search = DebugFileSearch(in: [inner])
+            #expect(search.find([.init(buildID: Self.buildID, name: "app", path: path)]).isEmpty)
+        }
+    }
+}

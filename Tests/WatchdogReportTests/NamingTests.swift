@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WatchdogReport
+
+@Suite("Names that come later")
+struct NamingTests {
+    private static let known = NamingAnswer.Call(
+        symbol: "update()", symbolLocation: 4, sourceFile: "/src/a.c", sourceLine: 3, isInlined: false)
+    private static let unknown = NamingAnswer.Call(
+        symbol: nil, symbolLocation: nil, sourceFile: nil, sourceLine: nil, isInlined: false)
+
+    private func naming(_ report: Report = Samples.report()) throws -> ReportNaming {
+        try #require(ReportNaming(report))
+    }
+
+    @Test("The images that lack names are those with frames without name or line, and a build-id tells their files")
+    func images() throws {
+        let images = try naming().images
+        #expect(images.map(\.name) == ["hang-main", "libc.so.6"])
+        #expect(images.map(\.unnamed) == [1, 0])
+        #expect(images.first?.buildID == "a1b2c3d4e5f60718293a4b5c6d7e8f9001020304")
+        #expect(ReportNaming(try ReportCoding.decode(Array(ForeignSample.ips.utf8))) == nil)
+    }
+
+    @Test("A caller is looked up before its return address, the innermost frame at its own address")
+    func lookups() throws {
+        let (request, order) = try naming().request(for: [0, 1])
+        #expect(request.fault == nil)
+        #expect(order == [0, 1])
+        #expect(
+            request.addresses == [
+                .init(image: 1, offset: 0x10f2ad, lookup: 0x10f2ad, isInnermost: true),
+                .init(image: 0, offset: 0x2000, lookup: 0x1fff, isInnermost: false),
+            ])
+        #expect(try naming().request(for: [7, -1]).request.addresses == [])
+    }
+
+    @Test("Inlined calls become frames of their own, with the trust of the machine's frame, and the notes follow")
+    func inlined() throws {
+        let naming = try naming()
+        let (request, order) = naming.request(for: [0])
+        var inlined = Self.known
+        inlined.isInlined = true
+        inlined.symbol = "lock()"
+        let answer = NamingAnswer(calls: [[inlined, Self.known]], notes: [])
+        #expect(answer.fault(as: request) == nil)
+        let (report, outcome) = naming.report(with: answer, to: request, images: order)
+        #expect(outcome.named == 1 && outcome.located == 0 && outcome.isChange)
+        let thread = report.body.threads[0]
+        #expect(
+            thread.frames.map(\.symbol) == [
+                "recv", "Socket.receive()", "closure #1 in Worker.run(depth:)", "lock()", "update()",
+                "__libc_start_call_main",
+            ])
+        #expect(thread.frames[3].inline == true && thread.frames[3].imageOffset == 0x2000)
+        #expect(report.body.linux?.threads[0].trust == [.registers, .cfi, .cfi, .prologue, .prologue, .scan])
+        let notes = report.body.linux?.notes ?? []
+        #expect(notes.contains("Frame 5 of thread 0 was found by scanning the stack and may be stale"))
+        #expect(!notes.contains { $0.hasPrefix("Frame 4 ") })
+        #expect(notes.last == "1 frame got names or lines later, from debug data with the same build-ids")
+        let lines = report.body.applicationSpecificInformation?["watchdogd"] ?? []
+        #expect(lines.contains("Note: Frame 5 of thread 0 was found by scanning the stack and may be stale"))
+        #expect(try ReportCoding.decode(try ReportCoding.encode(report)) == report)
+    }
+
+    @Test("An answer that knows nothing leaves the report as it was")
+    func nothing() throws {
+        let naming = try naming()
+        let (request, order) = naming.request(for: [0, 1])
+        let calls = request.addresses.map { _ in [Self.unknown] }
+        let (report, outcome) = naming.report(with: NamingAnswer(calls: calls, notes: []), to: request, images: order)
+        #expect(!outcome.isChange)
+        #expect(report == Samples.report())
+        #expect(outcome.unnamed == 2, "one in an image without a file")
+    }
+
+    @Test("A function that only forwards is left out, unless it is the innermost")
+    func thunks() throws {
+        let naming = try naming()
+        let (request, order) = naming.request(for: [0, 1])
+        let answer = NamingAnswer(calls: request.addresses.map { _ in [] }, notes: [])
+        let (report, _) = naming.report(with: answer, to: request, images: order)
+        #expect(report.body.threads[0].frames.count == 4)
+        #expect(report.body.threads[0].frames.first?.symbol == "recv")
+        #expect(report.body.linux?.threads[0].trust == [.registers, .cfi, .cfi, .scan])
+    }
+
+    @Test("Functions without a name in the tree of looks get theirs")
+    func looks() throws {
+        var report = try #require(Causes.all.first { $0.name == "spinning" }?.report)
+        let index = try #require(report.body.linux?.samples?.calls.firstIndex { $0.image == "hang-main" })
+        report.body.linux?.samples?.calls[index].function = "hang-main + 0x2000"
+        let naming = try naming(report)
+        let (request, order) = naming.request(for: [0])
+        let calls = request.addresses.map { $0.offset == 0x2000 ? [Self.known] : [Self.unknown] }
+        let named = naming.report(with: NamingAnswer(calls: calls, notes: []), to: request, images: order).report
+        #expect(named.body.linux?.samples?.calls[index].function == "update()")
+        #expect(named.body.linux?.samples?.calls[index].source == "a.c:3")
+    }
+
+    @Test("Requests and answers that do not fit are told")
+    func faults() throws {
+        let image = NamingRequest.Image(base: 0x1000, size: 0x1000, path: "/a")
+        let address = NamingRequest.Address(image: 0, offset: 4, lookup: 3, isInnermost: false)
+        #expect(NamingRequest(images: [image], addresses: [address]).fault == nil)
+        #expect(NamingRequest(images: [image, image], addresses: []).fault != nil, "overlap")
+        #expect(NamingRequest(images: [.init(base: .max, size: 2, path: "")], addresses: []).fault != nil)
+        #expect(NamingRequest(images: [], addresses: [address]).fault != nil)
+        var beyond = address
+        beyond.lookup = 0x1000
+        #expect(NamingRequest(images: [image], addresses: [beyond]).fault != nil)
+        let request = NamingRequest(images: [image], addresses: [address])
+        #expect(NamingAnswer(calls: [], notes: []).fault(as: request) != nil)
+        var call = Self.known
+        call.isInlined = true
+        #expect(NamingAnswer(calls: [[call]], notes: []).fault(as: request) != nil)
+        call = Self.known
+        call.symbolLocation = nil
+        #expect(NamingAnswer(calls: [[call]], notes: []).fault(as: request) != nil)
+    }
+
+    @Test("A report from anybody, with images and addresses of any size, gives a request without fault")
+    func hostile() throws {
+        var report = Samples.report()
+        let numbers: [UInt64] = [0, 1, 0x1fff, 1 << 63, .max]
+        for index in report.body.usedImages.indices {
+            report.body.usedImages[index].base = numbers[index % numbers.count]
+            report.body.usedImages[index].size = .max
+        }
+        let frames = numbers.flatMap { offset in
+            [-1, 0, 1, 2, .max].map { FrameInfo(imageOffset: offset, imageIndex: $0) }
+        }
+        report.body.threads[0].frames = frames
+        report.body.linux?.threads[1].asynchronousFrames = frames
+        let naming = try naming(report)
+        let (request, order) = naming.request(for: [0, 1, 2])
+        #expect(request.fault == nil)
+        let calls = request.addresses.map { _ in [Self.known] }
+        let (named, _) = naming.report(with: NamingAnswer(calls: calls, notes: []), to: request, images: order)
+        _ = TextRenderer.render(named)
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogLinux
+import WatchdogPolicy
+
+@testable import WatchdogSupervisor
+
+@Suite("What a service manager is told of the daemon")
+struct ServiceStatusTests {
+    private final class Manager {
+        var line = "start"
+        var isListening = true
+        var looks = 0
+        var told: [(line: String, at: Instant)] = []
+    }
+
+    private static let interval = Duration.milliseconds(40)
+
+    private let loop: EventLoop
+    private let manager = Manager()
+    private let status: ServiceStatus
+
+    init() throws {
+        let loop = try EventLoop()
+        self.loop = loop
+        status = try ServiceStatus(
+            on: loop, every: Self.interval,
+            line: { [manager] in
+                manager.looks += 1
+                return manager.line
+            },
+            tell: { [manager] line in
+                if manager.isListening { manager.told.append((line, loop.now)) }
+                return manager.isListening
+            })
+        status.noteSaid("start")
+    }
+
+    private func turn(until condition: () -> Bool) throws {
+        let end = Instant.now() + .seconds(20)
+        while !condition() {
+            try #require(Instant.now() < end, "nothing happened in time")
+            _ = try loop.runOnce(limit: .milliseconds(50))
+        }
+    }
+
+    @Test("Many changes are told once, the latest, and no sooner than the interval after what was told before")
+    func limited() throws {
+        let begun = loop.now
+        for number in 0..<1_000 {
+            manager.line = "\(number)"
+            status.changed()
+        }
+        try turn { !manager.told.isEmpty }
+        #expect(manager.told.map(\.line) == ["999"])
+        #expect(manager.looks == 1)
+        #expect(manager.told[0].at >= begun + Self.interval)
+        manager.line = "next"
+        status.changed()
+        try turn { manager.told.count == 2 }
+        #expect(manager.told[1].at >= manager.told[0].at + Self.interval)
+    }
+
+    @Test("A change that is undone in between is not told, and looking is limited as well")
+    func unchanged() throws {
+        status.changed()
+        try turn { manager.looks == 1 }
+        let looked = loop.now
+        status.changed()
+        status.changed()
+        try turn { manager.looks == 2 }
+        #expect(loop.now >= looked + Self.interval - .milliseconds(1))
+        #expect(manager.told.isEmpty)
+    }
+
+    @Test("What the service manager did not take is said again")
+    func repeated() throws {
+        manager.isListening = false
+        manager.line = "late"
+        status.changed()
+        try turn { manager.looks == 2 }
+        manager.isListening = true
+        try turn { !manager.told.isEmpty }
+        #expect(manager.told.map(\.line) == ["late"])
+    }
+}
