@@ -23,7 +23,7 @@ extension EndToEnd {
         }
 
         static let targets: [Target] = [
-            Target(mode: "threads", threads: 1_000, note: "stacks cut to"),
+            Target(mode: "threads", threads: 1_000),
             Target(mode: "deep", frames: ["pause", "descend", "descend"], note: "their outermost frames are missing"),
             Target(mode: "smashed", frames: ["pause", "smash"]),
             Target(mode: "generated", frames: ["pause", "hang", "run_generated", "main"]),
@@ -91,10 +91,10 @@ extension EndToEnd {
                 #expect(linux.capture?.notes.contains { $0.contains(note) } == true, "\(linux.capture?.notes ?? [])")
             }
             if target.mode == "threads" {
-                // On a busy machine time may run out for the last of 33,000 frames; a note says so then.
+                // On a busy machine time may run out for the last of 15,000 frames; a note says so then.
                 let hasTime = linux.capture?.notes.contains { $0.contains("time ran out") } == false
                 let counts = report.body.threads.dropFirst().map(\.frames.count)
-                #expect(!hasTime || counts.allSatisfy { $0 > 20 }, "\(linux.capture?.notes ?? [])")
+                #expect(!hasTime || counts.allSatisfy { $0 > 8 }, "\(linux.capture?.notes ?? [])")
             }
         }
 

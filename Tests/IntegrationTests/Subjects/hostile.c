@@ -192,7 +192,7 @@ static void hide(void) {
 
 int main(int count, char **arguments) {
     const char *how = count > 1 ? arguments[1] : "";
-    if (strcmp(how, "threads") == 0) start_threads(999, 200 << 10);
+    if (strcmp(how, "threads") == 0) start_threads(999, 12 << 10);
     else if (strcmp(how, "deep") == 0) {
         pthread_barrier_init(&started, NULL, 1);
         notify("READY=1\nWATCHDOG=1");
