@@ -58,7 +58,9 @@ struct ReportsOption: ParsableArguments {
     /// As much of a report as can be read; what is wrong with it goes to standard error.
     func read(_ stored: StoredReport) throws -> Report {
         let (report, faults) = try Failure.reporting { try store.salvage(stored) }
-        for fault in faults { StandardError.say("\(stored.path.singleLine(limit: 4_096)) is damaged: \(fault)") }
+        for fault in faults {
+            StandardError.say("\(stored.path.singleLine(limit: 4_096)) cannot be read whole: \(fault)")
+        }
         return report
     }
 }

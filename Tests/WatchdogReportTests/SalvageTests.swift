@@ -41,6 +41,35 @@ struct SalvageTests {
         #expect(report.body.usedImages.count == whole.body.usedImages.count)
     }
 
+    @Test("A report of before optional parts existed is read whole")
+    func older() throws {
+        var older = whole
+        let linux = try #require(whole.body.linux)
+        older.body.linux?.stages = nil
+        older.body.linux?.samples = nil
+        older.body.linux?.pings = nil
+        older.body.linux?.lifecycle = nil
+        older.body.linux?.log = nil
+        let (report, faults) = try ReportCoding.salvage(try ReportCoding.encode(older))
+        #expect(faults.isEmpty)
+        #expect(report.body.linux?.verdict == linux.verdict)
+        #expect(report.body.linux?.schema == 1)
+    }
+
+    @Test("Of a newer report what is known is shown, and the rest is named with the reason")
+    func newer() throws {
+        let text = String(decoding: try ReportCoding.encode(whole), as: UTF8.self)
+            .replacing(#""schema" : 1"#, with: #""schema" : 2, "addition" : {"a" : []}"#)
+        let (same, none) = try ReportCoding.salvage(Array(text.utf8))
+        #expect(none.isEmpty && same.body.linux?.verdict == whole.body.linux?.verdict)
+        let kind = try #require(whole.body.linux?.verdict.kind.rawValue)
+        let unknown = text.replacing(#""kind" : "\#(kind)""#, with: #""kind" : "entangled""#)
+        let (report, faults) = try ReportCoding.salvage(Array(unknown.utf8))
+        #expect(faults.first == "it was written by a newer watchdogd (schema 2, known 1)")
+        #expect(faults.contains { $0.hasPrefix("linux.verdict.kind: ") })
+        #expect(report.body.usedImages == whole.body.usedImages)
+    }
+
     @Test("However many threads are damaged, the rest is shown")
     func manyFaults() throws {
         var report = whole

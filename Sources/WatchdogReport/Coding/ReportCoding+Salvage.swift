@@ -32,6 +32,9 @@ extension ReportCoding {
             tree = try? JSONDecoder().decode(JSONTree.self, from: Data(JSONTree.closed(text[..<end])))
         }
         guard var tree, !tree.members.isEmpty else { throw original }
+        if case .integer(let schema) = tree.members["linux"]?.members["schema"], schema > LinuxDetails.currentSchema {
+            faults.append("it was written by a newer watchdogd (schema \(schema), known \(LinuxDetails.currentSchema))")
+        }
         tree.members.merge(defaults(metadata)) { found, _ in found }
         let limit = repairs(text.count)
         for repair in 0..<limit {

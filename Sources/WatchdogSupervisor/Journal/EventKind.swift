@@ -101,9 +101,9 @@ enum EventKind: String, CaseIterable, Sendable {
     /// Whether the main process is surely not reaped when this is told, so that its id is still its own.
     var concernsLivingProcess: Bool {
         switch self {
-        case .launched, .adopted, .ready, .hung, .hangReported, .probeFailed, .probeRecovered, .probeImpossible, .credited,
-            .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused, .lifecycle, .terminating,
-            .reported, .captured, .appReloaded, .reloadFailed:
+        case .launched, .adopted, .ready, .hung, .hangReported, .probeFailed, .probeRecovered, .probeImpossible,
+            .credited, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused, .lifecycle,
+            .terminating, .reported, .captured, .appReloaded, .reloadFailed:
             true
         case .killed, .crashed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused,
             .restarting,
