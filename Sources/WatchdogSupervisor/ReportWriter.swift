@@ -65,12 +65,11 @@ final class ReportWriter: Sendable {
         var captured: CapturedProcess?
         let record = watch?.record(within: .seconds(3))
         facts.evidence.strain = record?.strain
-        facts.samples = record?.sampling?.samples(
-            named: facts.appName, path: facts.executablePath, at: facts.captureTime, with: symbolicator)
+        (captured, facts.samples) = name(capture, record?.sampling, facts)
         facts.countPendingRunDelay()
         switch capture {
-        case .taken(let snapshot):
-            captured = symbolicator.symbolicate(snapshot)
+        case .taken:
+            break
         case .sampled:
             captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.completeEvidence(from: captured)
@@ -79,6 +78,25 @@ final class ReportWriter: Sendable {
             facts.notes.append("The stacks could not be taken: \(reason).")
         }
         return write(&facts, host, captured, log)
+    }
+
+    /// The stacks of the end and those of before, side by side: each takes a process of its own as long as the other.
+    private func name(
+        _ capture: CaptureOutcome, _ sampling: Sampling?, _ facts: IncidentFacts
+    ) -> (CapturedProcess?, ProcessSamples?) {
+        let captured = Mutex<CapturedProcess?>(nil)
+        let samples = Mutex<ProcessSamples?>(nil)
+        DispatchQueue.concurrentPerform(iterations: 2) { part in
+            if part == 0 {
+                let named = sampling?.samples(
+                    named: facts.appName, path: facts.executablePath, at: facts.captureTime, with: symbolicator)
+                samples.withLock { $0 = named }
+            } else if case .taken(let snapshot) = capture {
+                let named = symbolicator.symbolicate(snapshot)
+                captured.withLock { $0 = named }
+            }
+        }
+        return (captured.withLock(\.self), samples.withLock(\.self))
     }
 
     func write(
