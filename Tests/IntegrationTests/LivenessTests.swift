@@ -236,7 +236,11 @@ extension EndToEnd {
                     "--probe", "exec:pg_isready -q -t 1 -h 127.0.0.1 -p \(port)", "--readiness", "probe",
                     "--probe-interval", "500ms", "--probe-timeout", "2s",
                 ],
-                ["postgres", "-D", data, "-p", "\(port)", "-h", "127.0.0.1", "-k", data], scratch: scratch)
+                // A postmaster that is killed leaves what it has in /dev/shm.
+                [
+                    "postgres", "-D", data, "-p", "\(port)", "-h", "127.0.0.1", "-k", data, "-c",
+                    "dynamic_shared_memory_type=mmap",
+                ], scratch: scratch)
             try run.line("ready after", on: .errors)
             // They overwrite their environment, by which others are known.
             let postmaster = try #require(children(of: run.program.pid).first { name(of: $0) == "postgres" })
