@@ -169,7 +169,7 @@ extension ExitStatus {
         switch self {
         case .exited(let code): "exited with code \(code)"
         case .signaled(let signal, let coreDumped):
-            "was ended by \(signalName(signal))" + (coreDumped ? " (core dumped)" : "")
+            "was ended by \(SignalName.of(Int(signal)))" + (coreDumped ? " (core dumped)" : "")
         case .unknown: "ended; how is not known"
         }
     }
