@@ -22,7 +22,7 @@ struct LaunchStateTests {
             suspendedTime: .seconds(3),
             program: .init(
                 executable: "/bin/app", arguments: arguments, environment: ["A=b", "C=d=e"], workingDirectory: "/",
-                user: 1, group: 2, groups: [3], probe: .listening("*:80")),
+                user: 1, group: 2, groups: [3], probe: .listening("*:80"), takesCrashStacks: true),
             machine: machine, account: AppAccount(status: "fine"), owed: [])
     }
 
@@ -47,6 +47,7 @@ struct LaunchStateTests {
         #expect(configuration.arguments.map(\.description) == ["/bin/app", "x y", "ü"])
         #expect(configuration.environment["C"] == "d=e")
         #expect(configuration.credentials == Credentials(user: 1, group: 2, supplementaryGroups: [3]))
+        #expect(configuration.takesCrashStacks)
         #expect({ if case .listening(.tcp(.any, port: 80))? = configuration.probe { true } else { false } }())
     }
 
