@@ -85,42 +85,39 @@ struct LaunchStateTests {
 
     @Test("is written as a whole when it changes, and as a pulse when only a ping was answered")
     func keeping() throws {
-        var template = Array("/tmp/watchdogd-state-XXXXXX".utf8CString)
-        #expect(mkdtemp(&template) != nil)
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { rmdir(directory) }
-        let path = "\(directory)/a.launch"
-        defer { unlink(path) }
-        let keeper = LaunchKeeper(creating: path, storeName: "a")
-        var machine = running()
-        var now = Self.start
-        var checkpoints = 0
-        func keep() {
-            keeper.keep(machine, pulse: { Self.pulse(of: machine) }, at: now) {
-                checkpoints += 1
-                return state(machine)
+        try withTemporaryDirectory { directory in
+            let path = "\(directory)/a.launch"
+            let keeper = LaunchKeeper(creating: path, storeName: "a")
+            var machine = running()
+            var now = Self.start
+            var checkpoints = 0
+            func keep() {
+                keeper.keep(machine, pulse: { Self.pulse(of: machine) }, at: now) {
+                    checkpoints += 1
+                    return state(machine)
+                }
             }
-        }
-        keep()
-        #expect(checkpoints == 1)
-        for _ in 0..<50 {
-            for nonce in machine.pulse?.unanswered ?? [] { _ = machine.handle(.ponged(nonce: nonce), at: now) }
             keep()
-            now = try #require(machine.nextDeadline)
-            _ = machine.handle(.deadlineReached, at: now)
+            #expect(checkpoints == 1)
+            for _ in 0..<50 {
+                for nonce in machine.pulse?.unanswered ?? [] { _ = machine.handle(.ponged(nonce: nonce), at: now) }
+                keep()
+                now = try #require(machine.nextDeadline)
+                _ = machine.handle(.deadlineReached, at: now)
+                keep()
+            }
+            #expect(checkpoints == 1, "fifty pings are fifty pulses")
+            let contents = try StateFile(opening: path, upTo: LaunchState.format).contents()
+            let saved = try LaunchState.decode(contents.checkpoint).machine
+            let pulse = try #require(contents.pulse.flatMap { LaunchPulse($0) })
+            let resumed = try #require(AppMachine(resuming: saved, pulse: pulse.machine))
+            #expect(resumed.nextDeadline == machine.nextDeadline)
+            #expect(resumed.pulse == machine.pulse)
+            _ = machine.handle(.terminateRequested, at: now)
             keep()
+            #expect(checkpoints == 2)
+            #expect(keeper.failure == nil)
         }
-        #expect(checkpoints == 1, "fifty pings are fifty pulses")
-        let contents = try StateFile(opening: path, upTo: LaunchState.format).contents()
-        let saved = try LaunchState.decode(contents.checkpoint).machine
-        let pulse = try #require(contents.pulse.flatMap { LaunchPulse($0) })
-        let resumed = try #require(AppMachine(resuming: saved, pulse: pulse.machine))
-        #expect(resumed.nextDeadline == machine.nextDeadline)
-        #expect(resumed.pulse == machine.pulse)
-        _ = machine.handle(.terminateRequested, at: now)
-        keep()
-        #expect(checkpoints == 2)
-        #expect(keeper.failure == nil)
     }
 
     private static func pulse(of machine: AppMachine) -> LaunchPulse {
