@@ -36,7 +36,7 @@ final class Daemon {
     private(set) var isStopping = false
 
     /// Launches of the watchdogd before this one whose apps are not configured, or not validly.
-    var unclaimed: [String: AppLaunch] = [:]
+    var unclaimed: [AppLaunch] = []
     /// Descriptors of launches of which nothing else is known.
     var lostDescriptors: [String: InheritedDescriptors] = [:]
     /// Whether it ends without ending its apps.
@@ -141,7 +141,7 @@ final class Daemon {
             _ = try? ServiceManager.notify(["STOPPING=1"])
         }
         for app in apps.values { app.stop() }
-        for launch in unclaimed.values { launch.supervisor.requestTermination() }
+        for launch in unclaimed { launch.supervisor.requestTermination() }
         appCameToRest()
     }
 

@@ -143,6 +143,14 @@ final class Survival {
 
     /// Nothing is left to go on with.
     func removeApps() {
+    /// Apps were taken out of the configuration while no watchdogd ran.
+    func forgetApps(besides known: Set<String>) {
+        for file in fileNames(ending: Self.appSuffix) {
+            let name = String(file.dropLast(Self.appSuffix.count))
+            if !known.contains(name) { forget(app: name) }
+        }
+    }
+
         for file in appFiles.values { file.remove() }
         appFiles = [:]
     }

@@ -126,6 +126,12 @@ final class Succession: ServedDaemon {
         try awaitReadiness()
     }
 
+    /// What is kept of apps and launches.
+    var stateFiles: [String] {
+        names(in: scratch["runtime/watchdogd"]).flatMap { names(in: scratch["runtime/watchdogd/\($0)"]) }
+            .filter { $0.hasSuffix(".app") || $0.hasSuffix(".launch") }
+    }
+
     /// Makes the state of all launches unreadable, while no watchdogd runs.
     func damageState(isNewer: Bool) throws {
         for directory in names(in: "/run/watchdogd").map({ "/run/watchdogd/\($0)" })
