@@ -86,11 +86,6 @@ public final class EventLoop {
         sd_event_get_iteration(event, &count)
         return count
     }
-
-    /// Answers the service manager's watchdog (`WatchdogSec=`) as long as the loop turns; false when there is none.
-    public func answerServiceWatchdog() throws(LinuxError) -> Bool {
-        try checkEvent("answer the service manager's watchdog", sd_event_set_watchdog(event, 1)) > 0
-    }
 }
 
 /// The result of an sd-event call, which answers with a negative errno.

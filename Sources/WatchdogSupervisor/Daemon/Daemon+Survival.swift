@@ -108,7 +108,7 @@ extension Daemon {
         if let app, let pid = descriptors.living, adopt(pid, descriptors, as: app) { return }
         lostDescriptors[launchID] = descriptors
         if let file { unlink(file) }
-        _ = try? ServiceManager.removeStored(launchID)
+        host.survival?.notifier?.removeStored(launchID)
     }
 
     /// Processes of an app of which there is no state at all, found by the app's cgroup.
@@ -157,7 +157,7 @@ extension Daemon {
     func leave() {
         isLeaving = true
         flush()
-        _ = try? ServiceManager.notify(["STOPPING=1"])
+        host.survival?.notifier?.say(["STOPPING=1"])
         host.loop.exit(code: 0)
     }
 

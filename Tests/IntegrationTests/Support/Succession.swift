@@ -190,6 +190,10 @@ final class Succession: ServedDaemon {
     /// Asks it to end; nothing may be left of it then.
     func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
         try program.send(SIGTERM)
+        _ = try eventually {
+            try pump()
+            return program.hasEnded
+        }
         let status = try program.end()
         #expect(status.code == 0, sourceLocation: sourceLocation)
         _ = eventually(within: .milliseconds(300)) { processes.isEmpty }
