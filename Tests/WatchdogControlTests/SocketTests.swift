@@ -106,7 +106,9 @@ struct SocketTests {
             #expect(mode(path) != nil)
             next.remove()
         } else {
-            #expect(throws: ControlSocket.BindError.inUse(path: path)) { try ControlSocket.bind(path: path, mode: 0o600) }
+            #expect(throws: ControlSocket.BindError.inUse(path: path)) {
+                try ControlSocket.bind(path: path, mode: 0o600)
+            }
         }
         withExtendedLifetime(input) {}
     }

@@ -20,6 +20,8 @@ public final class ServiceNotifier {
     /// More than this is not kept for a service manager that does not read: it would be two messages for each of 8,192 apps.
     private static let mostWaiting = 16_384
 
+    private static let badName = "the name of stored descriptors must be one that the service manager keeps"
+
     /// Called with what keeps a message from being said; that message is lost.
     public var onProblem: (LinuxError) -> Void = { _ in }
 
@@ -34,7 +36,9 @@ public final class ServiceNotifier {
     public init?(on loop: EventLoop) throws(LinuxError) {
         guard let address = getenv("NOTIFY_SOCKET") else { return nil }
         let number = wd_socket_connect_datagram(address)
-        guard number >= 0 else { throw LinuxError("reach the service manager at \(String(cString: address))", .current) }
+        guard number >= 0 else {
+            throw LinuxError("reach the service manager at \(String(cString: address))", .current)
+        }
         self.loop = loop
         socket = OwnedDescriptor(taking: number)
     }
@@ -59,8 +63,7 @@ public final class ServiceNotifier {
     /// again. It stays even when the other end of a socket is closed or a process has ended (`FDPOLL=0`, since systemd
     /// 246): that is what is to be noticed later.
     public func store(_ descriptors: [OwnedDescriptor], as name: String) {
-        precondition(
-            ServiceManager.isStoreName(name), "the name of stored descriptors must be one that the service manager keeps")
+        precondition(ServiceManager.isStoreName(name), Self.badName)
         precondition(
             descriptors.count <= Int(WD_SOCKET_MAX_DESCRIPTORS), "too many descriptors for one message")
         say(Message(text: "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", descriptors: descriptors, storeName: name))
@@ -68,8 +71,7 @@ public final class ServiceNotifier {
 
     /// Takes everything that is under a name out of the store.
     public func removeStored(_ name: String) {
-        precondition(
-            ServiceManager.isStoreName(name), "the name of stored descriptors must be one that the service manager keeps")
+        precondition(ServiceManager.isStoreName(name), Self.badName)
         waiting.removeAll { $0.storeName == name }
         say(Message(text: "FDSTOREREMOVE=1\nFDNAME=\(name)", descriptors: [], storeName: nil))
     }
