@@ -6,8 +6,6 @@ FUZZ_SECONDS ?= 60
 SCALE ?= 1
 
 release = .build/release
-# Swift's libraries inside; all of the dynamic linker's work is done at the start, and its tables are read-only then.
-release_flags = -c release --static-swift-stdlib -Xlinker --gc-sections -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
 place = --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 .DEFAULT_GOAL := help
@@ -43,8 +41,7 @@ build: ## build for debugging, into .build/debug
 
 release: ## build for use, into .build/release
 	@scripts/setup build
-	@swift build $(release_flags) --product watchdogd
-	@swift build $(release_flags) --product watchdogd-symbolicate
+	@scripts/release watchdogd watchdogd-symbolicate
 
 install: ## build for use and install: PREFIX=/usr/local DESTDIR=
 	@# sudo hides Swift from PATH: what `make release` has built is installed then.
