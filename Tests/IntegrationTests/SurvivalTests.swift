@@ -271,20 +271,38 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("when the program cannot be executed, the one that runs goes on")
-        func reexecutionFails() throws {
+        @Test(
+            "when the program cannot be executed, the one that runs goes on, and so does what it has begun",
+            arguments: [
+                ("rm $0", "No such file or directory (ENOENT)"), ("chmod 644 $0", "Permission denied (EACCES)"),
+                ("rm $0; echo half > $0; chmod 755 $0", "Exec format error (ENOEXEC)"),
+            ])
+        func reexecutionFails(accident: String, reason: String) throws {
             let scratch = try Scratch()
             let binary = scratch["watchdogd"]
             #expect(try Program(["/bin/cp", product("watchdogd"), binary]).end() == .exited(code: 0))
             let succession = try Succession([:], binary: binary)
             try succession.add(["a": succession.survivor("a")])
             let before = try pids(succession, ["a"])
-            unlink(binary)
+            let begun = scratch["begun"]
+            let slow = "echo >> \(begun); until test -e \(scratch["end"]); do sleep 0.02; done"
+            try succession.scratch.write(
+                "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nLaunch=1min\nReadiness=exec:\(slow)\n",
+                to: "apps/probed.app")
+            try succession.scratch.write(
+                "[App]\nExecStart=/bin/sleep 1000\nExecStartPre=/bin/sh -c '\(slow)'\n[Watchdog]\nReadiness=none\n",
+                to: "apps/prepared.app")
+            _ = try succession.client.reload()
+            #expect(eventually { scratch.read("begun")?.count == 2 })
+            #expect(try Program(["/bin/sh", "-c", accident, binary]).end() == .exited(code: 0))
             try succession.program.send(SIGUSR2)
             let line = try succession.program.line("goes on", on: .errors)
-            #expect(line.contains("cannot execute \(binary): No such file or directory (ENOENT)"))
+            #expect(line.contains("cannot execute \(binary): \(reason)"))
             _ = try #require(pinged(succession, "a", after: .now()))
             try expectOneLife(succession, ["a"], before)
+            try scratch.write("", to: "end")
+            for name in ["probed", "prepared"] { try succession.wait(for: name) { $0.state == .running } }
+            #expect(scratch.read("begun")?.count == 2, "nothing was begun anew")
             try succession.end()
         }
 

@@ -169,6 +169,8 @@ extension Daemon {
     /// Waits for captures and reports that are under way, but not for ever: they would be begun again.
     private func reexecute(attempts: Int) {
         guard !isStopping, !isLeaving else { return }
+        // Before commands that are under way are ended: the next watchdogd would begin them anew.
+        if let obstacle = Reexecution.obstacle { return say("\(obstacle); this watchdogd goes on") }
         guard !host.isBusy || attempts == 0 else {
             reexecution = try? host.loop.timer { [unowned self] _ in reexecute(attempts: attempts - 1) }
             reexecution?.arm(at: host.loop.now + .milliseconds(50))

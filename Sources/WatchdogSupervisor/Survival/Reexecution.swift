@@ -18,12 +18,26 @@ enum Reexecution {
         return getenv(variable).map { String(cString: $0) } == "\(getpid())"
     }
 
+    private static var path: String { program ?? "/proc/self/exe" }
+
+    /// Why the program that now is where this process's was cannot be executed, as far as that can be told without trying.
+    static var obstacle: LinuxError? {
+        do throws(LinuxError) {
+            let file = try OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
+            var magic: UInt32 = 0
+            let isProgram = read(file.number, &magic, 4) == 4 && UInt32(bigEndian: magic) == 0x7f45_4c46
+            guard isProgram else { return LinuxError("execute \(path)", .notAProgram) }
+            return access(path, X_OK) == 0 ? nil : LinuxError("execute \(path)", Errno(rawValue: errno))
+        } catch {
+            return LinuxError("execute \(path)", error.errno)
+        }
+    }
+
     /// Executes the program that now is where this process's was.
     ///
     /// - Parameter descriptors: what stays open. Everything else is closed.
     /// - Returns: only when it fails; then everything is as before.
     static func execute(keeping descriptors: [Int32]) -> LinuxError {
-        let path = program ?? "/proc/self/exe"
         var changed: [Int32] = []
         for number in descriptors where fcntl(number, F_SETFD, 0) == 0 { changed.append(number) }
         setenv(variable, "\(getpid())", 1)
