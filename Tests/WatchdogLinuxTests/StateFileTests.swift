@@ -86,7 +86,10 @@ struct StateFileTests {
         let path = "/tmp/watchdogd-test-killed-writer-\(getpid()).state"
         defer { unlink(path) }
         var seen: Set<[UInt8]> = []
-        for _ in 0..<12 {
+        var rounds = 0
+        // On a busy machine many a writer does not come to its second write.
+        while rounds < 12 || seen.count < 4 && rounds < 200 {
+            rounds += 1
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 // Its parent is this process.
                 let path = "/tmp/watchdogd-test-killed-writer-\(getppid()).state"
