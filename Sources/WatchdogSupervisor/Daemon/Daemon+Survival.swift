@@ -18,7 +18,11 @@ extension Daemon {
                 host.survival?.kept(name).map { (name, $0) }
             })
         for (name, state) in kept { apps[name]?.restore(state) }
-        for launch in inheritance.launches { resume(launch, isKnown: known.contains(launch.state.name)) }
+        var present: Set<String> = []
+        for launch in inheritance.latestFirst {
+            let name = launch.state.name
+            resume(launch, isKnown: known.contains(name), isLatest: present.insert(name).inserted)
+        }
         host.survival?.forgetApps(besides: known)
         for launch in inheritance.unreadable { adopt(launch.launchID, launch.descriptors, file: launch.file) }
         for name in appNames {
@@ -28,15 +32,17 @@ extension Daemon {
         }
     }
 
-    private func resume(_ inherited: InheritedLaunch, isKnown: Bool) {
+    private func resume(_ inherited: InheritedLaunch, isKnown: Bool, isLatest: Bool) {
         let name = inherited.state.name
         do {
             let launch = try AppLaunch(resuming: inherited, on: host, store: store)
             try launch.kernel.start(launch.supervisor)
-            if let app = apps[name] {
+            if let app = apps[name], isLatest {
                 app.resume(launch, inherited)
+            } else if let app = apps[name], case .ended = launch.supervisor.machine.phase {
+                app.resumeReports(of: launch, inherited)
             } else {
-                hold(launch, inherited, isKnown: isKnown)
+                hold(launch, inherited, isKnown: isKnown && isLatest)
             }
         } catch {
             say("\(name): the launch of the watchdogd before this one cannot be gone on with: \(error)")

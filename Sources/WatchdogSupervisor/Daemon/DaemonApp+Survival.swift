@@ -56,8 +56,8 @@ extension DaemonApp {
         }
     }
 
-    /// Its end was accounted for; what may be missing is a report.
-    private func resumeReports(of launch: AppLaunch, _ inherited: InheritedLaunch) {
+    /// Its end was accounted for, or another launch has followed it; what may be missing is a report.
+    func resumeReports(of launch: AppLaunch, _ inherited: InheritedLaunch) {
         connect(launch)
         _ = launch.kernel.resume(inherited)
         retire(launch)

@@ -40,6 +40,17 @@ struct InheritedLaunch {
     }
 }
 
+extension Inheritance {
+    /// An app is launched again only when its launch before is over: all but the first of each app are.
+    var latestFirst: [InheritedLaunch] {
+        // Of one that was about to be launched it is not known when.
+        func instant(_ launch: InheritedLaunch) -> Instant {
+            launch.state.machine.launchedAt ?? Instant(nanoseconds: .max)
+        }
+        return launches.sorted { instant($0) > instant($1) }
+    }
+}
+
 /// Descriptors of a launch that have survived.
 struct InheritedDescriptors {
     var channel: OwnedDescriptor?
