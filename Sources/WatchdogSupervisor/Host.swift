@@ -87,7 +87,7 @@ final class Host {
     /// - Parameter leaves: whether the apps run on for the next watchdogd.
     func stop(leaving leaves: Bool = false) {
         guard !leaves else { return }
-        survival?.removeApps()
+        survival?.forgetApps()
         runtimeDirectory.remove()
         try? cgroupParent?.remove()
         // At the end, where nobody waits for it: what a watchdogd that was killed has left behind.

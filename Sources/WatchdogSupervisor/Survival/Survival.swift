@@ -143,18 +143,12 @@ final class Survival {
         unlink("\(directory.path)/\(app)\(Self.appSuffix)")
     }
 
-    /// Apps were taken out of the configuration while no watchdogd ran.
-    func forgetApps(besides known: Set<String>) {
+    /// Nothing is left to go on with but what is known: others were taken out of the configuration while no watchdogd ran.
+    func forgetApps(besides known: Set<String> = []) {
         for file in fileNames(ending: Self.appSuffix) {
             let name = String(file.dropLast(Self.appSuffix.count))
             if !known.contains(name) { forget(app: name) }
         }
-    }
-
-    /// Nothing is left to go on with.
-    func removeApps() {
-        for file in appFiles.values { file.remove() }
-        appFiles = [:]
     }
 
     // MARK: - Files
