@@ -138,4 +138,46 @@ struct DebugFileTests {
             #expect(search.find([.init(buildID: Self.buildID, name: "app", path: path)]).isEmpty)
         }
     }
+    @Test(
+        "Nor does a name, and not onto what is no file",
+        arguments: ["../../../dev/x", "../x", "..", ".", "", "a/../../x", "x\0y", String(repeating: "n", count: 256)])
+    func names(name: String) throws {
+        try withFolder { folder in
+            write(file(identifier), to: "\(folder)/x")
+            let inner = "\(folder)/inner"
+            mkdir(inner, 0o755)
+            var search = DebugFileSearch(in: [inner])
+            #expect(search.find([.init(buildID: Self.buildID, name: name, path: "/opt/app")]).isEmpty)
+        }
+    }
+
+    @Test("A FIFO or device in place of a debug file is not opened")
+    func device() throws {
+        try withFolder { folder in
+            let path = "\(folder)/app.debug"
+            mkfifo(path, 0o644)
+            let watch = try OpenWatch(path)
+            var search = DebugFileSearch(in: [folder])
+            #expect(search.find([wanted]).isEmpty)
+            #expect(!watch.sawOpen)
+        }
+    }
+
+    @Test("A folder is emptied through no link, and all that was opened is closed again")
+    func emptying() throws {
+        try withFolder { folder in
+            let kept = "\(folder)/kept/file"
+            write([1], to: kept)
+            let deep = (0..<12).map { "\($0)" }.joined(separator: "/")
+            write([1], to: "\(folder)/cache/\(deep)/x")
+            symlink("\(folder)/kept", "\(folder)/cache/link")
+            let cache = open("\(folder)/cache", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            Debuginfod.empty(cache)
+            close(cache)
+            #expect(access(kept, F_OK) == 0)
+            #expect(access("\(folder)/cache/link", F_OK) != 0)
+            let left = (3..<1_024).compactMap { SymbolicLink.target("/proc/self/fd/\($0)") }
+            #expect(left.filter { $0.hasPrefix(folder) } == [])
+        }
+    }
 }
