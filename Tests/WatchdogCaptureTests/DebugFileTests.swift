@@ -116,13 +116,33 @@ struct DebugFileTests {
             var search = DebugFileSearch(in: [folder], limits: limits)
             #expect(search.find([wanted]).isEmpty)
             #expect(search.truncation == "the search ended after 20 files")
-            limits = .init()
-            limits.depth = 2
-            search = DebugFileSearch(in: [folder], limits: limits)
-            #expect(search.find([wanted]).isEmpty)
-            #expect(search.truncation == "the search ended after directories 2 deep")
             search = DebugFileSearch(in: [folder])
             #expect(search.find([wanted]).count == 1)
+        }
+    }
+
+    @Test("A folder that is too deep is passed over, and the search goes on behind it")
+    func depth() throws {
+        try withFolder { folder in
+            write(file(identifier.reversed()), to: "\(folder)/a/b/c/d/x")
+            write(file(identifier), to: "\(folder)/b/c/x")
+            for (depth, omission) in [(2, "directories more than 2 deep were passed over"), (3, nil)] {
+                var limits = DebugFileSearch.Limits()
+                limits.depth = depth
+                // As deep as it may be, without a folder of its own: nothing is passed over.
+                let empty = DebugFile.Wanted(buildID: "00", name: "none", path: "/none")
+                var search = DebugFileSearch(in: ["\(folder)/b"], limits: limits)
+                #expect(search.find([empty]).isEmpty)
+                #expect(search.omission == nil && search.truncation == nil)
+                search = DebugFileSearch(in: [folder], limits: limits)
+                #expect(search.find([wanted])[Self.buildID]?.path == "\(folder)/b/c/x")
+                #expect(search.truncation == nil)
+                #expect(search.omission == (depth == 2 ? omission : "directories more than 3 deep were passed over"))
+            }
+            var search = DebugFileSearch(in: [folder])
+            let deep = DebugFile.Wanted(buildID: "efcdab8967452301", name: "none", path: "/none")
+            #expect(search.find([deep]).count == 1)
+            #expect(search.omission == nil)
         }
     }
 

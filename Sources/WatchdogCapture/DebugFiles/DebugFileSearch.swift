@@ -27,8 +27,10 @@ public struct DebugFileSearch {
     /// By build-id, what looked right and was not.
     private var impostors: [String: String] = [:]
     private var entries = 0
-    /// Why not everything was looked at; nil when it was.
+    /// Why the search ended before everything was looked at; nil when it did not.
     public private(set) var truncation: String?
+    /// What was passed over, while the search went on; nil for nothing.
+    public private(set) var omission: String?
 
     /// Creates a search.
     public init(in directories: [String], limits: Limits = Limits()) {
@@ -131,7 +133,10 @@ public struct DebugFileSearch {
             default: continue
             }
         }
-        guard depth < limits.depth else { return cut("directories \(limits.depth) deep") }
+        guard depth < limits.depth || folders.isEmpty else {
+            omission = "directories more than \(limits.depth) deep were passed over"
+            return
+        }
         for folder in folders.sorted() { walk(folder, depth + 1, missing, until: deadline) }
     }
 

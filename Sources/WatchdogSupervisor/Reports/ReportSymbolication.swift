@@ -121,7 +121,7 @@ public struct ReportSymbolication {
             let why = reasons.compactMap(\.self).joined(separator: "; ")
             missing.append("\(image.name.singleLine(limit: 64)) (\(wish.buildID)): \(why.singleLine(limit: 1_024))")
         }
-        if let truncation = search.truncation { missing.append(truncation) }
+        missing += [search.truncation, search.omission].compactMap(\.self)
     }
 
     private func account(
