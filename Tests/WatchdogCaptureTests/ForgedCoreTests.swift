@@ -84,6 +84,21 @@ struct ForgedCoreTests {
 
     private static let page = Array("\u{7F}ELF".utf8) + [UInt8](repeating: 1, count: 4_092)
 
+    // MARK: - Names
+
+    @Test(
+        "A process's name is one line, whatever characters it is made of",
+        arguments: [
+            ("a\r\nb", "a\rb"), ("a\r\nPID=1", "a\rPID=1"), ("a\nb", "ab"), ("\r\n", "\r"), ("é\n\u{301}", "é\u{301}"),
+        ])
+    func names(name: String, read expected: String) throws {
+        var builder = CoreBuilder()
+        builder.name = Array(name.utf8)
+        let process = try read(builder).snapshot.contents().process
+        #expect(Array(process.name.utf8) == Array(expected.utf8))
+        #expect(process.id == 4_711)
+    }
+
     // MARK: - Effort
 
     @Test("Segments of notes beyond the second are not read: one place of the file counts once")

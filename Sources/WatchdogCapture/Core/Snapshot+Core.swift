@@ -118,11 +118,16 @@ private struct CoreRecords {
     private var description: String {
         var lines = [
             "PID=\(subject.id)", "UID=\(subject.user)", "PPID=\(subject.parent)",
-            "COMM=\(subject.name.filter { $0 != "\n" })", "ARCH=x86-64",
+            "COMM=\(Self.line(subject.name))", "ARCH=x86-64",
             "METHOD=\(CapturedProcess.Method.core.rawValue)",
         ]
         if !remarks.isEmpty { lines.append("TRUNCATED=\(remarks.joined(separator: ", "))") }
         return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// Byte by byte: to Swift, a carriage return and a newline are one character, which is not the newline.
+    private static func line(_ name: String) -> String {
+        String(decoding: name.utf8.filter { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
     // MARK: - Threads
