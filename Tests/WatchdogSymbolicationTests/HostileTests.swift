@@ -211,6 +211,63 @@ struct HostileTests {
         }
     }
 
+    @Test("a worker signals no other process and changes none, and changes no file by the calls of newer kernels")
+    func otherProcesses() throws {
+        let other = try Process(["/bin/sleep", "1000"])
+        let path = "/tmp/watchdog-confinement-\(getpid())-other"
+        try withScratchFile(at: path, text: "x") {
+            let own = open(path, O_RDONLY | O_CLOEXEC)
+            defer { close(own) }
+            /// Whether a call came to the kernel; what it would have said to such arguments plays no part.
+            func arrives(_ number: Int, _ arguments: Int...) -> Bool {
+                typealias Call = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
+                guard let symbol = dlsym(nil, "syscall") else { return true }
+                let all = arguments + Array(repeating: 0, count: 6 - arguments.count)
+                errno = 0
+                let result = unsafeBitCast(symbol, to: Call.self)(
+                    number, all[0], all[1], all[2], all[3], all[4], all[5])
+                return result != -1 || ![EPERM, ENOSYS, ENOTTY].contains(errno)
+            }
+            let target = Int(other.id)
+            // Numbers of x86-64; from 424 on they are the same everywhere.
+            let calls: [(String, () -> Bool)] = [
+                ("kill", { kill(other.id, 0) == 0 }),
+                ("tkill", { arrives(200, target, 0) }), ("tgkill", { arrives(234, target, target, 0) }),
+                ("rt_sigqueueinfo", { arrives(129, target, 0, 0) }),
+                ("rt_tgsigqueueinfo", { arrives(297, target, target, 0, 0) }),
+                ("pidfd_open", { arrives(434, target, 0) }), ("pidfd_send_signal", { arrives(424, -1, 0, 0, 0) }),
+                ("prlimit64", { arrives(302, target, 0, 0, 0) }), ("setpriority", { arrives(141, 0, target, 1) }),
+                ("sched_setaffinity", { arrives(203, target, 0, 0) }),
+                ("F_SETOWN", { fcntl(own, F_SETOWN, other.id) == 0 }), ("setsid", { arrives(112) }),
+                ("fchmodat2", { arrives(452, -100, -1, 0o666, 0) }), ("setxattrat", { arrives(463, -1, -1) }),
+                ("removexattrat", { arrives(466, -1, -1) }), ("file_setattr", { arrives(469, -1, -1) }),
+                ("what came later", { arrives(470, -1, -1) }), ("ioctl", { arrives(16, Int(own), 0x8008_6601, 0) }),
+                ("open_by_handle_at", { arrives(304, -100, 0, 0) }),
+            ]
+            let board = try Worker.run(until: .monotonic() + .seconds(60)) { blackboard in
+                blackboard.post(calls.map { $0.1() ? 1 : 0 }) ? 0 : 1
+            }
+            #expect(zip(calls, board.result).filter { $1 != 0 }.map(\.0.0) == [])
+            #expect(kill(other.id, 0) == 0)
+        }
+    }
+
+    @Test("a worker may signal itself, and ask for its own limits")
+    func ownProcess() throws {
+        let board = try Worker.run(until: .monotonic() + .seconds(60)) { blackboard in
+            var limit = rlimit()
+            let deeds = [
+                raise(SIGURG) == 0, getrlimit(__rlimit_resource(rawValue: 7), &limit) == 0, fcntl(0, F_GETFD) != -1,
+            ]
+            return blackboard.post(deeds.map { $0 ? 1 : 0 }) ? 0 : 1
+        }
+        #expect(board.result.elementsEqual([1, 1, 1]))
+        let end = #expect(throws: Attempt.Failure.self) {
+            try Worker.run(until: .monotonic() + .seconds(60)) { _ in abort() }
+        }
+        #expect(end == .signal(SIGABRT, image: nil))
+    }
+
     private func withScratchFile(at path: String, text: String, _ body: () throws -> Void) throws {
         guard let file = fopen(path, "w") else { throw Failure(description: "fopen: \(errno)") }
         defer { unlink(path) }
