@@ -44,7 +44,8 @@ struct NamingJob {
     /// Does the work, with the care of ``SymbolicationJob``.
     func run(within budget: Duration, output: Int32) -> String? {
         SymbolicationJob(budget: budget).attempt(output: output) { attempt, blackboard in
-            guard let answer = answer(attempt, { blackboard.image = $0 }) else { return EX_OSERR }
+            guard var answer = answer(attempt, { blackboard.image = $0 }) else { return EX_OSERR }
+            answer.notes += blackboard.confinement.notes
             return blackboard.post(json: answer)
         }
     }

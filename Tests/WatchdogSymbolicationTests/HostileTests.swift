@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CWorker
 import Glibc
 import Testing
 import WatchdogCapture
@@ -179,7 +178,7 @@ struct HostileTests {
         func outcome(_ deeds: [() -> Bool]) throws -> [UInt8] {
             let board = try Worker.run(until: .monotonic() + .seconds(60), readable: ["/usr/lib"]) { blackboard in
                 let results: [UInt8] = deeds.map { $0() ? 1 : 0 }
-                return blackboard.post(results + [UInt8(wd_worker_confine(nil, 0))]) ? 0 : 1
+                return blackboard.post(results + [UInt8(blackboard.confinement.rawValue)]) ? 0 : 1
             }
             return Array(board.result)
         }
@@ -207,7 +206,7 @@ struct HostileTests {
             #expect(try outcome(allowed).dropLast() == [1, 1])
             let elsewhere = try outcome([{ open(path, O_RDONLY) >= 0 }, { open("/etc/passwd", O_RDONLY) >= 0 }])
             // Without Landlock only the rights of its user keep it from reading.
-            if elsewhere[2] & UInt8(WD_CONFINED_FILES.rawValue) != 0 { #expect(elsewhere.dropLast() == [0, 0]) }
+            if Confinement(rawValue: UInt32(elsewhere[2])).contains(.files) { #expect(elsewhere.dropLast() == [0, 0]) }
         }
     }
 
@@ -252,12 +251,25 @@ struct HostileTests {
         }
     }
 
+    @Test("a report says which rights a worker has kept, because the kernel takes them from nobody")
+    func notes() throws {
+        #expect(Confinement([.files, .calls]).notes == [])
+        #expect(Confinement.calls.notes.count == 1 && Confinement.calls.notes[0].contains("landlock(7)"))
+        #expect(Confinement.files.notes.count == 1 && Confinement.files.notes[0].contains("seccomp(2)"))
+        let board = try Worker.run(until: .monotonic() + .seconds(60)) { board in
+            board.post(board.confinement.notes.joined().utf8) ? 0 : 1
+        }
+        #expect(board.confinement == (try kernelConfinement()))
+        #expect(board.confinement.contains(.calls))
+        #expect(board.result.isEmpty == board.confinement.notes.isEmpty)
+    }
+
     @Test("a worker may signal itself, and ask for its own limits")
     func ownProcess() throws {
         let board = try Worker.run(until: .monotonic() + .seconds(60)) { blackboard in
             var limit = rlimit()
             let deeds = [
-                raise(SIGURG) == 0, getrlimit(__rlimit_resource(rawValue: 7), &limit) == 0, fcntl(0, F_GETFD) != -1,
+                raise(SIGURG) == 0, getrlimit(7, &limit) == 0, fcntl(0, F_GETFD) != -1,
             ]
             return blackboard.post(deeds.map { $0 ? 1 : 0 }) ? 0 : 1
         }
