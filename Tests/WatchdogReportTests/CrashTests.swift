@@ -57,6 +57,29 @@ struct CrashTests {
         #expect(Blame(for: Crashes.report(Crashes.memory, capture: nil)).party == .machine)
     }
 
+    @Test("Memory that was short earlier did not end it; where nobody looked shortly before, perhaps")
+    func earlierMemoryKills() {
+        var crash = Crashes.memory
+        crash.memoryKills = 2
+        for (recent, party) in [(0, .somebodyElse), (1, .machine), (2, .machine), (nil, .unknown)]
+            as [(Int?, Blame.Party)]
+        {
+            crash.recentMemoryKills = recent
+            let report = Crashes.report(crash, capture: nil)
+            #expect(Blame(for: report).party == party)
+            #expect(line(crash).hasPrefix("Killed by the kernel because") == (party == .machine))
+            #expect(Explanation(of: report).advice.contains("memory.max") == (party == .machine))
+        }
+        #expect(line(crash) == "Killed by SIGKILL, perhaps by the kernel: memory has been short since the launch")
+        crash.recentMemoryKills = 0
+        #expect(line(crash) == "Killed by SIGKILL, which watchdogd did not send")
+        let lines = Crashes.report(crash, capture: nil).body.applicationSpecificInformation?["watchdogd"] ?? []
+        #expect(
+            lines.contains(
+                "Memory: the kernel has killed 2 processes of its cgroup because memory was short, none of them lately")
+        )
+    }
+
     @Test("An address of the kernel's own making is not told")
     func nonCanonical() {
         let crash = signal(11, code: 0x80)

@@ -22,7 +22,7 @@ extension Verdict {
                 brief: "exit code \(code)")
             return
         }
-        if signal == SignalText.kill, let kills = crash.memoryKills, kills > 0 {
+        if crash.isMemoryKill == true {
             self.init(
                 kind: .killed, line: "Killed by the kernel because memory was short (SIGKILL)", brief: "out of memory")
         } else if let sender = crash.senderPID, sender != process {
@@ -30,6 +30,10 @@ extension Verdict {
             self.init(
                 kind: .killed, line: "Killed by pid \(sender)\(user), which sent \(name)\(location)",
                 brief: "\(name) from \(sender)")
+        } else if crash.isMemoryKill == nil {
+            self.init(
+                kind: .killed,
+                line: "Killed by SIGKILL, perhaps by the kernel: memory has been short since the launch", brief: name)
         } else if signal == SignalText.kill {
             self.init(kind: .killed, line: "Killed by SIGKILL, which watchdogd did not send", brief: name)
         } else {

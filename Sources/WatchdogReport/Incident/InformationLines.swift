@@ -62,7 +62,8 @@ enum InformationLines {
         }
         if let kills = crash.memoryKills, kills > 0 {
             let processes = kills == 1 ? "1 process" : "\(kills) processes"
-            lines.append("Memory: the kernel has killed \(processes) of its cgroup because memory was short")
+            let lately = crash.recentMemoryKills == 0 ? ", none of them lately" : ""
+            lines.append("Memory: the kernel has killed \(processes) of its cgroup because memory was short\(lately)")
         }
         return lines
     }
