@@ -116,9 +116,56 @@ struct NamingTests {
         var call = Self.known
         call.isInlined = true
         #expect(NamingAnswer(calls: [[call]], notes: []).fault(as: request) != nil)
+        let inlined = [call]
+        for (count, isFault) in [(63, false), (64, true)] {
+            let calls = Array(repeating: inlined, count: count).flatMap(\.self) + [Self.known]
+            #expect((NamingAnswer(calls: [calls], notes: []).fault(as: request) != nil) == isFault, "\(count)")
+        }
         call = Self.known
         call.symbolLocation = nil
         #expect(NamingAnswer(calls: [[call]], notes: []).fault(as: request) != nil)
+    }
+
+    @Test("A thread grows to as many frames as it may have, and then gets the names of its machine frames alone")
+    func manyInlined() throws {
+        var inlined = Self.known
+        inlined.isInlined = true
+        let answer = NamingAnswer(calls: [[inlined, inlined, inlined, Self.known]], notes: [])
+        for (count, grown) in [(127, 508), (128, 512), (129, 129 + 3 * 127), (512, 512), (600, 600)] {
+            var report = Samples.report()
+            report.body.threads[0].frames = Array(
+                repeating: FrameInfo(imageOffset: 0x2000, imageIndex: 0), count: count)
+            report.body.linux?.threads[0].trust = Array(repeating: .cfi, count: count)
+            report.body.linux?.threads[0].asynchronousFrames = []
+            let naming = try naming(report)
+            let (request, order) = naming.request(for: [0])
+            let calls = request.addresses.map { _ in answer.calls[0] }
+            let answer = NamingAnswer(calls: calls, notes: [])
+            let (named, outcome) = naming.report(with: answer, to: request, images: order)
+            let frames = named.body.threads[0].frames
+            #expect(frames.count == grown)
+            #expect(named.body.linux?.threads[0].trust.count == grown)
+            #expect(frames.count { $0.inline != true } == count && frames.allSatisfy { $0.symbol == "update()" })
+            #expect(outcome.named == count)
+        }
+    }
+
+    @Test("All names together take no more than a report has room for")
+    func manyNames() throws {
+        var report = Samples.report()
+        var call = Self.known
+        call.symbol = String(repeating: "n", count: 1_000)
+        let frames = Array(repeating: FrameInfo(imageOffset: 0x2000, imageIndex: 0), count: 512)
+        report.body.threads = Array(repeating: report.body.threads[0], count: 40)
+        for index in report.body.threads.indices { report.body.threads[index].frames = frames }
+        report.body.linux?.threads = []
+        let naming = try naming(report)
+        let (request, order) = naming.request(for: [0])
+        let answer = NamingAnswer(calls: request.addresses.map { _ in [call] }, notes: [])
+        let (named, outcome) = naming.report(with: answer, to: request, images: order)
+        #expect(outcome.named + outcome.unnamed == 40 * 512)
+        #expect((10_000...20_000).contains(outcome.named) && outcome.unnamed > 0)
+        #expect(try ReportCoding.encode(named).count < ReportLimits.fileBytes)
     }
 
     @Test("A report from anybody, with images and addresses of any size, gives a request without fault")
