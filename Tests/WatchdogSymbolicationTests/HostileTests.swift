@@ -219,13 +219,7 @@ struct HostileTests {
             defer { close(own) }
             /// Whether a call came to the kernel; what it would have said to such arguments plays no part.
             func arrives(_ number: Int, _ arguments: Int...) -> Bool {
-                typealias Call = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
-                guard let symbol = dlsym(nil, "syscall") else { return true }
-                let all = arguments + Array(repeating: 0, count: 6 - arguments.count)
-                errno = 0
-                let result = unsafeBitCast(symbol, to: Call.self)(
-                    number, all[0], all[1], all[2], all[3], all[4], all[5])
-                return result != -1 || ![EPERM, ENOSYS, ENOTTY].contains(errno)
+                systemCall(number, arguments) != nil || ![EPERM, ENOSYS, ENOTTY].contains(errno)
             }
             let target = Int(other.id)
             // Numbers of x86-64; from 424 on they are the same everywhere.
