@@ -76,6 +76,38 @@ struct NamingTests {
         #expect(outcome.unnamed == 2, "one in an image without a file")
     }
 
+    @Test("The verdict on a crash names the place, in the headline, the list and the JSON; what is not of names stays")
+    func crash() throws {
+        var capture = Crashes.capture(.core)
+        for index in capture.threads[1].frames.indices {
+            capture.threads[1].frames[index].symbol = nil
+            capture.threads[1].frames[index].symbolLocation = nil
+            capture.threads[1].frames[index].sourceFile = nil
+        }
+        let before = Crashes.report(Crashes.segmentation, capture: capture)
+        let headline = "Crashed: SIGSEGV at 0x18 (where no memory is mapped) in"
+        #expect(before.body.linux?.verdict.line == "\(headline) hang-main + 0x3100, on thread 4243")
+        func renamed(_ report: Report) throws -> Report {
+            let naming = try naming(report)
+            let (request, order) = naming.request(for: [0])
+            let calls = request.addresses.map { $0.offset == 0x3100 ? [Self.known] : [Self.unknown] }
+            return naming.report(with: NamingAnswer(calls: calls, notes: []), to: request, images: order).report
+        }
+        let after = try renamed(before)
+        #expect(after.body.linux?.verdict.line == "\(headline) update() (a.c:3), on thread 4243")
+        #expect(after.body.linux?.verdict.brief == "SIGSEGV in update()")
+        #expect(after.metadata.linux?.verdict == "SIGSEGV in update()")
+        #expect(
+            after.body.applicationSpecificInformation?["watchdogd"]?.first == after.body.linux?.verdict.line)
+        #expect(Explanation(of: after).verdict == after.body.linux?.verdict.line)
+        // A verdict in the words of another version is left alone.
+        var foreign = before
+        foreign.body.linux?.verdict.line = "It crashed"
+        #expect(try renamed(foreign).body.linux?.verdict == foreign.body.linux?.verdict)
+        let hang = try renamed(Samples.report())
+        #expect(hang.body.linux?.verdict == Samples.report().body.linux?.verdict)
+    }
+
     @Test("A function that only forwards is left out, unless it is the innermost")
     func thunks() throws {
         let naming = try naming()
