@@ -57,6 +57,29 @@ struct CrashTests {
         #expect(Blame(for: Crashes.report(Crashes.memory, capture: nil)).party == .machine)
     }
 
+    @Test("A sender without a number here is outside the pid namespace, and nobody's pid 0")
+    func senderOutside() throws {
+        let report = Crashes.report(signal(11, code: 0), capture: nil)
+        #expect(
+            report.body.linux?.verdict.line == "Killed by a process outside its pid namespace, which sent SIGSEGV")
+        #expect(report.body.linux?.verdict.brief == "SIGSEGV from outside")
+        #expect(Blame(for: report).party == .somebodyElse)
+        let lines = try #require(report.body.applicationSpecificInformation?["watchdogd"])
+        #expect(lines.contains("Sender: a process outside its pid namespace"))
+        #expect(report.body.termination?.byPid == nil)
+        #expect(!TextRenderer.render(report).contains("pid 0"))
+    }
+
+    @Test(
+        "A signal's words are followed by its number, unless they are its number",
+        arguments: [
+            (11, "Segmentation fault: 11"), (16, "SIGSTKFLT: 16"), (31, "Bad system call: 31"), (32, "signal 32"),
+            (34, "signal 34"),
+        ])
+    func indicator(signal: Int, text: String) {
+        #expect(SignalText.indicator(signal) == text)
+    }
+
     @Test("Memory that was short earlier did not end it; where nobody looked shortly before, perhaps")
     func earlierMemoryKills() {
         var crash = Crashes.memory

@@ -32,7 +32,8 @@ enum SignalText {
             15: "Terminated", 24: "Cputime limit exceeded", 25: "Filesize limit exceeded",
             26: "Virtual timer expired", 27: "Profiling timer expired", 31: "Bad system call",
         ]
-        return "\(words[signal] ?? name(signal)): \(signal)"
+        // Real-time signals have no name but their number.
+        return (1...31).contains(signal) ? "\(words[signal] ?? name(signal)): \(signal)" : name(signal)
     }
 
     static func codeName(_ code: Int, of signal: Int) -> String? {

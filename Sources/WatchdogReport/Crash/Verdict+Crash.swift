@@ -25,6 +25,11 @@ extension Verdict {
         if crash.isMemoryKill == true {
             self.init(
                 kind: .killed, line: "Killed by the kernel because memory was short (SIGKILL)", brief: "out of memory")
+        } else if crash.senderPID == 0 {
+            // Nor has its user a number here: pid_namespaces(7).
+            self.init(
+                kind: .killed, line: "Killed by a process outside its pid namespace, which sent \(name)\(location)",
+                brief: "\(name) from outside")
         } else if let sender = crash.senderPID, sender != process {
             let user = crash.senderUserID.map { " of user \($0)" } ?? ""
             self.init(
