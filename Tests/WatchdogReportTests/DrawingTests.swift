@@ -88,6 +88,14 @@ struct DrawingTests {
         #expect(lane.bars.last?.to == 13_550_000_000)
     }
 
+    @Test("A crash has no allowance, and so no timeline, even where a damaged report has lost how it ended")
+    func crash() throws {
+        var body = try body("crash-core")
+        #expect(Timeline(body) == nil)
+        body.linux?.crash = nil
+        #expect(Timeline(body) == nil)
+    }
+
     @Test("An unanswered ping is a link to the end, an answered one to its answer")
     func pings() {
         let unanswered = TimelineLane(
