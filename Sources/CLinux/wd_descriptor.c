@@ -16,8 +16,6 @@ int wd_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int wd_eventfd_signal(int descriptor) { return eventfd_write(descriptor, 1); }
 
-int wd_open_at(int directory, const char *name, int flags) { return openat(directory, name, flags | O_CLOEXEC); }
-
 int wd_eventfd_clear(int descriptor) {
     eventfd_t value;
     if (eventfd_read(descriptor, &value) == 0) return 1;

@@ -12,8 +12,8 @@ public struct Evidence: Hashable, Sendable, Codable {
     public var tracer: Int32?
     /// Whether its cgroup is frozen.
     public var isFrozen: Bool
-    /// Whether the kernel is writing its core, because a signal has ended it; nil in what older versions have kept.
-    public var isDumpingCore: Bool?
+    /// Whether the kernel is writing its core, because a signal has ended it.
+    public var isDumpingCore: Bool
     /// CPU time of the main thread since the last ``AppEffect/beginWindow``.
     public var runTime: Duration
     /// Time for which the main thread was runnable without a CPU since the last ``AppEffect/beginWindow``.
@@ -24,7 +24,7 @@ public struct Evidence: Hashable, Sendable, Codable {
         state: Character?,
         tracer: Int32? = nil,
         isFrozen: Bool = false,
-        isDumpingCore: Bool? = nil,
+        isDumpingCore: Bool = false,
         runTime: Duration = .zero,
         runDelay: Duration = .zero
     ) {
@@ -40,7 +40,7 @@ public struct Evidence: Hashable, Sendable, Codable {
     public var pause: Pause? {
         if let tracer { return .traced(by: tracer) }
         if isFrozen { return .frozen }
-        if isDumpingCore == true { return .dumpingCore }
+        if isDumpingCore { return .dumpingCore }
         // "t" without a tracer: it detached between the two readings, or could not be read.
         if state == "T" || state == "t" { return .stopped }
         return nil

@@ -44,8 +44,8 @@ extension LinuxKernel {
 
     /// The kernel adds a wait for a CPU to the run delay when it is over.
     ///
-    /// A thread that is runnable and has not been given
-    /// a CPU since the window began has waited for it all the time, and no counter shows it.
+    /// A thread that is runnable and has not been given a CPU since the window began has waited for it all the time,
+    /// and no counter shows it.
     private func runDelay(_ observation: ProcessProbe.Observation) -> Duration? {
         guard let window, let start = window.start.schedule, let end = observation.schedule else { return nil }
         if observation.state == .running, start.timeslices == end.timeslices, start.runTime == end.runTime {

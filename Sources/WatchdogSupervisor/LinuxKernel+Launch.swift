@@ -29,9 +29,7 @@ extension LinuxKernel {
         )
         if let streams = configuration.streams { request.descriptors = streams.passed }
         configuration.attributes.apply(to: &request)
-        if let limit = OpenFileLimit.previous, !request.limits.contains(where: { $0.resource == .openFiles }) {
-            request.limits.append(limit)
-        }
+        OpenFileLimit.restore(in: &request)
         if configuration.takesCrashStacks, configuration.ownCoreLimit == nil, let limit = configuration.coreLimit {
             request.limits.append(limit)
         }

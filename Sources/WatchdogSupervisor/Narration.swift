@@ -92,15 +92,12 @@ struct Narration {
 }
 
 extension Narration {
-    /// The three lines that follow an incident: what was exhausted, the verdict, the report.
+    /// The three lines that follow what has a report: what it was, the verdict, the report.
     ///
-    /// Told at every verbosity, in one piece, so that nothing the app prints comes between them.
-    func lines(of incident: Incident, pid: Int32?, _ report: ReportOutcome) -> String {
-        let deed = incident.isEnforced ? "killed" : "reported"
-        let what = exhausted(by: incident)
-        let place = report.path ?? "no report could be written: \(report.failure ?? "unknown reason")"
-        return
-            "\(name)[\(pid ?? 0)] \(deed): \(what) (\(incident.code.hexadecimal))\n  \(report.verdict.line)\n  \(place)"
+    /// In one piece, so that nothing the app prints comes between them.
+    func lines(of event: some ReportedEvent, pid: Int32?, _ report: ReportOutcome) -> String {
+        let place = report.path ?? "\(event.absenceOfReport): \(report.failure ?? "unknown reason")"
+        return "\(name)[\(pid ?? 0)] \(event.words(in: self))\n  \(report.verdict.line)\n  \(place)"
     }
 
     /// As in "killed: *scene-update exhausted 10 s*".
@@ -124,18 +121,6 @@ extension Narration {
     /// A line without the app's name at its beginning, for where that stands already.
     func withoutName(_ line: String) -> String {
         line.hasPrefix("\(name) ") ? String(line.dropFirst(name.count + 1)) : line
-    }
-
-    /// The three lines that follow a hang that ended by itself.
-    func lines(of hang: Hang, pid: Int32?, _ report: ReportOutcome) -> String {
-        let place = report.path ?? "no report could be written: \(report.failure ?? "unknown reason")"
-        return "\(name)[\(pid ?? 0)] answered again after \(hang.duration.brief)\n  \(report.verdict.line)\n  \(place)"
-    }
-
-    /// The three lines that follow an end that nobody asked for.
-    func lines(of crash: Crash, pid: Int32?, _ report: ReportOutcome) -> String {
-        let place = report.path ?? "no report: \(report.failure ?? "unknown reason")"
-        return "\(name)[\(pid ?? 0)] \(crash.status.words)\n  \(report.verdict.line)\n  \(place)"
     }
 
     /// As in "expected ready, but HangMain *exited with code 1*".
@@ -169,7 +154,7 @@ extension ExitStatus {
         switch self {
         case .exited(let code): "exited with code \(code)"
         case .signaled(let signal, let coreDumped):
-            "was ended by \(signalName(signal))" + (coreDumped ? " (core dumped)" : "")
+            "was ended by \(SignalName.of(Int(signal)))" + (coreDumped ? " (core dumped)" : "")
         case .unknown: "ended; how is not known"
         }
     }

@@ -137,7 +137,7 @@ extension RunSummary.Exit {
     init?(_ status: ExitStatus?) {
         switch status {
         case .exited(let code): self.init(code: code, signal: nil)
-        case .signaled(let signal, _): self.init(code: nil, signal: signalName(signal))
+        case .signaled(let signal, _): self.init(code: nil, signal: SignalName.of(Int(signal)))
         case .unknown, nil: return nil
         }
     }

@@ -47,16 +47,13 @@ struct CoreContentsTests {
 
     /// The core of a program that followed a null pointer in its second thread.
     private func withCore(_ body: (_ core: OwnedDescriptor, _ process: Int32) throws -> Void) throws {
-        var template = Array("/tmp/watchdogd-core-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Subject.Failure(description: "mkdtemp: \(errno)") }
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let directory = try temporaryDirectory()
         let launched = Int64(time(nil))
         let subject = try Subject(try Compiler.shared.executable(Self.source), [directory])
         subject.leaveReaping()
         var status: Int32 = 0
         #expect(waitpid(subject.process, &status, 0) == subject.process)
         #expect(status & 0x7F == SIGSEGV && status & 0x80 != 0, "it has dumped core: \(status)")
-        defer { rmdir(directory) }
         guard case .file(let name) = CorePattern.current() else { return }
         let search = CoreSearch(
             process: subject.process, user: geteuid(), launched: launched, directories: [directory])

@@ -25,8 +25,7 @@ struct DebugFileTests {
     }
 
     private func withFolder(_ body: (String) throws -> Void) throws {
-        var template = Array("/tmp/watchdogd-debug-tests.XXXXXX".utf8CString)
-        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        let folder = try temporaryDirectory()
         defer { remove(folder) }
         try body(folder)
     }

@@ -130,8 +130,7 @@ struct InterfaceTests {
         let kinds: [ControlEvent.Kind] = [
             .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
             .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
-            .limitReached,
-            .launchFailed, .reloaded, .lifecycle, .probeFailed, .probeRecovered, .probeImpossible,
+            .limitReached, .launchFailed, .reloaded, .lifecycle, .probeFailed, .probeRecovered, .probeImpossible,
             .appReloaded, .reloadFailed,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")

@@ -366,9 +366,7 @@ struct ProcessTreeTests {
 struct CgroupLimitsTests {
     /// A directory that looks like a cgroup, as far as limits go: this machine may have no controllers.
     private func directory(_ files: [String: String]) throws -> String {
-        var template = Array("/tmp/watchdogd-cgroup-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let path = try makeTemporaryDirectory()
         for (name, text) in files {
             let file = try OwnedDescriptor(opening: "\(path)/\(name)", flags: O_WRONLY | O_CREAT)
             #expect(write(file.number, text, text.utf8.count) == text.utf8.count)

@@ -57,11 +57,16 @@ func shell(_ script: String, _ arguments: String...) -> SpawnRequest {
     SpawnRequest(executable: "/bin/sh", arguments: ["sh", "-c", script, "sh"] + arguments)
 }
 
-/// Calls a closure with a directory that is removed afterwards.
-func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
+/// Creates a directory; whoever asks for it removes it.
+func makeTemporaryDirectory() throws -> String {
     var template = Array("/tmp/watchdog-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw LinuxError("create a directory", .current) }
-    let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// Calls a closure with a directory that is removed afterwards.
+func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
+    let path = try makeTemporaryDirectory()
     defer { _ = try? run(SpawnRequest(executable: "/bin/rm", arguments: ["rm", "-rf", path])) }
     return try body(path)
 }

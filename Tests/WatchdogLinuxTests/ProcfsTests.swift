@@ -146,7 +146,10 @@ struct ProcfsTests {
         }
         #expect(
             eventually {
-                Procfs.children(of: spawned.pid).contains { ProcessStatus.read($0)?.tracer == spawned.pid }
+                // Before, strace forks others to try what the kernel can do: killed then, it leaves one stopped for ever.
+                Procfs.children(of: spawned.pid).contains {
+                    ProcessStatus.read($0)?.tracer == spawned.pid && ProcessStat.read($0)?.name == "cat"
+                }
             }
         )
         withExtendedLifetime(pipe) {}

@@ -18,9 +18,7 @@ final class WaitSubject {
     init(_ how: String, _ path: String = "") throws {
         let program = try Self.executable.withLock { executable in
             if let executable { return executable }
-            var template = Array("/tmp/watchdog-wait-XXXXXX".utf8CString)
-            guard mkdtemp(&template) != nil else { throw LinuxError("create a directory", .current) }
-            let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let folder = try makeTemporaryDirectory()
             WaitSubject.folder.withLock { $0 = folder }
             atexit {
                 let folder = WaitSubject.folder.withLock { $0 }

@@ -580,10 +580,8 @@ struct Ledger {
         case .probed(isReady: false):
             if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
         case .launchRequested, .spawned, .spawnFailed, .probed, .livenessProbed, .stopping, .terminateRequested,
-            .stopped, .continued,
-            .machineResumed,
-            .deadlineReached, .inspected, .captured, .exited, .treeEmptied, .supervisorReturned, .adopted, .channelLost,
-            .lifecycle:
+            .stopped, .continued, .machineResumed, .deadlineReached, .inspected, .captured, .exited, .treeEmptied,
+            .supervisorReturned, .adopted, .channelLost, .lifecycle:
             break
         }
     }

@@ -139,7 +139,7 @@ struct CrashTests {
         #expect(exception.type == type)
         #expect(exception.rawCodes == codes)
         #expect(exception.subtype == subtype)
-        #expect(exception.signal == SignalText.name(Int(number)))
+        #expect(exception.signal == SignalName.of(Int(number)))
     }
 
     @Test("The termination names the signal and its sender in Apple's words")

@@ -179,8 +179,7 @@ struct ReportStoreTests {
 
     @Test("Writers at the same time get files of their own")
     func concurrentWriters() async throws {
-        var template = Array("/tmp/watchdogd-report-tests.XXXXXX".utf8CString)
-        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        let folder = try TestFiles.makeFolder()
         let store = ReportStore(directory: folder)
         let reports = (1...32).map { report(number: $0) }
         await withTaskGroup(of: Void.self) { group in

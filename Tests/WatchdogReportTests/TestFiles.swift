@@ -58,10 +58,16 @@ enum TestFiles {
         return names.sorted()
     }
 
-    /// Calls the body with an empty folder and removes it with everything in it.
-    static func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+    /// Creates an empty folder; whoever asks for it removes it.
+    static func makeFolder() throws -> String {
         var template = Array("/tmp/watchdogd-report-tests.XXXXXX".utf8CString)
         guard let path = mkdtemp(&template).map({ String(cString: $0) }) else { throw Failure("mkdtemp") }
+        return path
+    }
+
+    /// Calls the body with an empty folder and removes it with everything in it.
+    static func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+        let path = try makeFolder()
         defer { remove(path) }
         return try body(path)
     }

@@ -22,7 +22,7 @@ struct LaunchStateTests {
             suspendedTime: .seconds(3),
             program: .init(
                 executable: "/bin/app", arguments: arguments, environment: ["A=b", "C=d=e"], workingDirectory: "/",
-                user: 1, group: 2, groups: [3], probe: .listening("*:80")),
+                user: 1, group: 2, groups: [3], probe: .listening("*:80"), takesCrashStacks: true),
             machine: machine, account: AppAccount(status: "fine"), owed: [])
     }
 
@@ -47,6 +47,7 @@ struct LaunchStateTests {
         #expect(configuration.arguments.map(\.description) == ["/bin/app", "x y", "ü"])
         #expect(configuration.environment["C"] == "d=e")
         #expect(configuration.credentials == Credentials(user: 1, group: 2, supplementaryGroups: [3]))
+        #expect(configuration.takesCrashStacks)
         #expect({ if case .listening(.tcp(.any, port: 80))? = configuration.probe { true } else { false } }())
     }
 
@@ -84,42 +85,39 @@ struct LaunchStateTests {
 
     @Test("is written as a whole when it changes, and as a pulse when only a ping was answered")
     func keeping() throws {
-        var template = Array("/tmp/watchdogd-state-XXXXXX".utf8CString)
-        #expect(mkdtemp(&template) != nil)
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { rmdir(directory) }
-        let path = "\(directory)/a.launch"
-        defer { unlink(path) }
-        let keeper = LaunchKeeper(creating: path, storeName: "a")
-        var machine = running()
-        var now = Self.start
-        var checkpoints = 0
-        func keep() {
-            keeper.keep(machine, pulse: { Self.pulse(of: machine) }, at: now) {
-                checkpoints += 1
-                return state(machine)
+        try withTemporaryDirectory { directory in
+            let path = "\(directory)/a.launch"
+            let keeper = LaunchKeeper(creating: path, storeName: "a")
+            var machine = running()
+            var now = Self.start
+            var checkpoints = 0
+            func keep() {
+                keeper.keep(machine, pulse: { Self.pulse(of: machine) }, at: now) {
+                    checkpoints += 1
+                    return state(machine)
+                }
             }
-        }
-        keep()
-        #expect(checkpoints == 1)
-        for _ in 0..<50 {
-            for nonce in machine.pulse?.unanswered ?? [] { _ = machine.handle(.ponged(nonce: nonce), at: now) }
             keep()
-            now = try #require(machine.nextDeadline)
-            _ = machine.handle(.deadlineReached, at: now)
+            #expect(checkpoints == 1)
+            for _ in 0..<50 {
+                for nonce in machine.pulse?.unanswered ?? [] { _ = machine.handle(.ponged(nonce: nonce), at: now) }
+                keep()
+                now = try #require(machine.nextDeadline)
+                _ = machine.handle(.deadlineReached, at: now)
+                keep()
+            }
+            #expect(checkpoints == 1, "fifty pings are fifty pulses")
+            let contents = try StateFile(opening: path, upTo: LaunchState.format).contents()
+            let saved = try LaunchState.decode(contents.checkpoint).machine
+            let pulse = try #require(contents.pulse.flatMap { LaunchPulse($0) })
+            let resumed = try #require(AppMachine(resuming: saved, pulse: pulse.machine))
+            #expect(resumed.nextDeadline == machine.nextDeadline)
+            #expect(resumed.pulse == machine.pulse)
+            _ = machine.handle(.terminateRequested, at: now)
             keep()
+            #expect(checkpoints == 2)
+            #expect(keeper.failure == nil)
         }
-        #expect(checkpoints == 1, "fifty pings are fifty pulses")
-        let contents = try StateFile(opening: path, upTo: LaunchState.format).contents()
-        let saved = try LaunchState.decode(contents.checkpoint).machine
-        let pulse = try #require(contents.pulse.flatMap { LaunchPulse($0) })
-        let resumed = try #require(AppMachine(resuming: saved, pulse: pulse.machine))
-        #expect(resumed.nextDeadline == machine.nextDeadline)
-        #expect(resumed.pulse == machine.pulse)
-        _ = machine.handle(.terminateRequested, at: now)
-        keep()
-        #expect(checkpoints == 2)
-        #expect(keeper.failure == nil)
     }
 
     private static func pulse(of machine: AppMachine) -> LaunchPulse {

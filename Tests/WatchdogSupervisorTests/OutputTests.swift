@@ -11,14 +11,6 @@ import WatchdogPolicy
 
 @Suite("Where output goes")
 struct OutputTests {
-    private func withDirectory(_ body: (String) throws -> Void) throws {
-        var template = Array("/tmp/watchdog-test-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw LinuxError("create a directory", Errno(rawValue: errno)) }
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try body(path)
-    }
-
     /// Runs a shell script with its output as planned.
     private func run(_ script: String, _ plan: OutputPlan) throws {
         let streams = try StandardStreams(opening: plan, identifier: "app")
@@ -38,7 +30,7 @@ struct OutputTests {
 
     @Test("append, truncate and file keep, empty and write over what is there")
     func files() throws {
-        try withDirectory { directory in
+        try withTemporaryDirectory { directory in
             let path = "\(directory)/log"
             try put("before\n", path)
             try run("echo one; echo two >&2", OutputPlan(output: .append(path: path), error: .inherit))
@@ -54,7 +46,7 @@ struct OutputTests {
 
     @Test("a new file has the rights that the mask leaves, and the descriptor blocks")
     func rights() throws {
-        try withDirectory { directory in
+        try withTemporaryDirectory { directory in
             let path = "\(directory)/log"
             let file = try #require(try OutputTarget.append(path: path).open(fileModeMask: 0o037))
             var status = stat()
@@ -68,7 +60,7 @@ struct OutputTests {
 
     @Test("what cannot be opened is told in one line, and never waited for")
     func errors() throws {
-        try withDirectory { directory in
+        try withTemporaryDirectory { directory in
             func message(_ path: String) -> String? {
                 let target = OutputTarget.append(path: path)
                 return #expect(throws: LinuxError.self) { try target.open(fileModeMask: 0o022) }?.description
@@ -89,7 +81,7 @@ struct OutputTests {
 
     @Test("a link is followed only where nobody else can change it")
     func links() throws {
-        try withDirectory { directory in
+        try withTemporaryDirectory { directory in
             let target = "\(directory)/target"
             let link = "\(directory)/link"
             try put("", target)
@@ -107,7 +99,7 @@ struct OutputTests {
     @Test("a link of another user is not followed, whoever owns its directory")
     func foreignLinks() throws {
         guard geteuid() == 0 else { return print("skipped: only root can make a link of another user") }
-        try withDirectory { directory in
+        try withTemporaryDirectory { directory in
             let link = "\(directory)/link"
             try put("", "\(directory)/target")
             #expect(symlink("\(directory)/target", link) == 0)
@@ -118,7 +110,7 @@ struct OutputTests {
 
     @Test("what was printed to a file can be read again")
     func logOfFile() throws {
-        try withDirectory { directory in
+        try withTemporaryDirectory { directory in
             let path = "\(directory)/log"
             try put("before\n", path)
             let outputs = try StandardStreams(
@@ -141,7 +133,7 @@ struct OutputTests {
 
     @Test("without a journald, output that was to go there goes to standard error, and it is known why")
     func withoutJournal() throws {
-        try withDirectory { directory in
+        try withTemporaryDirectory { directory in
             let outputs = try StandardStreams(
                 opening: OutputPlan(output: .journal, error: .inherit), identifier: "app",
                 address: JournalAddress(directory: directory))

@@ -22,6 +22,3 @@ int wd_eventfd_clear(int descriptor);
 
 /* open(2) flag for a descriptor that only names a file. */
 extern const int wd_open_path;
-
-/* openat(2) of what is there; close-on-exec is added to the flags. */
-int wd_open_at(int directory, const char *name, int flags);

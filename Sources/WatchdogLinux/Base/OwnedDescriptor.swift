@@ -35,7 +35,7 @@ public final class OwnedDescriptor: Sendable {
 
     /// Opens a file that is there by its name in a directory; close-on-exec is added to the flags.
     public convenience init(opening name: String, in directory: OwnedDescriptor, flags: Int32) throws(LinuxError) {
-        self.init(taking: try check("open \(name)") { wd_open_at(directory.number, name, flags) })
+        self.init(taking: try check("open \(name)") { openat(directory.number, name, flags | O_CLOEXEC) })
     }
 
     deinit {

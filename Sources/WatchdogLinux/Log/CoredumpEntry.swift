@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CSystemd
 import Glibc
 public import WatchdogPolicy
 
@@ -43,27 +42,17 @@ public struct CoredumpEntry: Sendable {
     private static func look(
         _ process: Int32, _ user: UInt32, _ start: Instant, _ directory: String?
     ) -> CoredumpEntry? {
-        var journal: OpaquePointer?
-        let result =
-            directory.map { sd_journal_open_directory(&journal, $0, 0) }
-            ?? sd_journal_open(&journal, Int32(SD_JOURNAL_LOCAL_ONLY))
-        guard result >= 0, let journal else { return nil }
-        defer { sd_journal_close(journal) }
-        sd_journal_set_data_threshold(journal, textBytes)
-        for match in ["MESSAGE_ID=\(messageID)", "COREDUMP_PID=\(process)"] {
-            guard sd_journal_add_match(journal, match, match.utf8.count) >= 0 else { return nil }
-        }
-        guard sd_journal_seek_tail(journal) >= 0 else { return nil }
+        guard let reader = JournalReader(directory: directory),
+            reader.add("MESSAGE_ID=\(messageID)"), reader.add("COREDUMP_PID=\(process)"),
+            reader.begin(fieldBytes: textBytes)
+        else { return nil }
         for _ in 0..<entryLimit {
-            guard sd_journal_previous(journal) > 0 else { return nil }
-            var monotonic: UInt64 = 0
-            // Nil stands for this boot.
-            guard sd_journal_get_monotonic_usec(journal, &monotonic, nil) >= 0 else { continue }
-            guard Int64(clamping: monotonic) >= start.nanoseconds / 1_000 else { return nil }
-            guard isTrusted(journal, user), let message = field("MESSAGE", journal) else { continue }
+            let step = reader.stepBack(since: start)
+            guard step != .end else { return nil }
+            guard step == .entry, isTrusted(reader, user), let message = reader.field("MESSAGE") else { continue }
             return CoredumpEntry(
-                message: message, signal: field("COREDUMP_SIGNAL", journal).flatMap { Int32($0) },
-                file: field("COREDUMP_FILENAME", journal))
+                message: message, signal: reader.field("COREDUMP_SIGNAL").flatMap { Int32($0) },
+                file: reader.field("COREDUMP_FILENAME"))
         }
         return nil
     }
@@ -72,17 +61,9 @@ public struct CoredumpEntry: Sendable {
     ///
     /// By what journald itself has found out: of root, of systemd-coredump's unit, or of the user whom it is about, whose
     /// rights systemd-coredump takes before it reads the core.
-    private static func isTrusted(_ journal: OpaquePointer, _ user: UInt32) -> Bool {
-        let sender = field("_UID", journal)
+    private static func isTrusted(_ entry: borrowing JournalReader, _ user: UInt32) -> Bool {
+        let sender = entry.field("_UID")
         if sender == "0" || sender == "\(user)" { return true }
-        return field("_SYSTEMD_UNIT", journal)?.hasPrefix("systemd-coredump@") == true
-    }
-
-    private static func field(_ name: String, _ journal: OpaquePointer) -> String? {
-        var data: UnsafeRawPointer?
-        var length = 0
-        guard sd_journal_get_data(journal, name, &data, &length) >= 0, let data else { return nil }
-        let bytes = UnsafeRawBufferPointer(start: data, count: length)
-        return String(decoding: bytes.dropFirst(name.utf8.count + 1), as: UTF8.self)
+        return entry.field("_SYSTEMD_UNIT")?.hasPrefix("systemd-coredump@") == true
     }
 }

@@ -8,6 +8,15 @@ import WatchdogPolicy
 ///
 /// journald need not run for that.
 struct JournalReader: ~Copyable {
+    /// What a step back has led to.
+    enum Step {
+        case entry
+        /// An entry of another boot.
+        case foreign
+        /// Nothing, or an entry that is too old, as all before it are.
+        case end
+    }
+
     private let journal: OpaquePointer
 
     static func tail(of match: JournalMatch, _ limit: LogLimit, directory: String? = nil) -> [PrintedLine] {
@@ -16,7 +25,7 @@ struct JournalReader: ~Copyable {
     }
 
     /// Nil when there is no journal, or it may not be read.
-    private init?(directory: String?) {
+    init?(directory: String?) {
         var journal: OpaquePointer?
         let result =
             directory.map { sd_journal_open_directory(&journal, $0, 0) }
@@ -29,6 +38,39 @@ struct JournalReader: ~Copyable {
         sd_journal_close(journal)
     }
 
+    // MARK: - What is read
+
+    /// Entries that have the field, as in `MESSAGE_ID=…`; of several names, all of them.
+    func add(_ field: String) -> Bool {
+        sd_journal_add_match(journal, field, field.utf8.count) >= 0
+    }
+
+    /// Goes behind the newest entry; of fields that are longer, no more than the limit is even decompressed.
+    func begin(fieldBytes limit: Int) -> Bool {
+        sd_journal_set_data_threshold(journal, limit)
+        return sd_journal_seek_tail(journal) >= 0
+    }
+
+    /// Goes to the entry before, which must not be older than `start`.
+    func stepBack(since start: Instant) -> Step {
+        guard sd_journal_previous(journal) > 0 else { return .end }
+        var monotonic: UInt64 = 0
+        // Nil stands for this boot.
+        guard sd_journal_get_monotonic_usec(journal, &monotonic, nil) >= 0 else { return .foreign }
+        return Int64(clamping: monotonic) >= start.nanoseconds / 1_000 ? .entry : .end
+    }
+
+    /// A field of the entry; nil when it has none of that name.
+    func field(_ name: String) -> String? {
+        var data: UnsafeRawPointer?
+        var length = 0
+        guard sd_journal_get_data(journal, name, &data, &length) >= 0, let data else { return nil }
+        let bytes = UnsafeRawBufferPointer(start: data, count: length)
+        return String(decoding: bytes.dropFirst(name.utf8.count + 1), as: UTF8.self)
+    }
+
+    // MARK: - The end of an output
+
     /// Of this boot, and one of the fields.
     private func select(_ match: JournalMatch) -> Bool {
         var boot = sd_id128_t()
@@ -40,27 +82,19 @@ struct JournalReader: ~Copyable {
         return true
     }
 
-    private func add(_ field: String) -> Bool {
-        sd_journal_add_match(journal, field, field.utf8.count) >= 0
-    }
-
     private static func hexadecimal(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
 
     private func tail(since start: Instant, _ limit: LogLimit) -> [PrintedLine] {
-        // More is not even decompressed.
-        sd_journal_set_data_threshold(journal, limit.lineBytes + "MESSAGE=".utf8.count)
         let deadline = Instant.now() + limit.time
         var newestFirst: [PrintedLine] = []
         var bytes = 0
-        guard sd_journal_seek_tail(journal) >= 0 else { return [] }
-        while newestFirst.count < limit.lines, Instant.now() < deadline, sd_journal_previous(journal) > 0 {
-            var monotonic: UInt64 = 0
-            // Nil stands for this boot.
-            guard sd_journal_get_monotonic_usec(journal, &monotonic, nil) >= 0 else { continue }
-            guard Int64(clamping: monotonic) >= start.nanoseconds / 1_000 else { break }
-            guard let message = message() else { continue }
+        guard begin(fieldBytes: limit.lineBytes + "MESSAGE=".utf8.count) else { return [] }
+        while newestFirst.count < limit.lines, Instant.now() < deadline {
+            let step = stepBack(since: start)
+            guard step != .end else { break }
+            guard step == .entry, let message = field("MESSAGE") else { continue }
             bytes += message.utf8.count
             guard bytes <= limit.bytes else { break }
             var realtime: UInt64 = 0
@@ -70,13 +104,5 @@ struct JournalReader: ~Copyable {
             }
         }
         return newestFirst.prefix(limit.lines).reversed()
-    }
-
-    private func message() -> String? {
-        var data: UnsafeRawPointer?
-        var length = 0
-        guard sd_journal_get_data(journal, "MESSAGE", &data, &length) >= 0, let data else { return nil }
-        let bytes = UnsafeRawBufferPointer(start: data, count: length)
-        return String(decoding: bytes.dropFirst("MESSAGE=".utf8.count), as: UTF8.self)
     }
 }

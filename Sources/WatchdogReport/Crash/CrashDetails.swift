@@ -54,7 +54,7 @@ public struct CrashDetails: Codable, Equatable, Sendable {
         case .exited(let code): exitCode = Int(code)
         case .signaled(let signal, let coreDumped):
             self.signal = Int(signal)
-            signalName = SignalText.name(Int(signal))
+            signalName = SignalName.of(Int(signal))
             isCoreDumped = coreDumped
         case .unknown: break
         }
@@ -72,7 +72,7 @@ public struct CrashDetails: Codable, Equatable, Sendable {
     /// Takes over which signal it was.
     public mutating func note(signal number: Int) {
         signal = number
-        signalName = SignalText.name(number)
+        signalName = SignalName.of(number)
     }
 
     /// Takes over what the kernel told of the signal.

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogPolicy
+
 /// Signals in words: signal(7), sigaction(2); the numbers are those of x86-64 and arm64.
 enum SignalText {
-    private static let names = [
-        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM",
-        "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF",
-        "WINCH", "IO", "PWR", "SYS",
-    ]
-
     /// Those that tell of an address.
     static let faults: Set<Int> = [illegal, trap, bus, arithmetic, segmentation]
     static let illegal = 4
@@ -19,10 +15,6 @@ enum SignalText {
     static let segmentation = 11
     static let systemCall = 31
 
-    static func name(_ signal: Int) -> String {
-        (1...31).contains(signal) ? "SIG" + names[signal - 1] : "signal \(signal)"
-    }
-
     /// `Segmentation fault: 11`, as reports of Apple have it.
     static func indicator(_ signal: Int) -> String {
         let words: [Int: String] = [
@@ -33,7 +25,8 @@ enum SignalText {
             26: "Virtual timer expired", 27: "Profiling timer expired", 31: "Bad system call",
         ]
         // Real-time signals have no name but their number.
-        return (1...31).contains(signal) ? "\(words[signal] ?? name(signal)): \(signal)" : name(signal)
+        let word = words[signal] ?? SignalName.of(signal)
+        return (1...31).contains(signal) ? "\(word): \(signal)" : word
     }
 
     static func codeName(_ code: Int, of signal: Int) -> String? {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogPolicy
+
 extension Verdict {
     /// The verdict on a crash: what ended the process, and where it was.
     ///
@@ -16,7 +18,7 @@ extension Verdict {
                 return
             }
             // As shells and `env` say it of what they have started.
-            let meant = (129...159).contains(code) ? ", as if \(SignalText.name(code - 128)) had ended it" : ""
+            let meant = (129...159).contains(code) ? ", as if \(SignalName.of(code - 128)) had ended it" : ""
             self.init(
                 kind: .failed, line: "Exited with code \(code)\(meant), which nobody had asked for",
                 brief: "exit code \(code)")

@@ -127,7 +127,7 @@ struct PostMortem: Sendable {
 
     /// Why there is no core, and what to do to get one.
     private func absence(_ signal: Int, _ pattern: CorePattern) -> String {
-        let name = signalName(Int32(clamping: signal))
+        let name = SignalName.of(signal)
         guard Crash.coreSignals.contains(Int32(clamping: signal)) else { return "\(name) leaves no core" }
         if case .nothing = pattern { return "the kernel keeps no cores (kernel.core_pattern)" }
         if coreLimit == 0 {

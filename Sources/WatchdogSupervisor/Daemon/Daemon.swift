@@ -186,24 +186,15 @@ final class Daemon {
             JournalEntry(notice, about: subject))
     }
 
-    func publish(_ incident: Incident, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject) {
+    func publish(
+        _ event: some ReportedEvent, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject
+    ) {
         let narration = Narration(name: app.name, verbosity: verbosity)
-        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
-        tell(narration.lines(of: incident, pid: subject.pid, report), JournalEntry(incident, report, about: subject))
-    }
-
-    func publish(_ hang: Hang, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject) {
-        let narration = Narration(name: app.name, verbosity: verbosity)
+        let isTold = event.isToldWhenQuiet || verbosity != .quiet
         tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
         tell(
-            verbosity == .quiet ? nil : narration.lines(of: hang, pid: subject.pid, report),
-            JournalEntry(hang, report, about: subject))
-    }
-
-    func publish(_ crash: Crash, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject) {
-        let narration = Narration(name: app.name, verbosity: verbosity)
-        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
-        tell(narration.lines(of: crash, pid: subject.pid, report), JournalEntry(crash, report, about: subject))
+            isTold ? narration.lines(of: event, pid: subject.pid, report) : nil,
+            JournalEntry(event, report, about: subject))
     }
 
     func publish(

@@ -57,9 +57,7 @@ extension LaunchConfiguration {
         request.credentials = command.isPrivileged ? nil : credentials
         if let streams { request.descriptors = streams.passed }
         attributes.apply(to: &request)
-        if let limit = OpenFileLimit.previous, !request.limits.contains(where: { $0.resource == .openFiles }) {
-            request.limits.append(limit)
-        }
+        OpenFileLimit.restore(in: &request)
         return request
     }
 

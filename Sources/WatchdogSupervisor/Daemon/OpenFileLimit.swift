@@ -19,6 +19,12 @@ enum OpenFileLimit {
         try? previous?.apply()
     }
 
+    /// Sets the limit back for a program that is to be started, unless it has one of its own.
+    static func restore(in request: inout SpawnRequest) {
+        guard let previous, !request.limits.contains(where: { $0.resource == .openFiles }) else { return }
+        request.limits.append(previous)
+    }
+
     /// Refuses a launch that would leave the daemon without descriptors for its control socket.
     static func checkRoom() throws(LaunchRefusal) {
         guard let limit = try? ResourceLimit.current(.openFiles).soft else { return }

@@ -87,13 +87,11 @@ enum EventKind: String, CaseIterable, Sendable {
         case .unkillable: .critical
         case .killed, .crashed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
         case .reported, .hangReported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost,
-            .outputRefused,
-            .messagesDropped:
+            .outputRefused, .messagesDropped:
             .warning
         case .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured:
             .notice
-        case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded,
-            .appReloaded:
+        case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded, .appReloaded:
             .info
         }
     }
@@ -106,9 +104,7 @@ enum EventKind: String, CaseIterable, Sendable {
             .terminating, .reported, .captured, .appReloaded, .reloadFailed:
             true
         case .killed, .crashed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused,
-            .restarting,
-            .limitReached,
-            .reloaded, .configurationInvalid, .messagesDropped:
+            .restarting, .limitReached, .reloaded, .configurationInvalid, .messagesDropped:
             false
         }
     }

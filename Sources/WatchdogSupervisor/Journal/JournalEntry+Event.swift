@@ -60,61 +60,27 @@ extension JournalEntry {
         }
     }
 
-    /// The entry for an incident whose report is written, or could not be.
+    /// The entry for what has a report, which is written or could not be.
     init(
-        _ incident: Incident, _ report: ReportOutcome, about subject: EventSubject,
+        _ event: some ReportedEvent, _ report: ReportOutcome, about subject: EventSubject,
         mayNameObject: Bool = geteuid() == 0
     ) {
         let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
         self.init(
-            incident.isEnforced ? .killed : .reported,
-            narration.lines(of: incident, pid: subject.pid, report),
-            about: subject,
-            mayNameObject: mayNameObject
-        )
-        add("WATCHDOGD_EVENT", incident.event.rawValue)
-        add("WATCHDOGD_CODE", incident.code.hexadecimal)
-        add("WATCHDOGD_ALLOWANCE_USEC", "\(incident.allowance.nanoseconds / 1_000)")
-        add(report)
-    }
-
-    /// The entry for an end that nobody asked for, whose report is written, or could not be.
-    init(
-        _ crash: Crash, _ report: ReportOutcome, about subject: EventSubject, mayNameObject: Bool = geteuid() == 0
-    ) {
-        let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
-        self.init(
-            .crashed, narration.lines(of: crash, pid: subject.pid, report), about: subject,
+            event.eventKind, narration.lines(of: event, pid: subject.pid, report), about: subject,
             mayNameObject: mayNameObject)
-        add(crash.status)
-        add(report)
-    }
-
-    /// The entry for a hang that ended by itself, whose report is written, or could not be.
-    init(
-        _ hang: Hang, _ report: ReportOutcome, about subject: EventSubject, mayNameObject: Bool = geteuid() == 0
-    ) {
-        let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
-        self.init(
-            .hangReported, narration.lines(of: hang, pid: subject.pid, report), about: subject,
-            mayNameObject: mayNameObject)
-        add("WATCHDOGD_EVENT", hang.event.rawValue)
-        add(duration: hang.duration)
-        add(report)
-    }
-
-    private mutating func add(_ report: ReportOutcome) {
+        event.addFields(to: &self)
         add("WATCHDOGD_VERDICT", report.verdict.line)
         add("WATCHDOGD_VERDICT_KIND", report.verdict.kind.rawValue)
         add("WATCHDOGD_REPORT", report.path)
     }
 
-    private mutating func add(duration: Duration) {
+    mutating func add(duration: Duration) {
         add("WATCHDOGD_DURATION_USEC", "\(duration.nanoseconds / 1_000)")
     }
 
     /// In the fields that systemd has for its services.
-    private mutating func add(_ status: ExitStatus) {
+    mutating func add(_ status: ExitStatus) {
         switch status {
         case .exited(let code):
             add("EXIT_CODE", "exited")

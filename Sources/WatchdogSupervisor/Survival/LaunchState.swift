@@ -49,7 +49,7 @@ struct LaunchState: Codable {
         var groups: [UInt32]
         var probe: Probe?
         var livenessTarget: ProbeSettings.Target?
-        var takesCrashStacks: Bool?
+        var takesCrashStacks: Bool
     }
 
     var launchID: IncidentID
@@ -126,6 +126,6 @@ extension LaunchConfiguration {
             store: store
         )
         launchID = state.launchID
-        takesCrashStacks = program.takesCrashStacks ?? false
+        takesCrashStacks = program.takesCrashStacks
     }
 }

@@ -56,10 +56,7 @@ final class Succession: ServedDaemon {
 
     private func remove(_ name: String) {
         // Only what this one made: the name is made from the path of its control socket.
-        let hash = scratch["control"].utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
-            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
-        }
-        guard name == "serve-" + String(hash, radix: 16) else { return }
+        guard name == "serve-" + String(FNV1a.hash(of: scratch["control"]), radix: 16) else { return }
         try? FileManager.default.removeItem(atPath: "/run/watchdogd/\(name)")
         guard let cgroup = Leftovers.ownCgroup.map({ "\($0)/watchdogd-\(name)" }) else { return }
         _ = eventually(within: .seconds(2)) {

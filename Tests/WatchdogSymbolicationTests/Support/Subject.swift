@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import WatchdogPolicy
 
 /// A program of known stacks, built from a source in `Subjects`.
 struct Subject: Sendable, CustomStringConvertible {
@@ -22,7 +23,7 @@ struct Subject: Sendable, CustomStringConvertible {
             stat(compilerPath, &status)
             let recipe = "\(text) \(self) \(status.st_mtim.tv_sec) \(status.st_size)"
             let directory = try Subject.directory()
-            let name = "\(self.source.split(separator: ".")[0])-\(String(Subject.hash(recipe), radix: 36))"
+            let name = "\(self.source.split(separator: ".")[0])-\(String(FNV1a.hash(of: recipe), radix: 36))"
             let program = "\(directory)/\(name)"
             guard access(program, X_OK) != 0 else { return program }
             let unfinished = "\(program).\(getpid())"
@@ -61,11 +62,6 @@ struct Subject: Sendable, CustomStringConvertible {
         var template = Array("/tmp/watchdog-subjects-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Failure(description: "mkdtemp: \(errno)") }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    /// FNV-1a.
-    private static func hash(_ text: String) -> UInt64 {
-        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 }
 
