@@ -9,24 +9,16 @@ import Testing
 struct RegularFileTests {
     /// A folder with a file, what is no file, and ways to all of them.
     private func withFolder(_ body: (_ folder: String, _ inner: OwnedDescriptor) throws -> Void) throws {
-        var template = Array("/tmp/watchdogd-files-XXXXXX".utf8CString)
-        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
-        let inner = "\(folder)/inner"
-        mkdir(inner, 0o755)
-        for path in ["\(folder)/outside", "\(inner)/file"] {
-            close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644))
+        try withTemporaryDirectory { folder in
+            let inner = "\(folder)/inner"
+            mkdir(inner, 0o755)
+            for path in ["\(folder)/outside", "\(inner)/file"] { try write("", to: path) }
+            mkfifo("\(inner)/fifo", 0o644)
+            symlink("file", "\(inner)/link")
+            symlink("../outside", "\(inner)/way-out")
+            symlink("/dev/null", "\(inner)/device")
+            try body(folder, try OwnedDescriptor(opening: inner, flags: O_RDONLY | O_DIRECTORY))
         }
-        mkfifo("\(inner)/fifo", 0o644)
-        symlink("file", "\(inner)/link")
-        symlink("../outside", "\(inner)/way-out")
-        symlink("/dev/null", "\(inner)/device")
-        defer {
-            for name in ["file", "fifo", "link", "way-out", "device"] { unlink("\(inner)/\(name)") }
-            unlink("\(folder)/outside")
-            rmdir(inner)
-            rmdir(folder)
-        }
-        try body(folder, try OwnedDescriptor(opening: inner, flags: O_RDONLY | O_DIRECTORY))
     }
 
     private func opens(_ body: () throws -> OwnedDescriptor) -> Bool { (try? body()) != nil }
