@@ -89,17 +89,43 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address) {
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (name[0] == '@' ? 0 : 1));
 }
 
-int wd_socket_send_to(const char *name, const void *bytes, size_t length) {
+int wd_socket_send_with(int socket, const void *bytes, size_t length, const int *descriptors, size_t count) {
+    if (count == 0) return wd_socket_send(socket, bytes, length);
+    if (count > WD_SOCKET_MAX_DESCRIPTORS) {
+        errno = EINVAL;
+        return -1;
+    }
+    union {
+        struct cmsghdr alignment;
+        char bytes[CMSG_SPACE(sizeof(int) * WD_SOCKET_MAX_DESCRIPTORS)];
+    } control = {0};
+    struct iovec vector = {.iov_base = (void *)bytes, .iov_len = length};
+    struct msghdr header = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control,
+        .msg_controllen = CMSG_SPACE(sizeof(int) * count)};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
+    memcpy(CMSG_DATA(rights), descriptors, sizeof(int) * count);
+
+    ssize_t sent;
+    do sent = sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -1 : 0;
+}
+
+int wd_socket_connect_datagram(const char *name) {
     struct sockaddr_un address;
     socklen_t size = address_of(name, &address);
     if (size == 0) return -1;
     int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;
-    ssize_t sent = sendto(descriptor, bytes, length, MSG_NOSIGNAL, (struct sockaddr *)&address, size);
+    if (connect(descriptor, (struct sockaddr *)&address, size) == 0) return descriptor;
     int error = errno;
     close(descriptor);
     errno = error;
-    return sent < 0 ? -1 : 0;
+    return -1;
 }
 
 int wd_socket_bind_datagram(const char *name, int receive_buffer) {

@@ -64,7 +64,7 @@ extension LinuxKernel {
         pendingReports[incident.id] = incident
         host.reportWriter.write(
             app: key, incident: incident.id, facts: facts, host: host.facts, capture: capture, log: logSource,
-            watch: watches.removeValue(forKey: incident.id))
+            watch: watches.removeValue(forKey: incident.id), isRepeated: isRepeated)
     }
 
     func reported(_ incident: Int, _ outcome: ReportOutcome) {

@@ -8,7 +8,7 @@ import WatchdogReport
 
 /// Turns captures into reports on disk, one after the other, away from the loop.
 ///
-/// Isolation: ``write(app:incident:facts:host:capture:log:watch:postMortem:)`` may be called from any thread and never blocks; results come by mailbox.
+/// Isolation: `write` may be called from any thread and never blocks; results come by mailbox.
 final class ReportWriter: Sendable {
     /// Reports that may wait; one more is given up, and says so.
     private static let limit = 16
@@ -28,9 +28,11 @@ final class ReportWriter: Sendable {
     }
 
     /// Writes the report of an incident; ends in a ``Host/Message/reported(app:incident:_:)``.
+    ///
+    /// - Parameter isRepeated: whether the watchdogd before this one may have written it already.
     func write(
         app: Int, incident: Int, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome, log: LogSource? = nil,
-        watch: HangWatch? = nil, postMortem: PostMortem? = nil
+        watch: HangWatch? = nil, postMortem: PostMortem? = nil, isRepeated: Bool = false
     ) {
         let isAccepted = waiting.withLock { count in
             guard count < Self.limit else { return false }
@@ -48,7 +50,12 @@ final class ReportWriter: Sendable {
             mailbox.post(.reported(app: app, incident: incident, outcome))
         }
         guard let postMortem else {
-            queue.async { [self] in finish(makeReport(facts, host, capture, log, watch)) }
+            queue.async { [self] in
+                let written = isRepeated ? store.report(of: facts.id, app: facts.appName) : nil
+                finish(
+                    written.map { ReportOutcome(verdict: Verdict(of: facts), path: $0.path) }
+                        ?? makeReport(facts, host, capture, log, watch))
+            }
             return
         }
         examining.async { [self] in

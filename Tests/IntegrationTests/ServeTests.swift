@@ -55,6 +55,25 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("Apps that fail without a pause delay neither the deadline of another nor the request to end them")
+        func failingWithoutPause() throws {
+            // More work than one CPU can do: each is restarted as soon as its end is seen.
+            let loop = Self.shell(
+                "exit 3", "[Restart]\nPolicy=always\nDelay=1ms\nMaxDelay=1ms\nReset=1ms\nLimit=infinity\n")
+            var apps = Dictionary(uniqueKeysWithValues: (0..<16).map { ("loop\($0)", loop) })
+            apps["hangs"] =
+                "[App]\nExecStart=\(product("HangMain")) --how sleep --after 0\n"
+                + "[Watchdog]\nUpdate=1s\nPing=200ms\n[Restart]\nPolicy=never\n"
+            let service = try Service(apps)
+            let hung = try service.wait(for: "hangs") { $0.state == .stopped }
+            #expect(hung.lastIncident?.event == "scene-update")
+            for name in apps.keys where name != "hangs" {
+                #expect(try service.client.terminate(AppRequest(name, waits: true)).isGone)
+            }
+            #expect(try service.client.list().apps.allSatisfy { $0.state == .stopped })
+            #expect(try service.end() == 0)
+        }
+
         @Test("At its limit an app stays down, and a launch by hand gives it another chance")
         func limit() throws {
             let service = try Service([

@@ -358,6 +358,29 @@ extension EndToEnd {
             // The last was told to end; all others hung.
             #expect(Set(launched.dropLast()).subtracting(reported).isEmpty, "each death is accounted for")
         }
+
+        @Test("apps whose files are gone leave nothing: no process, no state, and no report unwritten")
+        func filesGone() throws {
+            let succession = try Succession([:])
+            let names = (0..<8).map { "app\($0)" }
+            // Each is killed and launched again all the time: the reports of the launches before wait to be written.
+            let dies =
+                "[App]\nExecStart=/bin/sleep 1000\n"
+                + "[Watchdog]\nReadiness=none\nProbe=exec:false\nProbeInterval=100ms\nProbeThreshold=1\n"
+                + "[Restart]\nPolicy=always\nDelay=1ms\nReset=1ms\nLimit=infinity\n"
+            for _ in 0..<6 {
+                for name in names { try succession.scratch.write(dies, to: "apps/\(name).app") }
+                #expect(try succession.client.reload().added.count == names.count)
+                poll(nil, 0, Int32.random(in: 300...900))
+                try succession.killDaemon()
+                for name in names { unlink(succession.scratch["apps/\(name).app"]) }
+                try succession.succeed()
+                #expect(eventually { succession.processes.isEmpty })
+                #expect(try succession.client.list().apps.isEmpty)
+                #expect(eventually { succession.stateFiles.isEmpty }, "\(succession.stateFiles)")
+            }
+            try succession.end()
+        }
     }
 }
 

@@ -73,6 +73,46 @@ struct SocketTests {
         #expect(mode(path) != nil)
     }
 
+    @Test(
+        "a child that has inherited the socket does not serve it once its parent is gone", arguments: [true, false])
+    func inherited(isParentGone: Bool) throws {
+        // The child is told to end by the end of its standard input.
+        let script = """
+            import fcntl, os, socket, sys
+            lock = open(sys.argv[1] + ".lock", "w")
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            s = socket.socket(socket.AF_UNIX)
+            s.bind(sys.argv[1])
+            s.listen(8)
+            if os.fork() == 0 or sys.argv[2] == "stays":
+                os.write(1, b"!")
+                sys.stdin.read()
+            """
+        let input = try OwnedDescriptor.pipe()
+        let output = try OwnedDescriptor.pipe()
+        var request = SpawnRequest(
+            executable: "/usr/bin/python3",
+            arguments: ["python3", "-c", ByteString(script), ByteString(path), isParentGone ? "goes" : "stays"],
+            environment: ["PATH": "/usr/bin:/bin"])
+        request.descriptors = [.init(input.read.number, as: 0), .init(output.write.number, as: 1)]
+        let process = try spawn(request).process
+        var byte: UInt8 = 0
+        #expect(read(output.read.number, &byte, 1) == 1)
+        if isParentGone {
+            var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
+            #expect(poll(&entry, 1, 60_000) == 1)
+            _ = try process.waitExit()
+            let next = try ControlSocket.bind(path: path, mode: 0o600)
+            #expect(mode(path) != nil)
+            next.remove()
+        } else {
+            #expect(throws: ControlSocket.BindError.inUse(path: path)) {
+                try ControlSocket.bind(path: path, mode: 0o600)
+            }
+        }
+        withExtendedLifetime(input) {}
+    }
+
     @Test("what is not a socket is left alone")
     func obstacle() throws {
         let file = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_CREAT)

@@ -50,24 +50,6 @@ struct DescriptorStoreTests {
         #expect(ServiceManager.isStoreName(name) == isFine)
     }
 
-    @Test("go to the service manager with what sd_notify(3) demands")
-    func store() async throws {
-        await #expect(processExitsWith: .success) {
-            try withTemporaryDirectory { directory in
-                let manager = try NotifySocket(in: RuntimeDirectory(path: directory), name: "manager")
-                setenv("NOTIFY_SOCKET", manager.address, 1)
-                let (channel, app) = try Channel.pair()
-                #expect(try ServiceManager.store([channel.descriptor, app], as: "launch"))
-                let message = try #require(try manager.receive())
-                #expect(String(decoding: message.bytes, as: UTF8.self) == "FDSTORE=1\nFDPOLL=0\nFDNAME=launch")
-                #expect(message.attachments.map { DescriptorKind(of: $0) } == [.channel, .channel])
-                try ServiceManager.removeStored("launch")
-                let removal = try #require(try manager.receive())
-                #expect(String(decoding: removal.bytes, as: UTF8.self) == "FDSTOREREMOVE=1\nFDNAME=launch")
-            }
-        }
-    }
-
     @Test("a lasting directory is the same one for the next process, and only a safe one")
     func lasting() throws {
         try withTemporaryDirectory { directory in

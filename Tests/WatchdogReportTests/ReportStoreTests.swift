@@ -314,6 +314,23 @@ struct ReportStoreTests {
         }
     }
 
+    @Test("The report of an incident is found among those of its app, and of no other")
+    func ofIncident() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: folder)
+            let incident = try #require(IncidentID("ABCD1234-0000-4000-8000-000000000001"))
+            #expect(store.report(of: incident, app: "HangMain") == nil)
+            for number in 1...3 {
+                var report = report(number: number)
+                report.metadata.incidentID = "ABCD1234-0000-4000-8000-00000000000\(number)"
+                _ = try store.write(report)
+            }
+            #expect(store.report(of: incident, app: "HangMain")?.metadata?.incidentID == incident.description)
+            #expect(store.report(of: .random(), app: "HangMain") == nil)
+            #expect(store.report(of: incident, app: "Hang") == nil)
+        }
+    }
+
     @Test("In an empty or missing folder nothing is found, and the reason is told")
     func findNothing() throws {
         try TestFiles.withFolder { folder in

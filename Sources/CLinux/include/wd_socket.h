@@ -27,8 +27,11 @@ int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socke
 /* Sends one datagram without waiting and without SIGPIPE. Returns 0, or -1 with errno. */
 int wd_socket_send(int socket, const void *bytes, size_t length);
 
-/* Sends one datagram to a path, or to an abstract name that begins with '@', and never waits. 0, or -1 with errno. */
-int wd_socket_send_to(const char *name, const void *bytes, size_t length);
+/* Sends one datagram with at most WD_SOCKET_MAX_DESCRIPTORS descriptors, in the same way. EINVAL for more. */
+int wd_socket_send_with(int socket, const void *bytes, size_t length, const int *descriptors, size_t count);
+
+/* A datagram socket that sends to a path, or to an abstract name if `name` begins with '@'. -1 with errno. */
+int wd_socket_connect_datagram(const char *name);
 
 /* A datagram socket bound to a path, or to an abstract name if `name` begins with '@'. It tells who sends
  * (SO_PASSCRED) and has a receive buffer of `receive_buffer` bytes, or as near to that as is allowed. -1 with errno. */

@@ -14,7 +14,7 @@ import WatchdogPolicy
 /// Isolation: the loop's thread.
 public final class ControlServer {
     /// Behind deadlines: being asked is less urgent than what a watchdog is for.
-    public static let defaultPriority = EventLoop.Priority(rawValue: EventLoop.Priority.idle.rawValue + 100)
+    public static let defaultPriority = EventLoop.Priority.last
 
     /// The rules and limits.
     public let access: ControlAccess

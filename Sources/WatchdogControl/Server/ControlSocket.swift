@@ -114,8 +114,12 @@ public final class ControlSocket: Sendable {
         } catch {
             throw .failed(error)
         }
-        guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
-            if errno == EWOULDBLOCK { throw .inUse(path: path) }
+        // Unlike one of flock(2), this lock ends with the process, whatever its children have inherited: a child that has
+        // not executed its program yet outlives a watchdogd that is killed by a moment. fcntl(2).
+        var whole = Glibc.flock()
+        whole.l_type = Int16(F_WRLCK)
+        guard fcntl(file.number, F_SETLK, &whole) == 0 else {
+            if errno == EAGAIN || errno == EACCES { throw .inUse(path: path) }
             throw .failed(LinuxError("lock \(lockPath)", Errno(rawValue: errno)))
         }
         return file
@@ -130,19 +134,28 @@ public final class ControlSocket: Sendable {
         // Connecting to a regular file is refused as well: unix_find_bsd(), net/unix/af_unix.c.
         guard information.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
         let connection = wd_stream_connect(path, 0)
-        guard connection < 0 else {
-            close(connection)
-            throw .inUse(path: path)
-        }
-        switch errno {
-        case ENOENT: return
-        case ECONNREFUSED: break
-        // The queue of connections is full: somebody listens.
-        case EAGAIN: throw .inUse(path: path)
-        default: throw .failed(LinuxError("find out who serves \(path)", Errno(rawValue: errno)))
+        if connection >= 0 {
+            let isServed = isServed(OwnedDescriptor(taking: connection))
+            guard !isServed else { throw .inUse(path: path) }
+        } else {
+            switch errno {
+            case ENOENT: return
+            case ECONNREFUSED: break
+            // The queue of connections is full: somebody listens.
+            case EAGAIN: throw .inUse(path: path)
+            default: throw .failed(LinuxError("find out who serves \(path)", Errno(rawValue: errno)))
+            }
         }
         guard unlink(path) == 0 || errno == ENOENT else {
             throw .failed(LinuxError("remove \(path)", Errno(rawValue: errno)))
         }
+    }
+
+    /// Whether the process that listens there is alive, and not only a child of it that has inherited the socket.
+    private static func isServed(_ connection: OwnedDescriptor) -> Bool {
+        var peer = wd_stream_peer()
+        guard wd_stream_peer(connection.number, &peer) == 0, peer.pid > 0 else { return true }
+        guard let process = ProcessStat.read(peer.pid) else { return kill(peer.pid, 0) == 0 || errno != ESRCH }
+        return process.state != .zombie && process.state != .dead
     }
 }

@@ -33,6 +33,8 @@ public final class EventLoop {
         public static let normal = Priority(rawValue: Int64(SD_EVENT_PRIORITY_NORMAL))
         /// When nothing else is left: deadlines.
         public static let idle = Priority(rawValue: Int64(SD_EVENT_PRIORITY_IDLE))
+        /// After deadlines, each in its turn: new work, which would otherwise keep the loop from what it has begun.
+        public static let last = Priority(rawValue: Int64(SD_EVENT_PRIORITY_IDLE) + 100)
     }
 
     let event: OpaquePointer
@@ -85,11 +87,6 @@ public final class EventLoop {
         var count: UInt64 = 0
         sd_event_get_iteration(event, &count)
         return count
-    }
-
-    /// Answers the service manager's watchdog (`WatchdogSec=`) as long as the loop turns; false when there is none.
-    public func answerServiceWatchdog() throws(LinuxError) -> Bool {
-        try checkEvent("answer the service manager's watchdog", sd_event_set_watchdog(event, 1)) > 0
     }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CLinux
 import CSystemd
 import Glibc
 
-/// The service manager that started this process, if there is one: sd_notify(3), sd_listen_fds(3).
+/// The service manager that started this process, if there is one: sd_listen_fds(3), sd_watchdog_enabled(3).
+///
+/// ``ServiceNotifier`` talks to it.
 public enum ServiceManager {
     /// True when a service manager listens to what this process says of itself.
     public static var isListening: Bool { getenv("NOTIFY_SOCKET") != nil }
@@ -17,31 +18,11 @@ public enum ServiceManager {
         getenv("SYSTEMD_EXEC_PID").map { String(cString: $0) } == "\(getpid())"
     }
 
-    /// Tells the service manager the state of this service.
-    ///
-    /// - Parameters:
-    ///   - assignments: Such as `READY=1`, `STATUS=…`, `FDSTORE=1`, `FDNAME=…`.
-    ///   - descriptors: Descriptors to go with it, for `FDSTORE=1`.
-    /// - Returns: False when there is no service manager.
-    @discardableResult
-    public static func notify(_ assignments: [String], descriptors: [OwnedDescriptor] = []) throws(LinuxError) -> Bool {
-        let numbers = descriptors.map(\.number)
-        let result = sd_pid_notify_with_fds(
-            0, 0, assignments.joined(separator: "\n"), numbers, UInt32(numbers.count)
-        )
-        return try checkEvent("notify the service manager", withExtendedLifetime(descriptors) { result }) > 0
-    }
-
-    /// Tells the service manager what this service is doing, if it listens and has room for it now.
-    ///
-    /// ``notify(_:descriptors:)`` waits for a service manager that does not read, and so do others that send to it.
-    ///
-    /// - Returns: False when there is no service manager, or it took nothing.
-    @discardableResult
-    public static func mention(status: String) -> Bool {
-        guard let address = getenv("NOTIFY_SOCKET") else { return false }
-        let bytes = Array("STATUS=\(status)".utf8)
-        return wd_socket_send_to(address, bytes, bytes.count) == 0
+    /// How often the service manager wants a sign of life of this process (`WatchdogSec=`); nil for never.
+    public static var watchdogInterval: Duration? {
+        var microseconds: UInt64 = 0
+        guard sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
+        return .microseconds(Int64(clamping: microseconds))
     }
 
     /// A descriptor that the service manager passed to this process.

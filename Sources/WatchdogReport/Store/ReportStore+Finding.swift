@@ -26,6 +26,19 @@ extension ReportStore {
         return order.map { reports[$0] }
     }
 
+    /// The report of an incident among the latest of an app; nil when there is none, or none can be read.
+    public func report(of incident: IncidentID, app: String) -> StoredReport? {
+        guard let folder = try? StoreFolder(directory), let names = try? folder.names() else { return nil }
+        let stem = ReportFileName.sanitised(app) + "-"
+        // The time is in the name.
+        let latest = names.filter { $0.hasPrefix(stem) && ReportFileName.isReport($0) }.sorted(by: >).prefix(64)
+        for name in latest {
+            guard let report = look(at: name, in: folder) else { continue }
+            if report.metadata?.incidentID == incident.description { return report }
+        }
+        return nil
+    }
+
     /// Finds one report.
     ///
     /// - Parameter reference: `latest`, the first four or more digits of an incident's UUID, a file's name in the store,

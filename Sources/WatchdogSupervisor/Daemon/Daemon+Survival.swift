@@ -19,6 +19,7 @@ extension Daemon {
             })
         for (name, state) in kept { apps[name]?.restore(state) }
         for launch in inheritance.launches { resume(launch, isKnown: known.contains(launch.state.name)) }
+        host.survival?.forgetApps(besides: known)
         for launch in inheritance.unreadable { adopt(launch.launchID, launch.descriptors, file: launch.file) }
         for name in appNames {
             guard let app = apps[name], case .stopped = app.stage else { continue }
@@ -44,42 +45,59 @@ extension Daemon {
 
     /// Supervises a launch whose app is not configured: a file that is wrong is no reason to end it, a file that is gone
     /// is, as at a reload.
+    ///
+    /// An app may have several: the latest, and those before it whose reports are still to be written.
     private func hold(_ launch: AppLaunch, _ inherited: InheritedLaunch, isKnown: Bool) {
         let name = inherited.state.name
-        unclaimed[name] = launch
+        unclaimed.append(launch)
         let narration = Narration(name: name, verbosity: verbosity)
         launch.supervisor.onNotice = { [unowned self] notice in
             if let line = narration.line(for: notice) { say(line) }
         }
         launch.kernel.onReport = { [unowned self, unowned launch] incident, report in
             say(narration.lines(of: incident, pid: launch.pid, report))
-            release(launch, of: name)
+            releaseIfOver(launch)
+        }
+        launch.kernel.onHangReport = { [unowned self, unowned launch] hang, report in
+            say(narration.lines(of: hang, pid: launch.pid, report))
+            releaseIfOver(launch)
         }
         launch.supervisor.onFinish = { [unowned self, unowned launch] _ in
-            later { [self] in release(launch, of: name) }
+            // The launch is in the middle of handling what has ended it.
+            later { [self] in releaseIfOver(launch) }
         }
-        let isUnderWay = launch.kernel.resume(inherited)
-        if case .ended = launch.supervisor.machine.phase { return release(launch, of: name) }
-        guard isUnderWay else { return release(launch, of: name, isOver: true) }
+        guard launch.kernel.resume(inherited) else { return release(launch) }
+        if case .ended = launch.supervisor.machine.phase { return releaseIfOver(launch) }
         say("\(name) runs on, but has no \(isKnown ? "valid " : "")configuration" + (isKnown ? "" : "; it is ended"))
         if !isKnown { launch.supervisor.requestTermination() }
     }
 
-    private func release(_ launch: AppLaunch, of name: String, isOver: Bool = false) {
-        guard unclaimed[name] === launch else { return }
-        if !isOver {
-            guard case .ended = launch.supervisor.machine.phase, !launch.hasPendingReports else { return }
-        }
-        unclaimed[name] = nil
+    private func releaseIfOver(_ launch: AppLaunch) {
+        guard case .ended = launch.supervisor.machine.phase, !launch.hasPendingReports else { return }
+        // Not at once: it may be telling of a report, or of its end.
+        later { [self] in release(launch) }
+    }
+
+    private func release(_ launch: AppLaunch) {
+        guard unclaimed.contains(where: { $0 === launch }) else { return }
+        unclaimed.removeAll { $0 === launch }
         launch.kernel.stop()
         if let keeper = launch.kernel.keeper { host.survival?.forget(keeper) }
-        host.survival?.forget(app: name)
+        let name = launch.kernel.configuration.name
+        if apps[name] == nil, !unclaimed.contains(where: { $0.kernel.configuration.name == name }) {
+            host.survival?.forget(app: name)
+        }
         appCameToRest()
     }
 
     /// A launch that runs on without an app, for the app that wants to run.
     func claim(_ name: String) -> AppLaunch? {
-        unclaimed.removeValue(forKey: name)
+        let index = unclaimed.firstIndex { launch in
+            guard launch.kernel.configuration.name == name else { return false }
+            if case .ended = launch.supervisor.machine.phase { return false }
+            return true
+        }
+        return index.map { unclaimed.remove(at: $0) }
     }
 
     // MARK: - History lost
@@ -90,7 +108,7 @@ extension Daemon {
         if let app, let pid = descriptors.living, adopt(pid, descriptors, as: app) { return }
         lostDescriptors[launchID] = descriptors
         if let file { unlink(file) }
-        _ = try? ServiceManager.removeStored(launchID)
+        host.survival?.notifier?.removeStored(launchID)
     }
 
     /// Processes of an app of which there is no state at all, found by the app's cgroup.
@@ -139,7 +157,7 @@ extension Daemon {
     func leave() {
         isLeaving = true
         flush()
-        _ = try? ServiceManager.notify(["STOPPING=1"])
+        host.survival?.notifier?.say(["STOPPING=1"])
         host.loop.exit(code: 0)
     }
 
@@ -169,7 +187,7 @@ extension Daemon {
     @discardableResult
     private func flush() -> [Int32] {
         doPostponed()
-        var launches = Array(unclaimed.values)
+        var launches = unclaimed
         for app in apps.values {
             host.survival?.keep(app.kept, of: app.name)
             launches += app.retired

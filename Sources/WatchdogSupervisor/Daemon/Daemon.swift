@@ -36,7 +36,7 @@ final class Daemon {
     private(set) var isStopping = false
 
     /// Launches of the watchdogd before this one whose apps are not configured, or not validly.
-    var unclaimed: [String: AppLaunch] = [:]
+    var unclaimed: [AppLaunch] = []
     /// Descriptors of launches of which nothing else is known.
     var lostDescriptors: [String: InheritedDescriptors] = [:]
     /// Whether it ends without ending its apps.
@@ -44,6 +44,7 @@ final class Daemon {
     var reexecution: Timer?
     /// What a service manager shows of the daemon; nil without one.
     private(set) var status: ServiceStatus?
+    private var signOfLife: Timer?
 
     private var postponed: [() -> Void] = []
     private var postponement: CallSource?
@@ -121,11 +122,30 @@ final class Daemon {
     ///
     /// From then on it is told how many apps are in which state.
     func announceReadiness() {
+        guard let notifier = host.survival?.notifier else { return }
         let line = statusLine
-        guard (try? ServiceManager.notify(["READY=1", "STATUS=\(line)"])) == true else { return }
-        _ = try? host.loop.answerServiceWatchdog()
-        status = try? ServiceStatus(on: host.loop) { [unowned self] in statusLine }
-        status?.noteSaid(line)
+        notifier.say(["READY=1", "STATUS=\(line)"])
+        do {
+            try answerWatchdog(notifier)
+            status = try ServiceStatus(on: host.loop, line: { [unowned self] in statusLine }) {
+                notifier.mention("STATUS=\($0)")
+            }
+            status?.noteSaid(line)
+        } catch {
+            say("the service manager does not hear of this service: \(error)")
+        }
+    }
+
+    /// `WatchdogSec=`: signs of life come from the loop, in between its other work.
+    private func answerWatchdog(_ notifier: ServiceNotifier) throws {
+        guard let interval = ServiceManager.watchdogInterval else { return }
+        let loop = host.loop
+        let timer = try loop.timer(priority: .idle) { [unowned self] _ in
+            notifier.mention("WATCHDOG=1")
+            signOfLife?.arm(at: loop.now + interval / 2)
+        }
+        signOfLife = timer
+        timer.arm(at: loop.now)
     }
 
     private var statusLine: String {
@@ -138,10 +158,10 @@ final class Daemon {
     func stop() {
         if !isStopping {
             isStopping = true
-            _ = try? ServiceManager.notify(["STOPPING=1"])
+            host.survival?.notifier?.say(["STOPPING=1"])
         }
         for app in apps.values { app.stop() }
-        for launch in unclaimed.values { launch.supervisor.requestTermination() }
+        for launch in unclaimed { launch.supervisor.requestTermination() }
         appCameToRest()
     }
 

@@ -301,7 +301,8 @@ final class DaemonApp {
     private func arm(at instant: Instant, _ action: @escaping () -> Void) {
         do {
             due = action
-            if timer == nil { timer = try daemon.host.loop.timer { [unowned self] _ in due() } }
+            // Apps that fail again and again take turns with whoever asks for their end.
+            if timer == nil { timer = try daemon.host.loop.timer(priority: .last) { [unowned self] _ in due() } }
             timer?.arm(at: instant)
         } catch {
             stage = .failed

@@ -62,10 +62,21 @@ public struct Serve {
         }
     }
 
-    private func survival() throws(LinuxError) -> Survival {
+    /// A variable that was inherited from somewhere is no reason not to supervise.
+    private static func notifier(on loop: EventLoop) -> ServiceNotifier? {
+        do throws(LinuxError) {
+            return try ServiceNotifier(on: loop)
+        } catch {
+            StandardError.say("\(error); it does not hear of this service")
+            return nil
+        }
+    }
+
+    private func survival(_ notifier: ServiceNotifier?) throws(LinuxError) -> Survival {
         let standard = configuration.places.scope == .system ? ControlPath.system : ControlPath.user()
         return try Survival(
-            controlPath: configuration.places.controlPath.path, standardPath: standard?.path ?? "")
+            controlPath: configuration.places.controlPath.path, standardPath: standard?.path ?? "",
+            notifier: notifier)
     }
 
     private func listing() throws(RunError) -> ConfigurationListing {
@@ -99,7 +110,8 @@ public struct Serve {
         let loop = try EventLoop()
         let log = EventLog(toJournal: true)
         defer { log.finish() }
-        let survival = try survival()
+        let notifier = Self.notifier(on: loop)
+        let survival = try survival(notifier)
         let inheritance = survival.inherit(passed)
         let host = try Host(loop: loop, store: store, survival: survival, log: log)
         let daemon = try Daemon(
@@ -107,6 +119,8 @@ public struct Serve {
         defer { host.stop(leaving: daemon.isLeaving) }
         defer { if !daemon.isLeaving { Strays.end() } }
         survival.onProblem = { [unowned daemon] in daemon.say($0) }
+        notifier?.onProblem = { [unowned survival] in survival.tell("\($0)") }
+        defer { notifier?.finish() }
         let server = try ControlServer(
             loop: loop, socket: socket, handler: daemon, info: ServiceInfo(version: watchdogdVersion))
         defer { server.stop() }

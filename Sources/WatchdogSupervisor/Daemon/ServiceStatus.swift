@@ -25,7 +25,7 @@ final class ServiceStatus {
     ///   - tell: false when nobody took it.
     init(
         on loop: EventLoop, every interval: Duration = .seconds(1), line: @escaping () -> String,
-        tell: @escaping (String) -> Bool = { ServiceManager.mention(status: $0) }
+        tell: @escaping (String) -> Bool
     ) throws {
         self.loop = loop
         self.interval = interval

@@ -109,16 +109,9 @@ extension LinuxKernel {
 
     /// Writes the reports that were being written, without the stacks, unless they are there.
     private func repeatReports() {
-        guard !owed.isEmpty else { return }
-        let written = Set(
-            ((try? configuration.store.list()) ?? []).prefix(64).compactMap { $0.metadata?.incidentID })
         for owed in owed.values.sorted(by: { $0.incident.id < $1.incident.id })
         where pendingReports[owed.incident.id] == nil {
-            if written.contains(owed.report.description) {
-                settleReport(of: owed.incident.id)
-            } else {
-                report(owed.incident)
-            }
+            report(owed.incident)
         }
     }
 }

@@ -22,14 +22,20 @@ final class Survival {
     /// Tells this daemon from those that serve other control sockets.
     let name: String
     let directory: RuntimeDirectory
+    /// To whom descriptors are given; nil without a service manager.
+    let notifier: ServiceNotifier?
     /// What could not be kept or gone on with; to be told.
     var onProblem: (String) -> Void = { _ in }
 
     private var appFiles: [String: StateFile] = [:]
     private var hasFailed = false
 
-    /// - Parameter controlPath: the socket that the daemon serves.
-    init(controlPath: String, standardPath: String) throws(LinuxError) {
+    /// - Parameters:
+    ///   - controlPath: the socket that the daemon serves.
+    ///   - standardPath: the socket that daemons of its kind serve.
+    ///   - notifier: the way to the service manager.
+    init(controlPath: String, standardPath: String, notifier: ServiceNotifier?) throws(LinuxError) {
+        self.notifier = notifier
         name = controlPath == standardPath ? "serve" : "serve-" + String(FNV1a.hash(of: controlPath), radix: 16)
         directory = try RuntimeDirectory.lasting(name)
     }
@@ -43,17 +49,13 @@ final class Survival {
 
     /// Gives descriptors of a launch to the service manager, if there is one.
     func store(_ descriptors: [OwnedDescriptor], of keeper: LaunchKeeper) {
-        do throws(LinuxError) {
-            try ServiceManager.store(descriptors, as: keeper.storeName)
-        } catch {
-            tell("the service manager does not keep descriptors: \(error)")
-        }
+        notifier?.store(descriptors, as: keeper.storeName)
     }
 
     /// A launch is over.
     func forget(_ keeper: LaunchKeeper) {
         keeper.remove()
-        _ = try? ServiceManager.removeStored(keeper.storeName)
+        notifier?.removeStored(keeper.storeName)
     }
 
     /// Told once, so that a full disk does not fill the journal.
@@ -139,6 +141,14 @@ final class Survival {
     func forget(app: String) {
         appFiles.removeValue(forKey: app)?.remove()
         unlink("\(directory.path)/\(app)\(Self.appSuffix)")
+    }
+
+    /// Apps were taken out of the configuration while no watchdogd ran.
+    func forgetApps(besides known: Set<String>) {
+        for file in fileNames(ending: Self.appSuffix) {
+            let name = String(file.dropLast(Self.appSuffix.count))
+            if !known.contains(name) { forget(app: name) }
+        }
     }
 
     /// Nothing is left to go on with.

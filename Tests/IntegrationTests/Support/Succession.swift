@@ -126,6 +126,12 @@ final class Succession: ServedDaemon {
         try awaitReadiness()
     }
 
+    /// What is kept of apps and launches.
+    var stateFiles: [String] {
+        names(in: scratch["runtime/watchdogd"]).flatMap { names(in: scratch["runtime/watchdogd/\($0)"]) }
+            .filter { $0.hasSuffix(".app") || $0.hasSuffix(".launch") }
+    }
+
     /// Makes the state of all launches unreadable, while no watchdogd runs.
     func damageState(isNewer: Bool) throws {
         for directory in names(in: "/run/watchdogd").map({ "/run/watchdogd/\($0)" })
@@ -184,6 +190,10 @@ final class Succession: ServedDaemon {
     /// Asks it to end; nothing may be left of it then.
     func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
         try program.send(SIGTERM)
+        _ = try eventually {
+            try pump()
+            return program.hasEnded
+        }
         let status = try program.end()
         #expect(status.code == 0, sourceLocation: sourceLocation)
         _ = eventually(within: .milliseconds(300)) { processes.isEmpty }
