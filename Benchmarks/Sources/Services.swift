@@ -229,6 +229,7 @@ struct Services {
 }
 
 /// A reload whose answer is read later: services already run when it comes, and their records have to be read.
+// SAFETY: the thread alone writes `failure`, and joining it orders that before the read; the rest does not change.
 private final class AsynchronousReload: @unchecked Sendable {
     private var thread = pthread_t()
     private let client: ControlClient

@@ -26,17 +26,40 @@
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define FAIL(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
-#define DENY(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), FAIL(EPERM)
+#define DENY_NUMBER(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), FAIL(EPERM)
+#define DENY(call) DENY_NUMBER(SYS_##call)
 /* With any of these bits in an argument, of which the lower half is looked at. Loads the number again. */
 #define DENY_BITS(call, index, bits, error)                                                                      \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                    \
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), FAIL(error), LOAD(nr)
+/* With a value in an argument, or with any other. Of an argument the lower half is looked at. Loads the number again. */
+#define DENY_VALUE(call, index, value)                                                                           \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                    \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), FAIL(EPERM), LOAD(nr)
+#define DENY_UNLESS(call, index, value)                                                                          \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                    \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0), FAIL(EPERM), LOAD(nr)
+
+/* Numbers that the headers of older systems lack; from 424 on all architectures have the same. */
+enum {
+    number_memfd_secret = 447,
+    number_process_mrelease = 448,
+    number_fchmodat2 = 452,
+    number_setxattrat = 463,
+    number_removexattrat = 466,
+    number_open_tree_attr = 467,
+    number_file_setattr = 469,
+    /* What came after Linux 6.17 is not known to be harmless. */
+    last_known_number = 469,
+};
 
 static const unsigned writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
-/* No sockets, no programs, no other processes, nothing written to or changed in a file system. */
+/* No sockets, no programs, nothing written to or changed in a file system; no other process is looked at, signalled,
+ * or changed in what it may use. */
 static int filter_calls(void)
 {
+    const unsigned own = (unsigned)getpid();
     struct sock_filter program[] = {
         LOAD(arch),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCHITECTURE, 1, 0),
@@ -45,6 +68,8 @@ static int filter_calls(void)
         /* The x32 ABI has numbers of its own for the same calls. */
         BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
         FAIL(EPERM),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, last_known_number, 0, 1),
+        FAIL(ENOSYS),
         DENY_BITS(openat, 2, writing, EACCES),
 #ifdef SYS_open
         DENY_BITS(open, 1, writing, EACCES),
@@ -56,13 +81,30 @@ static int filter_calls(void)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1), FAIL(ENOSYS),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1), FAIL(ENOSYS),
         DENY(socket), DENY(socketpair), DENY(io_uring_setup), DENY(execve), DENY(execveat),
-        DENY(ptrace), DENY(process_vm_readv), DENY(process_vm_writev), DENY(pidfd_getfd),
+        /* raise(3) and abort(3) signal a thread of their own process. */
+        DENY(kill), DENY(tkill), DENY_UNLESS(tgkill, 0, own), DENY(rt_sigqueueinfo), DENY(rt_tgsigqueueinfo),
+        DENY(pidfd_open), DENY(pidfd_send_signal), DENY(setsid), DENY(setpgid),
+        /* A descriptor can be made to signal anybody: fcntl(2), "Managing signals". */
+        DENY_VALUE(fcntl, 1, F_SETOWN), DENY_VALUE(fcntl, 1, F_SETSIG), DENY_VALUE(fcntl, 1, F_SETOWN_EX),
+        /* getrlimit(3) is prlimit of process 0, which is the caller. */
+        DENY_UNLESS(prlimit64, 0, 0), DENY(setpriority), DENY(ioprio_set), DENY(sched_setparam),
+        DENY(sched_setscheduler), DENY(sched_setattr), DENY(sched_setaffinity), DENY(migrate_pages), DENY(move_pages),
+        DENY(ptrace), DENY(process_vm_readv), DENY(process_vm_writev), DENY(pidfd_getfd), DENY(kcmp),
+        DENY(process_madvise), DENY_NUMBER(number_process_mrelease),
         DENY(unlinkat), DENY(renameat), DENY(renameat2), DENY(mkdirat), DENY(linkat), DENY(symlinkat), DENY(mknodat),
         DENY(fchmod), DENY(fchmodat), DENY(fchown), DENY(fchownat), DENY(utimensat), DENY(truncate), DENY(ftruncate),
         DENY(setxattr), DENY(lsetxattr), DENY(fsetxattr), DENY(removexattr), DENY(lremovexattr), DENY(fremovexattr),
+        DENY_NUMBER(number_fchmodat2), DENY_NUMBER(number_setxattrat), DENY_NUMBER(number_removexattrat),
+        DENY_NUMBER(number_file_setattr), DENY(fallocate), DENY(open_by_handle_at), DENY(mq_open), DENY(mq_unlink),
+        /* Attributes and flags of files, what is typed on a terminal; what asks for a terminal is told it is none. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 1), FAIL(ENOTTY),
         DENY(mount), DENY(umount2), DENY(pivot_root), DENY(chroot), DENY(unshare), DENY(setns), DENY(move_mount),
-        DENY(open_tree), DENY(fsopen), DENY(memfd_create), DENY(userfaultfd), DENY(bpf), DENY(perf_event_open),
+        DENY(open_tree), DENY_NUMBER(number_open_tree_attr), DENY(fsopen), DENY(fspick), DENY(mount_setattr),
+        DENY(quotactl_fd), DENY(memfd_create), DENY_NUMBER(number_memfd_secret), DENY(userfaultfd), DENY(bpf),
+        DENY(perf_event_open),
         DENY(add_key), DENY(request_key), DENY(keyctl), DENY(fanotify_init), DENY(shmget), DENY(msgget), DENY(semget),
+        DENY(shmat), DENY(shmctl), DENY(msgsnd), DENY(msgrcv), DENY(msgctl), DENY(semop), DENY(semtimedop),
+        DENY(semctl),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog filter = { sizeof program / sizeof *program, program };

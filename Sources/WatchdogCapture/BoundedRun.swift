@@ -65,16 +65,21 @@ struct BoundedRun {
     func finish() -> Result {
         var collected = Collected(outputLimit: outputLimit, messageLimit: messageLimit)
         while true {
-            var entries = [output.number, messages.number, process.process.descriptor.number].map {
-                pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-            }
+            // poll(2) passes over -1: an end of a file is always readable.
+            var entries = [
+                collected.isOutputOpen ? output.number : -1, collected.areMessagesOpen ? messages.number : -1,
+                process.process.descriptor.number,
+            ].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             let left = deadline - Instant.now()
             guard left > .zero else { return kill(.overBudget, collected) }
             poll(&entries, nfds_t(entries.count), Int32(clamping: left.nanoseconds / 1_000_000 + 1))
             // Read before looking at the exit: what was written before it is in the pipe.
             let hasExited = process.process.hasExited
-            guard collected.read(output, messages) else { return kill(.tooMuchOutput, collected) }
-            if hasExited { return end(collected) }
+            switch collected.read(output.number, messages.number) {
+            case .tooMuch: return kill(.tooMuchOutput, collected)
+            case .nothing: if hasExited { return end(collected) }
+            case .something: break
+            }
         }
     }
 
@@ -119,10 +124,22 @@ private struct Streams {
 }
 
 /// What a program has written so far.
-private struct Collected {
+struct Collected {
+    /// What a look at the pipes found.
+    enum Progress {
+        case nothing
+        case something
+        /// More output than allowed.
+        case tooMuch
+    }
+
+    private static let chunk = 64 << 10
+
     let outputLimit: Int
     let messageLimit: Int
     private(set) var output: [UInt8] = []
+    private(set) var isOutputOpen = true
+    private(set) var areMessagesOpen = true
     private var message: [UInt8] = []
 
     init(outputLimit: Int, messageLimit: Int) {
@@ -139,24 +156,21 @@ private struct Collected {
         .split(separator: " ").joined(separator: " ")
     }
 
-    /// Reads what is there now; false when there is more output than allowed.
-    mutating func read(_ output: OwnedDescriptor, _ messages: OwnedDescriptor) -> Bool {
-        while true {
-            let chunk = Self.chunk(messages)
-            message = (message + chunk).suffix(messageLimit)
-            if chunk.isEmpty { break }
-        }
-        while true {
-            let chunk = Self.chunk(output)
-            guard chunk.count <= outputLimit - self.output.count else { return false }
-            self.output += chunk
-            if chunk.isEmpty { return true }
-        }
+    /// Reads some of what is there now, once from each: who writes faster than it is read must not keep its reader.
+    mutating func read(_ output: Int32, _ messages: Int32) -> Progress {
+        let said = areMessagesOpen ? Self.read(messages, &areMessagesOpen) : []
+        message = (message + said).suffix(messageLimit)
+        let written = isOutputOpen ? Self.read(output, &isOutputOpen) : []
+        guard written.count <= outputLimit - self.output.count else { return .tooMuch }
+        self.output += written
+        return said.isEmpty && written.isEmpty ? .nothing : .something
     }
 
-    private static func chunk(_ descriptor: OwnedDescriptor) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: 64 << 10) { buffer, count in
-            count = max(0, Glibc.read(descriptor.number, buffer.baseAddress, buffer.count))
+    private static func read(_ descriptor: Int32, _ isOpen: inout Bool) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: chunk) { buffer, count in
+            let length = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if length == 0 { isOpen = false }
+            count = max(0, length)
         }
     }
 }

@@ -32,18 +32,14 @@ enum BuildID {
         for index in 0..<min(Int(header.e_shnum), sectionLimit) {
             let (offset, overflow) = header.e_shoff.addingReportingOverflow(
                 UInt64(index * MemoryLayout<Elf64_Shdr>.size))
-            guard !overflow, let section: Elf64_Shdr = load(descriptor, at: offset) else { return false }
+            guard !overflow, let section: Elf64_Shdr = FileBytes.load(descriptor, at: offset) else { return false }
             if section.sh_type == symbolSection { return true }
         }
         return false
     }
 
     private static func header(_ descriptor: Int32) -> Elf64_Ehdr? {
-        guard let header: Elf64_Ehdr = load(descriptor, at: 0),
-            header.e_ident.0 == 0x7F, header.e_ident.1 == UInt8(ascii: "E"), header.e_ident.2 == UInt8(ascii: "L"),
-            header.e_ident.3 == UInt8(ascii: "F"), header.e_ident.4 == 2  // ELFCLASS64
-        else { return nil }
-        return header
+        FileBytes.elfHeader(descriptor).flatMap { $0.e_ident.4 == 2 ? $0 : nil }  // ELFCLASS64
     }
 
     private static func inSegments(_ descriptor: Int32, _ header: Elf64_Ehdr) -> String? {
@@ -68,9 +64,9 @@ enum BuildID {
     ) -> String? {
         for index in 0..<count {
             let (offset, overflow) = start.addingReportingOverflow(UInt64(index * MemoryLayout<Header>.size))
-            guard !overflow, let header: Header = load(descriptor, at: offset) else { return nil }
+            guard !overflow, let header: Header = FileBytes.load(descriptor, at: offset) else { return nil }
             guard let place = notes(header) else { continue }
-            let bytes = bytes(descriptor, at: place.offset, count: Int(min(place.size, UInt64(noteLimit))))
+            let bytes = FileBytes.read(descriptor, at: place.offset, count: Int(min(place.size, UInt64(noteLimit))))
             if let identifier = identifier(in: bytes) { return identifier }
         }
         return nil
@@ -98,18 +94,5 @@ enum BuildID {
 
     private static func word(_ slice: ArraySlice<UInt8>, _ offset: Int) -> UInt32 {
         slice.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
-    }
-
-    private static func load<Value: BitwiseCopyable>(_ descriptor: Int32, at offset: UInt64) -> Value? {
-        let bytes = bytes(descriptor, at: offset, count: MemoryLayout<Value>.size)
-        guard bytes.count == MemoryLayout<Value>.size else { return nil }
-        return bytes.withUnsafeBytes { $0.loadUnaligned(as: Value.self) }
-    }
-
-    private static func bytes(_ descriptor: Int32, at offset: UInt64, count: Int) -> [UInt8] {
-        guard let offset = off_t(exactly: offset) else { return [] }
-        return [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
-            length = max(0, pread(descriptor, buffer.baseAddress, count, offset))
-        }
     }
 }

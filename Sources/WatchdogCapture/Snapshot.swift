@@ -15,9 +15,9 @@ public final class Snapshot: Sendable {
     /// The process's id.
     public let process: Int32
     /// A sealed memfd with the records of `wd_snapshot_format.h`.
-    public let memory: Int32
+    public var memory: Int32 { records.number }
     /// Descriptors of the mapped executables, in the order in which the records number them.
-    public let modules: [Int32]
+    public var modules: [Int32] { files.map(\.number) }
     /// How the stacks were taken.
     public let method: CapturedProcess.Method
     /// Why no better method was possible; nil for ``CapturedProcess/Method/ptrace``.
@@ -29,10 +29,13 @@ public final class Snapshot: Sendable {
     /// What became of the process.
     public let end: SnapshotEnd
 
+    private let records: OwnedDescriptor
+    private let files: [OwnedDescriptor]
+
     init(adopting result: wd_snapshot_result, modules: [Int32], request: wd_snapshot_request) {
         process = request.pid
-        memory = result.memfd
-        self.modules = modules
+        records = OwnedDescriptor(taking: result.memfd)
+        files = modules.map { OwnedDescriptor(taking: $0) }
         method = .init(result.method)
         let reason = string(ofFixedArray: result.reason)
         methodReason = reason.isEmpty ? nil : reason
@@ -41,26 +44,19 @@ public final class Snapshot: Sendable {
         end = SnapshotEnd(result, request)
     }
 
-    /// Takes over descriptors that were not made by a capture.
+    /// A snapshot that was not made by a capture.
     init(
-        process: Int32, memory: Int32, modules: [Int32], method: CapturedProcess.Method, threadCount: Int,
-        timings: SnapshotTimings, end: SnapshotEnd
+        process: Int32, records: OwnedDescriptor, files: [OwnedDescriptor], method: CapturedProcess.Method,
+        threadCount: Int, timings: SnapshotTimings, end: SnapshotEnd
     ) {
         self.process = process
-        self.memory = memory
-        self.modules = modules
+        self.records = records
+        self.files = files
         self.method = method
         methodReason = nil
         self.threadCount = threadCount
         self.timings = timings
         self.end = end
-    }
-
-    deinit {
-        close(memory)
-        for module in modules {
-            close(module)
-        }
     }
 
     /// Takes a snapshot of a process, waiting for it.

@@ -11,7 +11,8 @@ import WatchdogReport
 /// are skipped.
 public struct SnapshotReader {
     private static let contextLimit = 1 << 16
-    private static let mappingLimit = 1 << 16
+    /// Lines of a maps file.
+    static let mappingLimit = 1 << 16
 
     private let bytes: [UInt8]
     private var offset = 0
@@ -39,14 +40,7 @@ public struct SnapshotReader {
             throw SnapshotFormatError(code: .tooLarge, subject: "\(status.st_size) bytes", offset: 0)
         }
         let size = Int(status.st_size)
-        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            while count < size {
-                let length = pread(descriptor, buffer.baseAddress?.advanced(by: count), size - count, off_t(count))
-                if length < 0 && errno == EINTR { continue }
-                guard length > 0 else { break }
-                count += length
-            }
-        }
+        let bytes = FileBytes.read(descriptor, at: 0, count: size)
         guard bytes.count == size else {
             throw SnapshotFormatError(code: .unreadable, subject: "byte \(bytes.count)", offset: bytes.count)
         }

@@ -90,9 +90,10 @@ public struct Symbolicator: Sendable {
     public func names(
         _ request: NamingRequest, files: [OwnedDescriptor]
     ) throws(SymbolicationError) -> NamingAnswer {
-        guard files.count == request.images.count, let json = try? JSONEncoder().encode(request),
-            let file = OwnedDescriptor(holding: Array(json))
-        else { throw SymbolicationError(.notStarted, "was not started: no room for the request") }
+        precondition(files.count == request.images.count, "each image has a file")
+        guard let json = try? JSONEncoder().encode(request), let file = OwnedDescriptor(sealing: Array(json)) else {
+            throw SymbolicationError(.notStarted, "was not started: no room for the request")
+        }
         let result = try run(budgeted(["--names"]), [file.number] + files.map(\.number))
         let bytes = try withExtendedLifetime((file, files)) { () throws(SymbolicationError) in
             try result.answer(limits)
@@ -228,17 +229,5 @@ extension BoundedRun.Result {
         case .ended(.signaled(let signal, _)):
             throw SymbolicationError(.failed, "was ended by signal \(signal)", message: message)
         }
-    }
-}
-
-extension OwnedDescriptor {
-    /// A file without a name that holds some bytes; nil when there is no room for it.
-    fileprivate convenience init?(holding bytes: [UInt8]) {
-        guard let file = tmpfile() else { return nil }
-        defer { fclose(file) }
-        guard fwrite(bytes, 1, bytes.count, file) == bytes.count, fflush(file) == 0 else { return nil }
-        let copy = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else { return nil }
-        self.init(taking: copy)
     }
 }

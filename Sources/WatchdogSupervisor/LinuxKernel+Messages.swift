@@ -24,7 +24,9 @@ extension LinuxKernel {
         for _ in 0..<count {
             guard let message = try? notifySocket.receive() else { return }
             // The attachments are closed when `message` goes, after it was heeded: that answers BARRIER=1.
-            if isFromApp(message) { supervisor?.notifyReceived(message.bytes) }
+            guard isFromApp(message) else { continue }
+            noteMemoryKills()
+            supervisor?.notifyReceived(message.bytes)
         }
     }
 
@@ -40,6 +42,7 @@ extension LinuxKernel {
             guard let reception = try? channel.receive() else { return }
             switch reception {
             case .message(let message):
+                noteMemoryKills()
                 supervisor?.channelReceived(message.bytes)
             case .nothing:
                 return

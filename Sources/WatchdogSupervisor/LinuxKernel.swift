@@ -65,6 +65,7 @@ final class LinuxKernel: Kernel {
     var hangReportInstants: [Instant] = []
     /// Where the program was when it was looked at last.
     var lastWorkingDirectory: String?
+    var memoryKillNotes = MemoryKillNotes()
     /// Where the output of this launch can be read again; nil when it cannot.
     var logSource: LogSource?
     /// Who is to be told of captures that were asked for, by the numbers of their incidents.

@@ -111,9 +111,10 @@ final class ReportWriter: Sendable {
     ) -> ReportOutcome {
         // After the symbols: what the program printed last has reached the journal by now.
         facts.log = log.flatMap { LogDetails($0) }
-        var outcome = ReportOutcome(verdict: Verdict(of: facts, capture: captured))
+        let report = Report(of: facts, on: host, capture: captured)
+        var outcome = ReportOutcome(verdict: report.body.linux?.verdict ?? Verdict(of: facts))
         do {
-            outcome.path = try store.write(Report(of: facts, on: host, capture: captured))
+            outcome.path = try store.write(report)
         } catch {
             outcome.failure = "\(error)"
         }

@@ -6,6 +6,7 @@ import Glibc
 final class Blackboard {
     private struct Fields {
         var image: Int32
+        var confinement: UInt32
         var resultCount: Int
     }
 
@@ -24,7 +25,7 @@ final class Blackboard {
         }
         self.memory = memory
         fields = memory.bindMemory(to: Fields.self, capacity: 1)
-        fields.pointee = Fields(image: -1, resultCount: 0)
+        fields.pointee = Fields(image: -1, confinement: 0, resultCount: 0)
     }
 
     deinit {
@@ -35,6 +36,12 @@ final class Blackboard {
     var image: Int? {
         get { fields.pointee.image < 0 ? nil : Int(fields.pointee.image) }
         set { fields.pointee.image = Int32(clamping: newValue ?? -1) }
+    }
+
+    /// Which rights the worker has given up; none of them where there is no worker.
+    var confinement: Confinement {
+        get { Confinement(rawValue: fields.pointee.confinement) }
+        set { fields.pointee.confinement = newValue.rawValue }
     }
 
     /// Leaves the result; false when it is too large.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogLinux
 
 /// The bytes that an image was mapped from: a regular file, or the vDSO's copy in the snapshot.
 ///
@@ -15,39 +16,30 @@ final class ImageFile {
     private static let pageLimit = 4096
 
     let source: Source
-    private let isOwned: Bool
+    /// Where it was opened here.
+    private let opened: OwnedDescriptor?
     private var pages: [UInt64: [UInt8]] = [:]
 
     /// The vDSO.
     init(bytes: ArraySlice<UInt8>) {
         source = .bytes(bytes)
-        isOwned = false
+        opened = nil
     }
 
     /// A file by descriptor, which stays the caller's; nil when it is not a regular file.
     init?(descriptor: Int32) {
         guard ImageFile.inode(of: descriptor) != nil else { return nil }
         source = .descriptor(descriptor)
-        isOwned = false
+        opened = nil
     }
 
     /// The file at the path of an image, provided that it is still the one that was mapped.
-    ///
-    /// O_NONBLOCK, because the path may lead to a FIFO by now.
     init?(pathOf image: Image) {
-        guard !image.isDeleted else { return nil }
-        let descriptor = open(image.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        guard descriptor >= 0 else { return nil }
-        guard ImageFile.inode(of: descriptor) == image.inode else {
-            close(descriptor)
-            return nil
-        }
-        source = .descriptor(descriptor)
-        isOwned = true
-    }
-
-    deinit {
-        if isOwned, case .descriptor(let descriptor) = source { close(descriptor) }
+        guard !image.isDeleted, let file = try? OwnedDescriptor.regularFile(at: ByteString(image.path)),
+            ImageFile.inode(of: file.number) == image.inode
+        else { return nil }
+        source = .descriptor(file.number)
+        opened = file
     }
 
     /// The inode number of a regular file.

@@ -44,7 +44,8 @@ struct NamingJob {
     /// Does the work, with the care of ``SymbolicationJob``.
     func run(within budget: Duration, output: Int32) -> String? {
         SymbolicationJob(budget: budget).attempt(output: output) { attempt, blackboard in
-            guard let answer = answer(attempt, { blackboard.image = $0 }) else { return EX_OSERR }
+            guard var answer = answer(attempt, { blackboard.image = $0 }) else { return EX_OSERR }
+            answer.notes += blackboard.confinement.notes
             return blackboard.post(json: answer)
         }
     }
@@ -73,7 +74,8 @@ struct NamingJob {
                 at: base + address.offset, lookup: base + address.lookup, trust: .cfi, depth: depth,
                 keepsThunks: address.isInnermost)
             left -= frames.reduce(0) { $0 + 200 + ($1.symbol?.utf8.count ?? 0) + ($1.sourceFile?.utf8.count ?? 0) }
-            return frames.map(NamingAnswer.Call.init)
+            // The last is the function into which the others are inlined.
+            return frames.suffix(NamingAnswer.callLimit).map(NamingAnswer.Call.init)
         }
         var notes = attempt.notes(images: list)
         if isCut { notes.append("time or room ran out: not all frames were looked up in full") }

@@ -75,6 +75,8 @@ public enum SymbolicateCommand {
 
     /// Gets a file from a server, with libdebuginfod's limits.
     private static func fetch(_ identifier: String) -> Int32 {
+        // Addresses of servers and proxies may hold passwords, and every nobody could read them in /proc/PID/environ.
+        wd_worker_seal()
         guard (2...128).contains(identifier.utf8.count), identifier.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
             return fail("--fetch: \(identifier.prefix(130)) is no build-id", EX_USAGE)
         }

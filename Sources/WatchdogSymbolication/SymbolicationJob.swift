@@ -79,7 +79,9 @@ public struct SymbolicationJob {
     ) -> Int32 {
         let run = SymbolicationRun(contents, modules: modules, attempt: attempt) { blackboard.image = $0 }
         guard var run else { return EX_OSERR }
-        return blackboard.post(json: run.perform())
+        var captured = run.perform()
+        captured.notes += blackboard.confinement.notes
+        return blackboard.post(json: captured)
     }
 }
 

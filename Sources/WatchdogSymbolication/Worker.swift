@@ -29,7 +29,7 @@ enum Worker {
         let child = wd_worker_fork(addressSpace)
         if child == 0 {
             close(ends[0])
-            confine(readable)
+            blackboard.confinement = .confine(toFilesIn: readable)
             _exit(body(blackboard))
         }
         close(ends[1])
@@ -43,14 +43,6 @@ enum Worker {
         let signal = status & 0x7f
         if signal == 0 { throw .exit(status >> 8 & 0xff) }
         throw isLate ? .timeout(image: blackboard.image) : .signal(signal, image: blackboard.image)
-    }
-
-    private static func confine(_ folders: [String]) {
-        let paths = folders.map { strdup($0) }
-        _ = paths.map { UnsafePointer($0) }.withUnsafeBufferPointer {
-            wd_worker_confine($0.baseAddress, $0.count)
-        }
-        for path in paths { free(path) }
     }
 
     private static func run(

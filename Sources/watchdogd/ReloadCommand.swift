@@ -13,7 +13,7 @@ struct ReloadCommand: ParsableCommand {
             configuration did not change are not touched; those whose process would be another one are restarted.
 
             With apps, each of them reads its own configuration: its commands of ExecReload= are run, and if it then says \
-            RELOADING=1, its READY=1 is waited for. Ends with 1 when one of them could not be reloaded.
+            RELOADING=1, its READY=1 is waited for. Each is reloaded; the exit code is that of the first that could not be.
             """
     )
 

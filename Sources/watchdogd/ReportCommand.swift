@@ -40,7 +40,7 @@ struct ReportsOption: ParsableArguments {
     }
 
     /// One report, as much of it as can be read; what is wrong with it goes to standard error.
-    func report(_ reference: String) throws -> Report { try read(find(reference)) }
+    func report(_ reference: String) throws -> Report { try read(find(reference)).report }
 
     /// One report, unread.
     func find(_ reference: String) throws -> StoredReport {
@@ -56,12 +56,12 @@ struct ReportsOption: ParsableArguments {
     }
 
     /// As much of a report as can be read; what is wrong with it goes to standard error.
-    func read(_ stored: StoredReport) throws -> Report {
+    func read(_ stored: StoredReport) throws -> (report: Report, isWhole: Bool) {
         let (report, faults) = try Failure.reporting { try store.salvage(stored) }
         for fault in faults {
             StandardError.say("\(stored.path.singleLine(limit: 4_096)) cannot be read whole: \(fault)")
         }
-        return report
+        return (report, faults.isEmpty)
     }
 }
 

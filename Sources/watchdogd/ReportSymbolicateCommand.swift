@@ -48,11 +48,8 @@ struct ReportSymbolicateCommand: ParsableCommand {
 
     func run() throws {
         let stored = try location.find(report.reference)
-        let (whole, faults) = try Failure.reporting { try location.store.salvage(stored) }
-        for fault in faults {
-            StandardError.say("\(stored.path.singleLine(limit: 4_096)) cannot be read whole: \(fault)")
-        }
-        if inPlace, !faults.isEmpty {
+        let (whole, isWhole) = try location.read(stored)
+        if inPlace, !isWhole {
             StandardError.say("a damaged crash log is not replaced by what is left of it: use --output")
             throw ExitCode(65)
         }

@@ -144,6 +144,8 @@ extension EndToEnd {
                     """)
             #expect(answer.output.hasPrefix("good reloaded within "))
             #expect(try service.command("reload", "goood").code == 66)
+            let first = try service.command("reload", "goood", "down", "good")
+            #expect(first.code == 66 && first.output.hasPrefix("good reloaded within "))
             #expect(try service.command("reload", "--no-wait").code == 64)
             #expect(try service.end() == 0)
         }

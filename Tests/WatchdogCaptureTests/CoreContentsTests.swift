@@ -67,8 +67,7 @@ struct CoreContentsTests {
         .enabled(if: isPossible))
     func whole() throws {
         try withCore { file, process in
-            let core = try CoreContents(reading: file.number, of: process)
-            #expect(core.process == process)
+            let core = try CoreContents(reading: file.number, of: process) { false }
             #expect(core.signal == SignalInfo(signal: 11, code: 1, union: 0x18))
             #expect(core.signal?.address == 0x18)
             #expect(core.thread != process)
@@ -91,7 +90,9 @@ struct CoreContentsTests {
     @Test("The core of another process is refused", .enabled(if: isPossible))
     func another() throws {
         try withCore { file, process in
-            let error = #expect(throws: CoreError.self) { try CoreContents(reading: file.number, of: process + 1) }
+            let error = #expect(throws: CoreError.self) {
+                try CoreContents(reading: file.number, of: process + 1) { false }
+            }
             #expect(error?.description == "it is of another process")
         }
     }
@@ -141,7 +142,7 @@ struct CoreContentsTests {
                 let place = round < 512 ? round : Int.random(in: 0..<min(bytes.count, 16_384), using: &generator)
                 var byte = [UInt8](arrayLiteral: [0, 1, 0x7F, 0x80, 0xFF].randomElement(using: &generator) ?? 0)
                 #expect(pwrite(copy.number, &byte, 1, off_t(place)) == 1)
-                if let core = try? CoreContents(reading: copy.number, of: process) {
+                if let core = try? CoreContents(reading: copy.number, of: process, isLate: { false }) {
                     _ = try core.snapshot.contents()
                 }
                 byte = [bytes[place]]
@@ -175,7 +176,7 @@ struct CoreContentsTests {
 
     private func core(_ bytes: [UInt8], of process: Int32) throws -> CoreContents {
         let file = try written(bytes)
-        return try withExtendedLifetime(file) { try CoreContents(reading: file.number, of: process) }
+        return try withExtendedLifetime(file) { try CoreContents(reading: file.number, of: process) { false } }
     }
 
     private func written(_ bytes: [UInt8]) throws -> OwnedDescriptor {

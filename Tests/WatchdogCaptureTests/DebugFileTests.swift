@@ -115,13 +115,33 @@ struct DebugFileTests {
             var search = DebugFileSearch(in: [folder], limits: limits)
             #expect(search.find([wanted]).isEmpty)
             #expect(search.truncation == "the search ended after 20 files")
-            limits = .init()
-            limits.depth = 2
-            search = DebugFileSearch(in: [folder], limits: limits)
-            #expect(search.find([wanted]).isEmpty)
-            #expect(search.truncation == "the search ended after directories 2 deep")
             search = DebugFileSearch(in: [folder])
             #expect(search.find([wanted]).count == 1)
+        }
+    }
+
+    @Test("A folder that is too deep is passed over, and the search goes on behind it")
+    func depth() throws {
+        try withFolder { folder in
+            write(file(identifier.reversed()), to: "\(folder)/a/b/c/d/x")
+            write(file(identifier), to: "\(folder)/b/c/x")
+            for (depth, omission) in [(2, "directories more than 2 deep were passed over"), (3, nil)] {
+                var limits = DebugFileSearch.Limits()
+                limits.depth = depth
+                // As deep as it may be, without a folder of its own: nothing is passed over.
+                let empty = DebugFile.Wanted(buildID: "00", name: "none", path: "/none")
+                var search = DebugFileSearch(in: ["\(folder)/b"], limits: limits)
+                #expect(search.find([empty]).isEmpty)
+                #expect(search.omission == nil && search.truncation == nil)
+                search = DebugFileSearch(in: [folder], limits: limits)
+                #expect(search.find([wanted])[Self.buildID]?.path == "\(folder)/b/c/x")
+                #expect(search.truncation == nil)
+                #expect(search.omission == (depth == 2 ? omission : "directories more than 3 deep were passed over"))
+            }
+            var search = DebugFileSearch(in: [folder])
+            let deep = DebugFile.Wanted(buildID: "efcdab8967452301", name: "none", path: "/none")
+            #expect(search.find([deep]).count == 1)
+            #expect(search.omission == nil)
         }
     }
 
@@ -135,6 +155,48 @@ struct DebugFileTests {
             mkdir(inner, 0o755)
             var search = DebugFileSearch(in: [inner])
             #expect(search.find([.init(buildID: Self.buildID, name: "app", path: path)]).isEmpty)
+        }
+    }
+    @Test(
+        "Nor does a name, and not onto what is no file",
+        arguments: ["../../../dev/x", "../x", "..", ".", "", "a/../../x", "x\0y", String(repeating: "n", count: 256)])
+    func names(name: String) throws {
+        try withFolder { folder in
+            write(file(identifier), to: "\(folder)/x")
+            let inner = "\(folder)/inner"
+            mkdir(inner, 0o755)
+            var search = DebugFileSearch(in: [inner])
+            #expect(search.find([.init(buildID: Self.buildID, name: name, path: "/opt/app")]).isEmpty)
+        }
+    }
+
+    @Test("A FIFO or device in place of a debug file is not opened")
+    func device() throws {
+        try withFolder { folder in
+            let path = "\(folder)/app.debug"
+            mkfifo(path, 0o644)
+            let watch = try OpenWatch(path)
+            var search = DebugFileSearch(in: [folder])
+            #expect(search.find([wanted]).isEmpty)
+            #expect(!watch.sawOpen)
+        }
+    }
+
+    @Test("A folder is emptied through no link, and all that was opened is closed again")
+    func emptying() throws {
+        try withFolder { folder in
+            let kept = "\(folder)/kept/file"
+            write([1], to: kept)
+            let deep = (0..<12).map { "\($0)" }.joined(separator: "/")
+            write([1], to: "\(folder)/cache/\(deep)/x")
+            symlink("\(folder)/kept", "\(folder)/cache/link")
+            let cache = open("\(folder)/cache", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            Debuginfod.empty(cache)
+            close(cache)
+            #expect(access(kept, F_OK) == 0)
+            #expect(access("\(folder)/cache/link", F_OK) != 0)
+            let left = (3..<1_024).compactMap { SymbolicLink.target("/proc/self/fd/\($0)") }
+            #expect(left.filter { $0.hasPrefix(folder) } == [])
         }
     }
 }

@@ -75,11 +75,32 @@ func bytes(of path: String) throws -> [UInt8] {
     return try bytes(of: file)
 }
 
-func copyFile(_ path: String, to copy: String) throws {
-    let bytes = try bytes(of: path)
-    let file = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)
+func copyFile(_ path: String, to copy: String) throws { try writeFile(try bytes(of: path), to: copy) }
+
+func writeFile(_ bytes: [UInt8], to path: String) throws {
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)
     guard file >= 0, write(file, bytes, bytes.count) == bytes.count, close(file) == 0 else {
-        throw Subject.Failure(description: "cannot write \(copy): \(errno)")
+        throw Subject.Failure(description: "cannot write \(path): \(errno)")
+    }
+}
+
+/// Whether somebody opens a file, other than with O_PATH: inotify(7).
+final class OpenWatch {
+    private let queue: OwnedDescriptor
+
+    init(_ path: String) throws {
+        let number = inotify_init1(O_NONBLOCK | O_CLOEXEC)
+        guard number >= 0 else { throw Subject.Failure(description: "inotify_init1: \(errno)") }
+        queue = OwnedDescriptor(taking: number)
+        guard inotify_add_watch(number, path, UInt32(IN_OPEN)) >= 0 else {
+            throw Subject.Failure(description: "inotify_add_watch: \(errno)")
+        }
+    }
+
+    /// Since the beginning, or since it was asked last.
+    var sawOpen: Bool {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        return read(queue.number, &buffer, buffer.count) > 0
     }
 }
 

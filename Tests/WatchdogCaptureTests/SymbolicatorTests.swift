@@ -159,6 +159,34 @@ struct SymbolicatorTests {
         #expect(error.code == .tooMuchOutput)
     }
 
+    @Test("looks at its time between reads, whoever writes without an end")
+    func endless() throws {
+        let zero = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+        let end = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { for descriptor in [zero, end] { close(descriptor) } }
+        var collected = Collected(outputLimit: 128 << 10, messageLimit: 4_096)
+        #expect(collected.read(end, zero) == .something)
+        #expect(!collected.isOutputOpen && collected.areMessagesOpen)
+        var output = Collected(outputLimit: 128 << 10, messageLimit: 4_096)
+        #expect(output.read(zero, end) == .something)
+        #expect(output.read(zero, end) == .something, "as much as is allowed")
+        #expect(output.output.count == 128 << 10)
+        #expect(output.read(zero, end) == .tooMuch)
+        var nothing = Collected(outputLimit: 1, messageLimit: 1)
+        #expect(nothing.read(end, end) == .nothing)
+    }
+
+    @Test("ends what writes messages without an end when its time is up, and not what ends just before")
+    func endlessMessages() throws {
+        let began = ContinuousClock.now
+        let body = #"for (int i = 0; i < 4; i++) if (fork() == 0) for (;;) write(2, "0123456789abcdef", 16); pause();"#
+        let error = try #require(try error(try symbolicator(body) { $0.budget = .milliseconds(300) }))
+        #expect(error.code == .overBudget)
+        #expect(ContinuousClock.now - began < .seconds(15))
+        let short = try #require(try self.error(try symbolicator(#"fprintf(stderr, "x"); return 5;"#)))
+        #expect(short.detail == "exited with code 5" && short.message == "x")
+    }
+
     @Test("keeps the end of a long message only")
     func longMessage() throws {
         let body = #"for (int i = 0; i < 100000; i++) fprintf(stderr, "line %d\n", i); return 1;"#

@@ -73,6 +73,15 @@ struct CoredumpMessageTests {
         #expect(CoredumpMessage.read(twice, process: 1)?.capture.threads.count == 1)
     }
 
+    @Test("A carriage return before the end of a line does not join it with the next")
+    func carriageReturns() throws {
+        let text = Self.message.replacing("of user 1000 dumped core.", with: "of user 1000 dumped core.\r")
+            .replacing("parse_header (crasher + 0x1219)", with: "parse\r\nStack trace of thread 7:\r")
+        let read = try #require(CoredumpMessage.read(text, process: 4711))
+        #expect(read.capture.threads.map(\.id) == [4711, 7, 4712])
+        #expect(read.capture.threads[1].frames.count == 3)
+    }
+
     @Test("Every text that is cut off, or has a byte changed, is read without a trap")
     func mangled() {
         let bytes = Array(Self.message.utf8)

@@ -57,6 +57,52 @@ struct CrashTests {
         #expect(Blame(for: Crashes.report(Crashes.memory, capture: nil)).party == .machine)
     }
 
+    @Test("A sender without a number here is outside the pid namespace, and nobody's pid 0")
+    func senderOutside() throws {
+        let report = Crashes.report(signal(11, code: 0), capture: nil)
+        #expect(
+            report.body.linux?.verdict.line == "Killed by a process outside its pid namespace, which sent SIGSEGV")
+        #expect(report.body.linux?.verdict.brief == "SIGSEGV from outside")
+        #expect(Blame(for: report).party == .somebodyElse)
+        let lines = try #require(report.body.applicationSpecificInformation?["watchdogd"])
+        #expect(lines.contains("Sender: a process outside its pid namespace"))
+        #expect(report.body.termination?.byPid == nil)
+        #expect(!TextRenderer.render(report).contains("pid 0"))
+    }
+
+    @Test(
+        "A signal's words are followed by its number, unless they are its number",
+        arguments: [
+            (11, "Segmentation fault: 11"), (16, "SIGSTKFLT: 16"), (31, "Bad system call: 31"), (32, "signal 32"),
+            (34, "signal 34"),
+        ])
+    func indicator(signal: Int, text: String) {
+        #expect(SignalText.indicator(signal) == text)
+    }
+
+    @Test("Memory that was short earlier did not end it; where nobody looked shortly before, perhaps")
+    func earlierMemoryKills() {
+        var crash = Crashes.memory
+        crash.memoryKills = 2
+        for (recent, party) in [(0, .somebodyElse), (1, .machine), (2, .machine), (nil, .unknown)]
+            as [(Int?, Blame.Party)]
+        {
+            crash.recentMemoryKills = recent
+            let report = Crashes.report(crash, capture: nil)
+            #expect(Blame(for: report).party == party)
+            #expect(line(crash).hasPrefix("Killed by the kernel because") == (party == .machine))
+            #expect(Explanation(of: report).advice.contains("memory.max") == (party == .machine))
+        }
+        #expect(line(crash) == "Killed by SIGKILL, perhaps by the kernel: memory has been short since the launch")
+        crash.recentMemoryKills = 0
+        #expect(line(crash) == "Killed by SIGKILL, which watchdogd did not send")
+        let lines = Crashes.report(crash, capture: nil).body.applicationSpecificInformation?["watchdogd"] ?? []
+        #expect(
+            lines.contains(
+                "Memory: the kernel has killed 2 processes of its cgroup because memory was short, none of them lately")
+        )
+    }
+
     @Test("An address of the kernel's own making is not told")
     func nonCanonical() {
         let crash = signal(11, code: 0x80)

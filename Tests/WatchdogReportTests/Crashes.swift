@@ -34,6 +34,7 @@ enum Crashes {
     static var memory: CrashDetails {
         var crash = details(.signaled(signal: 9, coreDumped: false))
         crash.memoryKills = 1
+        crash.recentMemoryKills = 1
         crash.stacks = "none: SIGKILL leaves no core"
         return crash
     }

@@ -88,6 +88,14 @@ struct DrawingTests {
         #expect(lane.bars.last?.to == 13_550_000_000)
     }
 
+    @Test("A crash has no allowance, and so no timeline, even where a damaged report has lost how it ended")
+    func crash() throws {
+        var body = try body("crash-core")
+        #expect(Timeline(body) == nil)
+        body.linux?.crash = nil
+        #expect(Timeline(body) == nil)
+    }
+
     @Test("An unanswered ping is a link to the end, an answered one to its answer")
     func pings() {
         let unanswered = TimelineLane(
@@ -149,5 +157,28 @@ struct DrawingTests {
             #expect((1...7).contains(ticks.count), "\(elapsed): \(ticks)")
             #expect(ticks == ticks.sorted())
         }
+    }
+
+    @Test(
+        "The labels of the scale are exact, in one unit, and below a second in milliseconds",
+        arguments: [
+            (5, "0, 1 ns, 2 ns, 3 ns, 4 ns, 5 ns"), (2_000, "0, 0.5 µs, 1 µs, 1.5 µs, 2 µs"),
+            (2_999_000, "0, 0.5 ms, 1 ms, 1.5 ms, 2 ms, 2.5 ms"),
+            (99_000_000, "0, 20 ms, 40 ms, 60 ms, 80 ms"), (119_000_000, "0, 20 ms, 40 ms, 60 ms, 80 ms, 100 ms"),
+            (120_000_000, "0, 50 ms, 100 ms"), (299_000_000, "0, 50 ms, 100 ms, 150 ms, 200 ms, 250 ms"),
+            (999_999_999, "0, 200 ms, 400 ms, 600 ms, 800 ms"), (1_000_000_000, "0, 0.2 s, 0.4 s, 0.6 s, 0.8 s, 1 s"),
+            (2_000_000_000, "0, 0.5 s, 1 s, 1.5 s, 2 s"), (10_000_000_000, "0, 2 s, 4 s, 6 s, 8 s, 10 s"),
+        ] as [(Int64, String)])
+    func labels(elapsed: Int64, text: String) throws {
+        var body = try body("scene-update")
+        body.linux?.allowance.elapsedNanoseconds = elapsed
+        body.linux?.pings = nil
+        body.linux?.samples = nil
+        body.linux?.stages = nil
+        body.linux?.kill.nanoseconds = nil
+        body.procStartAbsTime = nil
+        let ticks = try #require(Timeline(body)).ticks
+        #expect(TimelineDrawing.labels(ticks).joined(separator: ", ") == text)
+        #expect(TimelineDrawing.labels([-1_500_000_000, 0]) == ["−1.5 s", "0"])
     }
 }

@@ -235,6 +235,28 @@ struct FindingTests {
         #expect(stages(frames(64), frames(257))?.sameFrames == 64)
         #expect(stages(frames(64), frames(257, first: 3))?.isSame == false)
         #expect(stages(frames(5), frames(6))?.isSame == false)
+        // 32 calls may be cut, 31 are not.
+        #expect(stages(frames(32), frames(33))?.isSame == true)
+        #expect(stages(frames(31), frames(32))?.isSame == false)
+    }
+
+    @Test("of a cut stack that differs nothing is said of the outermost frames, and its looks are still the same")
+    func cutAndMoved() throws {
+        func frames(_ count: Int, first: UInt64) -> [Frame] {
+            (0..<count).map { Frame(address: $0 == 0 ? first : 2, imageIndex: 0, imageOffset: 1, trust: .cfi) }
+        }
+        for (earlier, later) in [(257, 64), (64, 257)] {
+            var samples = Causes.samples(isMoving: false)
+            for index in samples.stacks.indices { samples.stacks[index].frames = frames(earlier, first: 1) }
+            let stages = try #require(
+                StackStages(
+                    samples: samples, frames: frames(later, first: 3), main: 4242, first: .zero, last: .seconds(1)))
+            #expect(stages.sameLooks == stages.looks)
+            #expect(stages.sameFrames == 0 && stages.firstFrames == earlier && stages.lastFrames == later)
+            #expect(
+                stages.line(threadIndex: 0)
+                    == "Stages: thread 0: other frames at 0.00 s and 1.00 s: it moved in between")
+        }
     }
 
     @Test("without a stack at one of the ends nothing is compared")

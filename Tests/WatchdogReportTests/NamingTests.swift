@@ -76,6 +76,38 @@ struct NamingTests {
         #expect(outcome.unnamed == 2, "one in an image without a file")
     }
 
+    @Test("The verdict on a crash names the place, in the headline, the list and the JSON; what is not of names stays")
+    func crash() throws {
+        var capture = Crashes.capture(.core)
+        for index in capture.threads[1].frames.indices {
+            capture.threads[1].frames[index].symbol = nil
+            capture.threads[1].frames[index].symbolLocation = nil
+            capture.threads[1].frames[index].sourceFile = nil
+        }
+        let before = Crashes.report(Crashes.segmentation, capture: capture)
+        let headline = "Crashed: SIGSEGV at 0x18 (where no memory is mapped) in"
+        #expect(before.body.linux?.verdict.line == "\(headline) hang-main + 0x3100, on thread 4243")
+        func renamed(_ report: Report) throws -> Report {
+            let naming = try naming(report)
+            let (request, order) = naming.request(for: [0])
+            let calls = request.addresses.map { $0.offset == 0x3100 ? [Self.known] : [Self.unknown] }
+            return naming.report(with: NamingAnswer(calls: calls, notes: []), to: request, images: order).report
+        }
+        let after = try renamed(before)
+        #expect(after.body.linux?.verdict.line == "\(headline) update() (a.c:3), on thread 4243")
+        #expect(after.body.linux?.verdict.brief == "SIGSEGV in update()")
+        #expect(after.metadata.linux?.verdict == "SIGSEGV in update()")
+        #expect(
+            after.body.applicationSpecificInformation?["watchdogd"]?.first == after.body.linux?.verdict.line)
+        #expect(Explanation(of: after).verdict == after.body.linux?.verdict.line)
+        // A verdict in the words of another version is left alone.
+        var foreign = before
+        foreign.body.linux?.verdict.line = "It crashed"
+        #expect(try renamed(foreign).body.linux?.verdict == foreign.body.linux?.verdict)
+        let hang = try renamed(Samples.report())
+        #expect(hang.body.linux?.verdict == Samples.report().body.linux?.verdict)
+    }
+
     @Test("A function that only forwards is left out, unless it is the innermost")
     func thunks() throws {
         let naming = try naming()
@@ -116,9 +148,56 @@ struct NamingTests {
         var call = Self.known
         call.isInlined = true
         #expect(NamingAnswer(calls: [[call]], notes: []).fault(as: request) != nil)
+        let inlined = [call]
+        for (count, isFault) in [(63, false), (64, true)] {
+            let calls = Array(repeating: inlined, count: count).flatMap(\.self) + [Self.known]
+            #expect((NamingAnswer(calls: [calls], notes: []).fault(as: request) != nil) == isFault, "\(count)")
+        }
         call = Self.known
         call.symbolLocation = nil
         #expect(NamingAnswer(calls: [[call]], notes: []).fault(as: request) != nil)
+    }
+
+    @Test("A thread grows to as many frames as it may have, and then gets the names of its machine frames alone")
+    func manyInlined() throws {
+        var inlined = Self.known
+        inlined.isInlined = true
+        let answer = NamingAnswer(calls: [[inlined, inlined, inlined, Self.known]], notes: [])
+        for (count, grown) in [(127, 508), (128, 512), (129, 129 + 3 * 127), (512, 512), (600, 600)] {
+            var report = Samples.report()
+            report.body.threads[0].frames = Array(
+                repeating: FrameInfo(imageOffset: 0x2000, imageIndex: 0), count: count)
+            report.body.linux?.threads[0].trust = Array(repeating: .cfi, count: count)
+            report.body.linux?.threads[0].asynchronousFrames = []
+            let naming = try naming(report)
+            let (request, order) = naming.request(for: [0])
+            let calls = request.addresses.map { _ in answer.calls[0] }
+            let answer = NamingAnswer(calls: calls, notes: [])
+            let (named, outcome) = naming.report(with: answer, to: request, images: order)
+            let frames = named.body.threads[0].frames
+            #expect(frames.count == grown)
+            #expect(named.body.linux?.threads[0].trust.count == grown)
+            #expect(frames.count { $0.inline != true } == count && frames.allSatisfy { $0.symbol == "update()" })
+            #expect(outcome.named == count)
+        }
+    }
+
+    @Test("All names together take no more than a report has room for")
+    func manyNames() throws {
+        var report = Samples.report()
+        var call = Self.known
+        call.symbol = String(repeating: "n", count: 1_000)
+        let frames = Array(repeating: FrameInfo(imageOffset: 0x2000, imageIndex: 0), count: 512)
+        report.body.threads = Array(repeating: report.body.threads[0], count: 40)
+        for index in report.body.threads.indices { report.body.threads[index].frames = frames }
+        report.body.linux?.threads = []
+        let naming = try naming(report)
+        let (request, order) = naming.request(for: [0])
+        let answer = NamingAnswer(calls: request.addresses.map { _ in [call] }, notes: [])
+        let (named, outcome) = naming.report(with: answer, to: request, images: order)
+        #expect(outcome.named + outcome.unnamed == 40 * 512)
+        #expect((10_000...20_000).contains(outcome.named) && outcome.unnamed > 0)
+        #expect(try ReportCoding.encode(named).count < ReportLimits.fileBytes)
     }
 
     @Test("A report from anybody, with images and addresses of any size, gives a request without fault")

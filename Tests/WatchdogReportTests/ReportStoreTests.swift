@@ -357,6 +357,31 @@ struct ReportStoreTests {
         }
     }
 
+    @Test("A report in place of another has its mode and time before it has its name, and no other file gets them")
+    func replacing() throws {
+        try TestFiles.withFolder { folder in
+            let (old, foreign) = ("\(folder)/old.ips", "\(folder)/foreign")
+            for path in [old, foreign] { try TestFiles.write([1], to: path) }
+            chmod(old, 0o604)
+            chmod(foreign, 0o600)
+            try TestFiles.setTime(old, seconds: 1_000_000)
+            let store = try StoreFolder(folder)
+            // No macro: the folder cannot be copied.
+            let attributes = store.attributes("old.ips")
+            try store.create("new.tmp", [2, 3], like: attributes)
+            let modified = store.status("new.tmp")?.modified
+            #expect(TestFiles.mode("\(folder)/new.tmp") == 0o604)
+            #expect(modified?.seconds == 1_000_000)
+            // Whoever may write into the folder puts a link in its place.
+            unlink("\(folder)/new.tmp")
+            symlink(foreign, "\(folder)/new.tmp")
+            let isRenamed = store.rename("new.tmp", to: "old.ips")
+            #expect(isRenamed)
+            #expect(TestFiles.mode(foreign) == 0o600)
+            #expect(TestFiles.read(foreign) == [1])
+        }
+    }
+
     @Test("A damaged file is told with its path and line")
     func damaged() throws {
         try TestFiles.withFolder { folder in

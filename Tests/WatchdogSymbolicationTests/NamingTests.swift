@@ -87,4 +87,46 @@ struct NamingTests {
         #expect(helper.exitCode == 64)
         #expect(helper.output.isEmpty)
     }
+
+    /// Whoever else is nobody must not read the passwords in the addresses of servers and proxies.
+    @Test(
+        "While a server is asked, no other process of the user sees the environment",
+        .enabled(if: geteuid() != 0 || isInstalled("setpriv"), "root needs setpriv(1) to be nobody"))
+    func environment() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        try #require(isBound)
+        var template = Array("/tmp/watchdog-fetch-XXXXXX".utf8CString)
+        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        defer { _ = try? output(of: ["rm", "-r", folder]) }
+        chmod(folder, 0o777)
+        let user = geteuid() == 0 ? 65_534 : geteuid()
+        let process = try Process(
+            (geteuid() == 0 ? ["setpriv", "--reuid", "\(user)", "--regid", "\(user)", "--clear-groups"] : []) + [
+                "env", "HOME=\(folder)", "DEBUGINFOD_CACHE_PATH=\(folder)/cache", "DEBUGINFOD_TIMEOUT=60",
+                "DEBUGINFOD_URLS=http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))",
+                "\(try Subject.buildDirectory())/watchdogd-symbolicate", "--fetch", "0123456789abcdef",
+            ])
+        // It asks the server, or ends because there is no library for that.
+        let pidfd = Int32(try #require(systemCall(434, [Int(process.id), 0])))
+        defer { close(pidfd) }
+        var entries = [listener, pidfd].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        try #require(poll(&entries, 2, 60_000) > 0)
+        guard entries[0].revents != 0 else { return print("skipped: libdebuginfod.so.1 is not installed") }
+        var status = stat()
+        try #require(stat("/proc/\(process.id)/environ", &status) == 0)
+        // proc(5): the files of a process that may not be traced are root's.
+        #expect(status.st_uid == 0)
+        try #require(stat("/proc/\(process.id)", &status) == 0)
+        #expect(status.st_uid == user, "it does run as that user")
+    }
 }

@@ -23,7 +23,8 @@ int wd_debuginfod_find(const char *build_id, char **path);
 
 enum wd_confined { WD_CONFINED_FILES = 1, WD_CONFINED_CALLS = 2 };
 
-/* Takes from this process and its children, for good: sockets, the start of programs, looks at other processes, every
- * change of a file system (seccomp(2)), and opening files other than for reading below `folders` (landlock(7)). What is
- * open stays usable. Returns which of both the kernel has done; what it does not know, the caller goes without. */
+/* Takes from this process and its children, for good: sockets, the start of programs, looks at other processes and
+ * signals to them, every change of a file system (seccomp(2)), and opening files other than for reading below `folders`
+ * (landlock(7)). What is open stays usable. System calls that are newer than this list are refused as if the kernel did
+ * not have them. Returns which of both the kernel has done; what it does not know, the caller goes without. */
 unsigned wd_worker_confine(const char *const *folders, size_t count);

@@ -6,8 +6,8 @@ import WatchdogReport
 
 /// The core file of a process: core(5), elf(5).
 ///
-/// The kernel has written it, but what the process did decides what is in it, and the process may have replaced it. So the
-/// file is read by pread(2), never through a mapping, and everything in it is bounded.
+/// The kernel has written it, but what the process did decides what is in it, and the process may have replaced it. So
+/// there are bounds for the whole of the file, however its parts are repeated, and for the time that reading it takes.
 struct CoreFile {
     /// One thread at the signal.
     struct Thread {
@@ -37,12 +37,19 @@ struct CoreFile {
     }
 
     private static let segmentLimit = 70_000
-    private static let noteLimit = 8 * Int(WD_SNAPSHOT_MAX_THREADS)
     private static let nameLimit: UInt32 = 64
+    private static let pathLimit = Int(PATH_MAX)
     /// core(5): the kernel stops at 4 MiB of names unless it was told otherwise.
     private static let mappingBytes = 8 << 20
 
     private let descriptor: Int32
+    private let isLate: () -> Bool
+    /// Segments of notes; the kernel writes one.
+    private var noteSegmentsLeft = 2
+    /// Notes of the whole file: the kernel writes up to eight for each thread.
+    private var notesLeft = 8 * Int(WD_SNAPSHOT_MAX_THREADS)
+    private var hasMappings = false
+    private var threadIDs: Set<Int32> = []
     /// The process, and its parent and user.
     private(set) var process: (id: Int32, parent: Int32, user: UInt32, name: String)?
     /// That to which the signal was delivered first.
@@ -58,32 +65,41 @@ struct CoreFile {
     private(set) var leftOutThreads = 0
 
     /// Reads everything but the memory.
-    init(descriptor: Int32) throws(CoreFileError) {
+    ///
+    /// - Parameter isLate: whether the time for the file is up.
+    init(descriptor: Int32, isLate: @escaping () -> Bool) throws(CoreError) {
         self.descriptor = descriptor
-        guard let header: Elf64_Ehdr = load(at: 0), header.e_ident.0 == 0x7F, header.e_ident.1 == UInt8(ascii: "E"),
-            header.e_ident.2 == UInt8(ascii: "L"), header.e_ident.3 == UInt8(ascii: "F"), header.e_type == 4
-        else { throw CoreFileError("it is no core file") }
+        self.isLate = isLate
+        guard let header = FileBytes.elfHeader(descriptor), header.e_type == 4 else {
+            throw CoreError("it is no core file")
+        }
         // ELFCLASS64, ELFDATA2LSB, EM_X86_64.
         guard header.e_ident.4 == 2, header.e_ident.5 == 1, header.e_machine == 62,
             header.e_phentsize == UInt16(MemoryLayout<Elf64_Phdr>.size)
-        else { throw CoreFileError("it is not of a 64-bit program for x86-64") }
+        else { throw CoreError("it is not of a 64-bit program for x86-64") }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw CoreFileError("it cannot be read") }
+        guard fstat(descriptor, &status) == 0 else { throw CoreError("it cannot be read") }
         let size = UInt64(clamping: status.st_size)
         for index in 0..<segmentCount(header) {
             let (offset, overflow) = header.e_phoff.addingReportingOverflow(
                 UInt64(index * MemoryLayout<Elf64_Phdr>.size))
+            try checkTime()
             guard !overflow, let segment: Elf64_Phdr = load(at: offset) else {
                 isCutOff = true
                 break
             }
             switch segment.p_type {
             case 1: add(segment, size)
-            case 4: readNotes(segment)
+            case 4: try readNotes(segment)
             default: break
             }
         }
-        guard process != nil, !threads.isEmpty else { throw CoreFileError("it has no threads") }
+        guard process != nil, !threads.isEmpty else { throw CoreError("it has no threads") }
+    }
+
+    /// Ends the reading of a file that takes too long.
+    func checkTime() throws(CoreError) {
+        if isLate() { throw CoreError("to read it takes too long") }
     }
 
     /// PN_XNUM: with so many segments, section 0 has their number.
@@ -110,11 +126,14 @@ struct CoreFile {
 
     // MARK: - Notes
 
-    private mutating func readNotes(_ segment: Elf64_Phdr) {
+    private mutating func readNotes(_ segment: Elf64_Phdr) throws(CoreError) {
         var offset = segment.p_offset
         let (end, overflow) = segment.p_offset.addingReportingOverflow(segment.p_filesz)
-        guard !overflow else { return }
-        for _ in 0..<Self.noteLimit {
+        guard !overflow, noteSegmentsLeft > 0 else { return }
+        noteSegmentsLeft -= 1
+        while notesLeft > 0 {
+            notesLeft -= 1
+            try checkTime()
             guard offset < end, let note: Elf64_Nhdr = load(at: offset), note.n_namesz <= Self.nameLimit else { return }
             let name = offset + UInt64(MemoryLayout<Elf64_Nhdr>.size)
             let content = name + UInt64((note.n_namesz + 3) & ~3)
@@ -131,7 +150,7 @@ struct CoreFile {
         case 3 where process == nil: readProcess(bytes(at: offset, count: min(size, 256)))
         case 6 where vdso == nil: readVector(bytes(at: offset, count: min(size, 4096)))
         case 0x5349_4749 where signal == nil: readSignal(bytes(at: offset, count: min(size, 128)))
-        case 0x4649_4C45 where mappings.isEmpty: readMappings(bytes(at: offset, count: min(size, Self.mappingBytes)))
+        case 0x4649_4C45 where !hasMappings: readMappings(bytes(at: offset, count: min(size, Self.mappingBytes)))
         default: break
         }
     }
@@ -146,7 +165,7 @@ struct CoreFile {
         let raw: [UInt64] = (0..<27).map { note.load(at: 112 + 8 * $0) ?? 0 }
         // r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base …
         let order = [10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16, 18, 15, 17, 20, 21, 22]
-        guard !threads.contains(where: { $0.id == id }) else { return }
+        guard threadIDs.insert(id).inserted else { return }
         threads.append(Thread(id: id, registers: order.map { raw[$0] }))
     }
 
@@ -175,6 +194,7 @@ struct CoreFile {
 
     /// NT_FILE: count, size of a page, then start, end and page offset of each, then their paths.
     private mutating func readMappings(_ note: [UInt8]) {
+        hasMappings = true
         guard let count: UInt64 = note.load(at: 0), let pageSize: UInt64 = note.load(at: 8),
             count <= UInt64(Self.segmentLimit), 16 + Int(count) * 24 <= note.count
         else { return }
@@ -185,7 +205,7 @@ struct CoreFile {
             else { return }
             let path = Array(names[..<length])
             names = names[(length + 1)...]
-            guard start < end else { continue }
+            guard start < end, path.count < Self.pathLimit else { continue }
             mappings[start] = Mapping(
                 start: start, end: end, offset: page.multipliedReportingOverflow(by: pageSize).partialValue, path: path)
         }
@@ -217,36 +237,10 @@ struct CoreFile {
     // MARK: - Bytes
 
     private func load<Value: BitwiseCopyable>(at offset: UInt64) -> Value? {
-        bytes(at: offset, count: MemoryLayout<Value>.size).load(at: 0)
+        FileBytes.load(descriptor, at: offset)
     }
 
     private func bytes(at offset: UInt64, count: Int) -> [UInt8] {
-        guard let offset = off_t(exactly: offset), count > 0 else { return [] }
-        return [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
-            while length < count {
-                let read = pread(
-                    descriptor, buffer.baseAddress?.advanced(by: length), count - length, offset + off_t(length))
-                if read < 0 && errno == EINTR { continue }
-                guard read > 0 else { break }
-                length += read
-            }
-        }
-    }
-}
-
-/// Why a core file is of no use.
-struct CoreFileError: Error, Equatable, CustomStringConvertible {
-    /// As in "the core file /srv/core is of no use: *it is no core file*".
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
-
-extension [UInt8] {
-    fileprivate func load<Value: BitwiseCopyable>(at offset: Int) -> Value? {
-        guard offset >= 0, offset <= count - MemoryLayout<Value>.size else { return nil }
-        return withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Value.self) }
+        FileBytes.read(descriptor, at: offset, count: count)
     }
 }

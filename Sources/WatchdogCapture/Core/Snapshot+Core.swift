@@ -2,13 +2,12 @@
 
 import CSnapshot
 import Glibc
-import WatchdogPolicy
+import WatchdogLinux
+public import WatchdogPolicy
 public import WatchdogReport
 
 /// What a core file tells of a process that a signal ended.
 public struct CoreContents: Sendable {
-    /// The process.
-    public let process: Int32
     /// Its stacks, in the form that ``Symbolicator`` takes.
     public let snapshot: Snapshot
     /// Why the signal was sent, where the core says it.
@@ -21,20 +20,19 @@ public struct CoreContents: Sendable {
     /// - Parameters:
     ///   - descriptor: of the file, which stays the caller's.
     ///   - process: whose core it has to be.
-    /// - Throws: ``CoreError``.
-    public init(reading descriptor: Int32, of process: Int32) throws(CoreError) {
-        do throws(CoreFileError) {
-            let file = try CoreFile(descriptor: descriptor)
-            guard let subject = file.process, subject.id == process, let first = file.threads.first else {
-                throw CoreFileError("it is of another process")
-            }
-            self.process = process
-            signal = file.signal
-            thread = first.id
-            snapshot = try CoreRecords(file, subject).snapshot()
-        } catch {
-            throw CoreError(description: error.description)
+    ///   - deadline: when a file that is not read by then is given up.
+    public init(reading descriptor: Int32, of process: Int32, until deadline: Instant) throws(CoreError) {
+        try self.init(reading: descriptor, of: process) { Instant.now() >= deadline }
+    }
+
+    init(reading descriptor: Int32, of process: Int32, isLate: @escaping () -> Bool) throws(CoreError) {
+        let file = try CoreFile(descriptor: descriptor, isLate: isLate)
+        guard let subject = file.process, subject.id == process, let first = file.threads.first else {
+            throw CoreError("it is of another process")
         }
+        signal = file.signal
+        thread = first.id
+        snapshot = try CoreRecords(file, subject).snapshot()
     }
 }
 
@@ -42,6 +40,10 @@ public struct CoreContents: Sendable {
 public struct CoreError: Error, Equatable, CustomStringConvertible {
     /// As in "the core file /srv/core is of no use: *it is no core file*".
     public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
 }
 
 /// Turns a core file into the records of `wd_snapshot_format.h`.
@@ -54,13 +56,16 @@ private struct CoreRecords {
     private static let mapsBytes = 8 << 20
     private static let redZone: UInt64 = 128
     private static let pageBytes = 4096
+    /// Files that are looked at, whether or not they are handed over.
+    private static let fileLimit = 2 * Int(WD_SNAPSHOT_MAX_MODULES)
 
     private let core: CoreFile
     private let subject: (id: Int32, parent: Int32, user: UInt32, name: String)
     private var bytes: [UInt8] = []
-    private var descriptors: [Int32] = []
+    private var descriptors: [OwnedDescriptor] = []
     private var files: [[UInt8]: File] = [:]
     private var remarks: [String] = []
+    private var tries = 0
 
     /// A mapped file as it is now.
     private struct File {
@@ -74,12 +79,16 @@ private struct CoreRecords {
         self.subject = subject
     }
 
-    consuming func snapshot() throws(CoreFileError) -> Snapshot {
+    consuming func snapshot() throws(CoreError) -> Snapshot {
         if core.isCutOff { remarks.append("the core file is cut off") }
         if core.leftOutThreads > 0 { remarks.append("\(core.leftOutThreads) threads") }
         append(wd_snapshot_header(magic: WD_SNAPSHOT_MAGIC, version: UInt32(WD_SNAPSHOT_VERSION), reserved: 0))
-        let maps = maps()
-        let stacks = core.threads.map { stack(of: $0) }
+        let maps = try maps()
+        var stacks: [(address: UInt64, bytes: [UInt8])] = []
+        for thread in core.threads {
+            try core.checkTime()
+            stacks.append(stack(of: thread))
+        }
         put(WD_RECORD_PROCESS, [Array(description.utf8)])
         put(WD_RECORD_MAPS, [maps.text])
         for thread in core.threads { put(WD_RECORD_THREAD, [Self.bytes(of: Self.record(thread, subject))]) }
@@ -100,28 +109,25 @@ private struct CoreRecords {
                 path_length: UInt32(module.path.count))
             put(WD_RECORD_MODULE, [Self.bytes(of: record), module.path])
         }
-        let memory = wd_create_memfd()
-        guard memory >= 0 else {
-            for descriptor in descriptors { close(descriptor) }
-            throw CoreFileError("there is no memory for its stacks")
+        guard let records = OwnedDescriptor(sealing: bytes) else {
+            throw CoreError("there is no memory for its stacks")
         }
-        // Takes over the descriptors, also where it is written in vain.
-        let snapshot = Snapshot(
-            ofCore: subject.id, memory: memory, modules: descriptors, threadCount: core.threads.count)
-        guard Self.write(bytes, to: memory), wd_seal_memfd(memory) == 0 else {
-            throw CoreFileError("there is no memory for its stacks")
-        }
-        return snapshot
+        return Snapshot(ofCore: subject.id, records: records, files: descriptors, threadCount: core.threads.count)
     }
 
     private var description: String {
         var lines = [
             "PID=\(subject.id)", "UID=\(subject.user)", "PPID=\(subject.parent)",
-            "COMM=\(subject.name.filter { $0 != "\n" })", "ARCH=x86-64",
+            "COMM=\(Self.line(subject.name))", "ARCH=x86-64",
             "METHOD=\(CapturedProcess.Method.core.rawValue)",
         ]
         if !remarks.isEmpty { lines.append("TRUNCATED=\(remarks.joined(separator: ", "))") }
         return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// Byte by byte: to Swift, a carriage return and a newline are one character, which is not the newline.
+    private static func line(_ name: String) -> String {
+        String(decoding: name.utf8.filter { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
     // MARK: - Threads
@@ -148,11 +154,8 @@ private struct CoreRecords {
     private func stack(of thread: CoreFile.Thread) -> (address: UInt64, bytes: [UInt8]) {
         let pointer = thread.registers[SnapshotRegister.rsp.rawValue]
         guard let segment = core.segment(at: pointer) else { return (pointer, []) }
-        let limit =
-            core.threads.count > Self.crowd
-            ? min(Self.crowdStackBytes, Self.allStackBytes / core.threads.count)
-            : min(
-                Self.stackBytes, Self.allStackBytes / core.threads.count)
+        let count = core.threads.count
+        let limit = min(count > Self.crowd ? Self.crowdStackBytes : Self.stackBytes, Self.allStackBytes / count)
         let start = max(segment.start, pointer - min(pointer, Self.redZone)) & ~7
         return (start, core.memory(at: max(start, segment.start), count: limit))
     }
@@ -166,12 +169,16 @@ private struct CoreRecords {
     }
 
     /// Lines as in `/proc/PID/maps`, and the executable files among them.
-    private mutating func maps() -> (text: [UInt8], modules: [Module]) {
+    private mutating func maps() throws(CoreError) -> (text: [UInt8], modules: [Module]) {
         let executables = Set(
             core.segments.filter(\.isExecutable).compactMap { core.mappings[$0.start]?.path })
         var text: [UInt8] = []
         var modules: [Module] = []
-        for segment in core.segments where text.count < Self.mapsBytes {
+        for (index, segment) in core.segments.enumerated() {
+            guard text.count < Self.mapsBytes, index < SnapshotReader.mappingLimit else {
+                remarks.append("\(core.segments.count - index) mappings")
+                break
+            }
             let mapping = core.mappings[segment.start].flatMap { $0.end == segment.end ? $0 : nil }
             var line = "\(hexadecimal(segment.start))-\(hexadecimal(segment.end)) "
             line += segment.isReadable ? "r" : "-"
@@ -184,6 +191,7 @@ private struct CoreRecords {
             }
             let path = Self.escaped(mapping.path)
             let isNew = files[mapping.path] == nil
+            if isNew { try core.checkTime() }
             let file = file(mapping, isNeeded: executables.contains(mapping.path))
             let (major, minor, inode) = file.identity
             line += "\(hexadecimal(mapping.offset)) \(hexadecimal(major)):\(hexadecimal(minor)) \(inode) "
@@ -201,28 +209,22 @@ private struct CoreRecords {
         // Files that cannot be told apart by device and inode are by a number of their own.
         let unknown = File(identity: (0, 0, UInt64(files.count + 1)), descriptor: nil)
         let result =
-            isNeeded && descriptors.count < WD_SNAPSHOT_MAX_MODULES ? opened(mapping) ?? unknown : unknown
+            isNeeded && descriptors.count < WD_SNAPSHOT_MAX_MODULES && tries < Self.fileLimit
+            ? opened(mapping) ?? unknown : unknown
         files[mapping.path] = result
         return result
     }
 
-    /// O_NONBLOCK, because the path may lead to a FIFO by now.
+    /// Whatever is at the path by now: opened only if it is a regular file, handed over only if it is the one.
     private mutating func opened(_ mapping: CoreFile.Mapping) -> File? {
-        guard mapping.offset == 0 else { return nil }
-        let descriptor = (mapping.path + [0]).withUnsafeBufferPointer { path in
-            path.withMemoryRebound(to: CChar.self) { path in
-                path.baseAddress.map { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) } ?? -1
-            }
-        }
-        guard descriptor >= 0 else { return nil }
+        tries += 1
+        guard mapping.offset == 0,
+            let file = try? OwnedDescriptor.regularFile(at: ByteString(bytes: mapping.path)),
+            isUnchanged(file.number, since: mapping)
+        else { return nil }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            isUnchanged(descriptor, since: mapping)
-        else {
-            close(descriptor)
-            return nil
-        }
-        descriptors.append(descriptor)
+        guard fstat(file.number, &status) == 0 else { return nil }
+        descriptors.append(file)
         let device = UInt64(status.st_dev)
         return File(
             identity: (
@@ -233,13 +235,14 @@ private struct CoreRecords {
 
     /// The kernel writes the first page of each ELF file into the core (core(5), coredump_filter bit 4): headers and, as
     /// linkers place it, the build-id.
+    ///
+    /// All of the page counts: who has replaced the core must not get a file handed over by naming it.
     private func isUnchanged(_ descriptor: Int32, since mapping: CoreFile.Mapping) -> Bool {
         let there = core.memory(at: mapping.start, count: Self.pageBytes)
-        guard there.starts(with: [0x7F, UInt8(ascii: "E"), UInt8(ascii: "L"), UInt8(ascii: "F")]) else { return false }
-        let here = [UInt8](unsafeUninitializedCapacity: there.count) { buffer, count in
-            count = max(0, pread(descriptor, buffer.baseAddress, there.count, 0))
-        }
-        return here == there
+        guard there.count == Self.pageBytes, there.isELF else { return false }
+        let here = FileBytes.read(descriptor, at: 0, count: Self.pageBytes)
+        // What a mapping has behind the end of its file is zero: mmap(2).
+        return here + [UInt8](repeating: 0, count: Self.pageBytes - here.count) == there
     }
 
     /// As the kernel writes a path into `/proc/PID/maps`.
@@ -263,27 +266,16 @@ private struct CoreRecords {
         withUnsafeBytes(of: value) { Array($0) }
     }
 
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        bytes.withUnsafeBytes { buffer in
-            var done = 0
-            while done < buffer.count {
-                let count = Glibc.write(descriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done)
-                if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return false }
-                done += count
-            }
-            return true
-        }
-    }
-
     private func hexadecimal(_ number: some FixedWidthInteger) -> String { String(number, radix: 16) }
 }
 
 extension Snapshot {
     /// A snapshot out of a core file: nothing was stopped, and nothing is left to be ended.
-    fileprivate convenience init(ofCore process: Int32, memory: Int32, modules: [Int32], threadCount: Int) {
+    fileprivate convenience init(
+        ofCore process: Int32, records: OwnedDescriptor, files: [OwnedDescriptor], threadCount: Int
+    ) {
         self.init(
-            process: process, memory: memory, modules: modules, method: .core, threadCount: threadCount,
+            process: process, records: records, files: files, method: .core, threadCount: threadCount,
             timings: SnapshotTimings(
                 began: Instant(nanoseconds: 0), facts: .zero, frozen: .zero, untilKill: nil, untilReaped: nil,
                 total: .zero),

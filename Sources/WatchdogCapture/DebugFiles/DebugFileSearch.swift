@@ -27,8 +27,10 @@ public struct DebugFileSearch {
     /// By build-id, what looked right and was not.
     private var impostors: [String: String] = [:]
     private var entries = 0
-    /// Why not everything was looked at; nil when it was.
+    /// Why the search ended before everything was looked at; nil when it did not.
     public private(set) var truncation: String?
+    /// What was passed over, while the search went on; nil for nothing.
+    public private(set) var omission: String?
 
     /// Creates a search.
     public init(in directories: [String], limits: Limits = Limits()) {
@@ -65,7 +67,7 @@ public struct DebugFileSearch {
     private func candidates(_ image: DebugFile.Wanted) -> [String] {
         directories.flatMap { directory -> [String] in
             var paths = ["\(directory)/.build-id/\(image.buildID.prefix(2))/\(image.buildID.dropFirst(2)).debug"]
-            guard Self.isPlain(image.path) else { return paths }
+            guard Self.isPlain(image.path), Self.isName(image.name) else { return paths }
             let folder = image.path.split(separator: "/").dropLast().joined(separator: "/")
             paths += [
                 "\(directory)\(image.path).debug", "\(directory)/\(folder)/.debug/\(image.name).debug",
@@ -75,14 +77,20 @@ public struct DebugFileSearch {
         }
     }
 
-    /// Absolute and without `..`: the report may be anybody's.
+    /// One part of a path: the report may be anybody's.
+    private static func isName(_ name: String) -> Bool {
+        !["", ".", ".."].contains(name) && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+            && name.utf8.count < 256
+    }
+
+    /// Absolute and without `..`, for the same reason.
     private static func isPlain(_ path: String) -> Bool {
         path.hasPrefix("/") && !path.split(separator: "/").contains("..") && path.utf8.count < 2_048
             && !path.utf8.contains(0)
     }
 
     private mutating func examine(_ path: String, for image: DebugFile.Wanted) -> DebugFile? {
-        guard let descriptor = Self.open(path) else { return nil }
+        guard let descriptor = try? OwnedDescriptor.regularFile(at: ByteString(path)) else { return nil }
         guard let identifier = BuildID.read(debugFile: descriptor.number) else { return nil }
         guard identifier == image.buildID else {
             if impostors[image.buildID] == nil {
@@ -95,16 +103,6 @@ public struct DebugFileSearch {
             return nil
         }
         return DebugFile(descriptor: descriptor, path: path)
-    }
-
-    /// Regular files only; O_NONBLOCK, because a FIFO would wait for a writer.
-    private static func open(_ path: String, at directory: Int32 = AT_FDCWD) -> OwnedDescriptor? {
-        let number = openat(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0)
-        guard number >= 0 else { return nil }
-        let descriptor = OwnedDescriptor(taking: number)
-        var status = stat()
-        guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return descriptor
     }
 
     // MARK: - Everywhere
@@ -135,12 +133,16 @@ public struct DebugFileSearch {
             default: continue
             }
         }
-        guard depth < limits.depth else { return cut("directories \(limits.depth) deep") }
+        guard depth < limits.depth || folders.isEmpty else {
+            omission = "directories more than \(limits.depth) deep were passed over"
+            return
+        }
         for folder in folders.sorted() { walk(folder, depth + 1, missing, until: deadline) }
     }
 
     private mutating func look(at path: String, _ missing: [String: DebugFile.Wanted]) {
-        guard let descriptor = Self.open(path), let identifier = BuildID.read(debugFile: descriptor.number),
+        guard let descriptor = try? OwnedDescriptor.regularFile(at: ByteString(path)),
+            let identifier = BuildID.read(debugFile: descriptor.number),
             missing[identifier] != nil, found[identifier] == nil
         else { return }
         guard BuildID.hasSymbols(descriptor: descriptor.number) else {

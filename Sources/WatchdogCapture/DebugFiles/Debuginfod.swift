@@ -54,18 +54,29 @@ public struct Debuginfod {
         guard let made = mkdtemp(&template) else {
             throw Failure(description: "no folder to put it: \(Errno(rawValue: errno))")
         }
-        let cache = String(cString: made)
-        defer { Self.remove(cache) }
-        if let nobody = Symbolicator.nobody { chown(cache, nobody.user, nobody.group) }
-        return try file(for: image, cache: cache)
+        let path = String(cString: made)
+        defer { rmdir(path) }
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+        guard let folder = try? OwnedDescriptor(opening: path, flags: flags) else {
+            throw Failure(description: "no folder to put it: \(Errno(rawValue: errno))")
+        }
+        defer { Self.empty(folder.number) }
+        if let nobody = Symbolicator.nobody { fchown(folder.number, nobody.user, nobody.group) }
+        return try file(for: image, cache: Cache(path: path, folder: folder))
     }
 
-    private func file(for image: DebugFile.Wanted, cache: String?) throws(Failure) -> DebugFile {
+    /// A folder that goes with what is in it.
+    private struct Cache {
+        let path: String
+        let folder: OwnedDescriptor
+    }
+
+    private func file(for image: DebugFile.Wanted, cache: Cache?) throws(Failure) -> DebugFile {
         let result: BoundedRun.Result
         do throws(SymbolicationError) {
             result = try symbolicator.run(
                 [Symbolicator.programName, "--fetch", image.buildID], [], budget: limits.time
-            ) { configure(&$0, cache) }
+            ) { configure(&$0, cache?.path) }
         } catch {
             throw Failure(description: error.description)
         }
@@ -79,9 +90,7 @@ public struct Debuginfod {
             throw Failure(description: message.isEmpty ? "its client failed" : message)
         }
         let path = String(decoding: result.output.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        guard path.hasPrefix("\(cache ?? "")/"),
-            let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-        else { throw Failure(description: "its client named no file") }
+        guard let file = Self.open(path, in: cache) else { throw Failure(description: "its client named no file") }
         guard BuildID.read(debugFile: file.number) == image.buildID else {
             throw Failure(description: "what the server sent is of another build")
         }
@@ -104,21 +113,37 @@ public struct Debuginfod {
         ]
     }
 
-    /// Removes a folder whose owner is not trusted: no link in it is followed, whatever changes meanwhile.
-    private static func remove(_ folder: String) {
-        empty(open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), depth: 0)
-        rmdir(folder)
+    /// What the client names, who is not trusted: a regular file, and where there is a folder for it, one in that.
+    private static func open(_ path: String, in cache: Cache?) -> OwnedDescriptor? {
+        guard let cache else {
+            return path.hasPrefix("/") ? try? OwnedDescriptor.regularFile(at: ByteString(path)) : nil
+        }
+        guard path.hasPrefix("\(cache.path)/") else { return nil }
+        let name = path.utf8.dropFirst(cache.path.utf8.count + 1)
+        return try? OwnedDescriptor.regularFile(at: ByteString(bytes: name), beneath: cache.folder)
     }
 
-    private static func empty(_ folder: Int32, depth: Int) {
-        guard folder >= 0, depth < 8, let stream = fdopendir(folder) else { return }
+    /// Removes what is in a folder whose owner is not trusted: no link is followed, whatever changes meanwhile.
+    ///
+    /// - Parameter folder: a descriptor that stays the caller's.
+    static func empty(_ folder: Int32, depth: Int = 0) {
+        // fdopendir(3) takes the descriptor over.
+        let own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard own >= 0 else { return }
+        guard let stream = fdopendir(own) else {
+            close(own)
+            return
+        }
         defer { closedir(stream) }
         while let entry = readdir(stream) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard name != ".", name != "..", unlinkat(folder, name, 0) != 0 else { continue }
-            empty(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0), depth: depth + 1)
+            guard name != ".", name != "..", unlinkat(folder, name, 0) != 0, depth < 8 else { continue }
+            let inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+            guard inner >= 0 else { continue }
+            empty(inner, depth: depth + 1)
+            close(inner)
             unlinkat(folder, name, AT_REMOVEDIR)
         }
     }

@@ -79,11 +79,11 @@ public struct CoreSearch: Sendable {
     }
 
     private func look(_ folder: Int32, _ name: String) -> (modified: Int64, descriptor: OwnedDescriptor)? {
-        let number = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
-        guard number >= 0 else { return nil }
-        let descriptor = OwnedDescriptor(taking: number)
+        guard let descriptor = try? OwnedDescriptor.regularFile(at: ByteString(name), beneath: folder) else {
+            return nil
+        }
         var status = stat()
-        guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+        guard fstat(descriptor.number, &status) == 0, status.st_nlink == 1,
             status.st_uid == user || status.st_uid == 0, status.st_size > 0,
             // The file system's clock may be a tick behind.
             Int64(status.st_mtim.tv_sec) + 1 >= launched

@@ -20,9 +20,10 @@ public enum CoredumpMessage {
     public static func read(_ message: String, process: Int) -> (capture: CapturedProcess, thread: Int)? {
         var images: [BinaryImage] = []
         var threads: [CapturedThread] = []
-        for line in message.split(separator: "\n") {
-            guard line.utf8.count <= lineLimit else { continue }
-            let words = line.drop { $0 == " " || $0 == "\t" }
+        // Byte by byte: to Swift, a carriage return and a newline are one character, which is not the newline.
+        for line in message.utf8.split(separator: UInt8(ascii: "\n")) {
+            guard line.count <= lineLimit else { continue }
+            let words = Substring(line).drop { $0 == " " || $0 == "\t" }
             if let id = thread(words) {
                 guard threads.count < threadLimit, !threads.contains(where: { $0.id == id }) else { break }
                 threads.append(CapturedThread(id: id, name: "", state: "?"))

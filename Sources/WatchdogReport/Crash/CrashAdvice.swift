@@ -18,7 +18,7 @@ enum CrashAdvice {
                 + "failure should exit with 0; CrashReports=signals leaves its exit codes without reports."
         }
         if kind == .killed {
-            if crash.memoryKills ?? 0 > 0 {
+            if crash.isMemoryKill == true {
                 return
                     "Look at the memory limit of the cgroup (memory.max; MemoryMax=) and at what used it up: a leak, a cache "
                     + "without a bound, or a limit that is too low for the work."

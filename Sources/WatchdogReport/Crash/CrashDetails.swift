@@ -36,8 +36,10 @@ public struct CrashDetails: Codable, Equatable, Sendable {
     public var senderUserID: Int?
     /// The thread to which the signal was delivered.
     public var thread: Int?
-    /// How many processes of its cgroup the kernel has killed because memory was short.
+    /// How many processes of its cgroup the kernel has killed since the launch because memory was short.
     public var memoryKills: Int?
+    /// How many of them shortly before the end; nil where nobody looked shortly before.
+    public var recentMemoryKills: Int?
     /// Where the stacks come from.
     public var stackSource: StackSource = .none
     /// The same for the reader, and where there are none, why: `from the core file /srv/core.4711`.
@@ -60,6 +62,12 @@ public struct CrashDetails: Codable, Equatable, Sendable {
 
     /// Whether anything says that this was a crash at all.
     public var isKnown: Bool { signal != nil || exitCode != nil }
+
+    /// Whether the kernel ended the process because memory was short; nil for perhaps.
+    var isMemoryKill: Bool? {
+        guard signal == SignalText.kill, let memoryKills, memoryKills > 0 else { return false }
+        return recentMemoryKills.map { $0 > 0 }
+    }
 
     /// Takes over which signal it was.
     public mutating func note(signal number: Int) {

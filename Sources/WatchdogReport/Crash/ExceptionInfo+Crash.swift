@@ -56,7 +56,7 @@ extension TerminationInfo {
             indicator = SignalText.indicator(signal)
             if let sender = crash.senderPID {
                 byProc = sender == process ? name : "???"
-                byPid = sender
+                byPid = sender == 0 ? nil : sender
             } else if crash.code.map({ $0 > 0 }) == true {
                 byProc = "exc handler"
                 byPid = process

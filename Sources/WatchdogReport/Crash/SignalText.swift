@@ -24,7 +24,9 @@ enum SignalText {
             15: "Terminated", 24: "Cputime limit exceeded", 25: "Filesize limit exceeded",
             26: "Virtual timer expired", 27: "Profiling timer expired", 31: "Bad system call",
         ]
-        return "\(words[signal] ?? SignalName.of(signal)): \(signal)"
+        // Real-time signals have no name but their number.
+        let word = words[signal] ?? SignalName.of(signal)
+        return (1...31).contains(signal) ? "\(word): \(signal)" : word
     }
 
     static func codeName(_ code: Int, of signal: Int) -> String? {

@@ -24,14 +24,23 @@ extension Verdict {
                 brief: "exit code \(code)")
             return
         }
-        if signal == SignalText.kill, let kills = crash.memoryKills, kills > 0 {
+        if crash.isMemoryKill == true {
             self.init(
                 kind: .killed, line: "Killed by the kernel because memory was short (SIGKILL)", brief: "out of memory")
+        } else if crash.senderPID == 0 {
+            // Nor has its user a number here: pid_namespaces(7).
+            self.init(
+                kind: .killed, line: "Killed by a process outside its pid namespace, which sent \(name)\(location)",
+                brief: "\(name) from outside")
         } else if let sender = crash.senderPID, sender != process {
             let user = crash.senderUserID.map { " of user \($0)" } ?? ""
             self.init(
                 kind: .killed, line: "Killed by pid \(sender)\(user), which sent \(name)\(location)",
                 brief: "\(name) from \(sender)")
+        } else if crash.isMemoryKill == nil {
+            self.init(
+                kind: .killed,
+                line: "Killed by SIGKILL, perhaps by the kernel: memory has been short since the launch", brief: name)
         } else if signal == SignalText.kill {
             self.init(kind: .killed, line: "Killed by SIGKILL, which watchdogd did not send", brief: name)
         } else {
@@ -53,6 +62,30 @@ extension Verdict {
     }
 }
 
+extension CrashDetails {
+    /// The thread to which the signal was delivered, or the first.
+    func thread(of process: Int) -> Int { thread ?? process }
+}
+
+extension ReportBody {
+    /// The verdict that the names of now give; nil for what is no crash.
+    var crashVerdict: Verdict? {
+        guard let crash = linux?.crash else { return nil }
+        let index = threads.firstIndex { $0.id == crash.thread(of: pid) }
+        let place = index.flatMap { CrashPlace(ReportStack($0, in: self), crash, process: pid, name: procName) }
+        return Verdict(of: crash, at: place, process: pid).singleLine
+    }
+}
+
+extension Verdict {
+    /// As it stands in a report.
+    var singleLine: Verdict {
+        var verdict = self
+        verdict.line = line.singleLine(limit: ReportLimits.lineLength)
+        return verdict
+    }
+}
+
 /// Where a process crashed, in the names of its code.
 struct CrashPlace {
     /// The function to blame; nil without a name.
@@ -61,20 +94,12 @@ struct CrashPlace {
     let words: String?
 
     /// - Parameters:
-    ///   - capture: the stacks.
-    ///   - crash: names the thread.
-    ///   - facts: name the executable.
-    init?(_ capture: CapturedProcess?, _ crash: CrashDetails, _ facts: IncidentFacts) {
-        let id = crash.thread ?? facts.pid
-        guard let capture, let thread = capture.threads.first(where: { $0.id == id }) else { return nil }
-        let stack = StackInfo(
-            CapturedProcess(method: capture.method, threads: [thread], images: capture.images), main: id,
-            name: facts.appName, state: nil)
-        var body = ReportBody(
-            procName: facts.appName, pid: facts.pid, captureTime: "", incident: "", exception: .watchdogKill,
-            faultingThread: 0, threads: stack.threads, usedImages: stack.images)
-        body.procPath = facts.executablePath
-        let calls = ReportStack(0, in: body).calls
+    ///   - stack: that of the thread that the signal ended.
+    ///   - crash: how it ended.
+    ///   - process: the process's id.
+    ///   - name: the app's name, which says nothing of a thread.
+    init?(_ stack: ReportStack, _ crash: CrashDetails, process: Int, name: String) {
+        let calls = stack.calls
         guard let innermost = calls.first else { return nil }
         // What raises a signal on purpose is no place to look at.
         // Nor is the runtime that found out: a trap is how it says so.
@@ -92,9 +117,8 @@ struct CrashPlace {
             // An offset says little by itself.
             words = "in \(named.name), from \(blamed.place)"
         }
-        if id != facts.pid {
-            let name = thread.name.isEmpty || thread.name == facts.appName ? "" : " \"\(thread.name)\""
-            words += ", on thread \(id)\(name)"
+        if let id = stack.id, id != process {
+            words += ", on thread \(id)" + (stack.name.map { $0 == name ? "" : " \"\($0)\"" } ?? "")
         }
         self.words = words.singleLine(limit: 512)
     }

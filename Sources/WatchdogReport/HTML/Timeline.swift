@@ -23,9 +23,10 @@ struct Timeline: Equatable {
     /// Where the scale begins when there are moments that are too early for it.
     private static let marginWhenCut = 1_400
 
-    /// Nil without the allowance of a Linux report.
+    /// Nil without the allowance of a Linux report; a crash has none.
     init?(_ body: ReportBody) {
-        guard let linux = body.linux, linux.crash == nil, linux.allowance.elapsedNanoseconds > 0 else { return nil }
+        guard let linux = body.linux, linux.crash == nil, linux.kind != .crash, linux.allowance.elapsedNanoseconds > 0
+        else { return nil }
         let details = linux.allowance
         elapsed = Self.bounded(details.elapsedNanoseconds)
         let parts = [
@@ -50,8 +51,7 @@ struct Timeline: Equatable {
         if let start = body.procStartAbsTime, let end = body.procExitAbsTime, start >= 0, end >= start {
             moments.append(Moment(name: "launch", nanoseconds: min(elapsed - Self.bounded(end - start), 0)))
         }
-        let isCrash = linux.kind == .crash
-        if !isCrash { moments.append(Moment(name: "allowance starts", nanoseconds: 0)) }
+        moments.append(Moment(name: "allowance starts", nanoseconds: 0))
         if let answer = linux.pings?.sinceLastAnswerNanoseconds, linux.kind != .hang {
             let name = linux.pings?.sent == 0 ? "last sign of life" : "last answer of the main loop"
             moments.append(Moment(name: name, nanoseconds: elapsed - Self.bounded(answer)))
@@ -63,10 +63,9 @@ struct Timeline: Equatable {
         if Self.hasDeadline(linux), linux.kind == .watchdog || linux.kind == nil {
             moments.append(Moment(name: "deadline", nanoseconds: min(allowance, elapsed)))
         }
-        switch linux.kind {
-        case .hang: moments.append(Moment(name: "the main loop answers again", nanoseconds: elapsed))
-        case .crash: moments.append(Moment(name: "crash", nanoseconds: elapsed))
-        case .watchdog, .capture, nil:
+        if linux.kind == .hang {
+            moments.append(Moment(name: "the main loop answers again", nanoseconds: elapsed))
+        } else {
             let frozen = Self.bounded(Int64(clamping: linux.capture?.frozenNanoseconds ?? 0))
             let stop = frozen > 0 ? ", stopped for \(Self.span(frozen))" : ""
             moments.append(Moment(name: "last look at all threads\(stop)", nanoseconds: elapsed))
@@ -101,7 +100,7 @@ struct Timeline: Equatable {
             let bar = TimelineLane.Bar(from: 0, to: elapsed, style: .allowed)
             return TimelineLane(title: "Allowance: \(given) of CPU time", bars: [bar])
         }
-        guard Self.hasDeadline(linux), linux.kind != .crash, linux.kind != .capture else { return nil }
+        guard Self.hasDeadline(linux), linux.kind != .capture else { return nil }
         var lane = TimelineLane(title: "Allowance: \(given)")
         var end: Int64 = 0
         for (nanoseconds, style) in [

@@ -64,10 +64,12 @@ struct TimelineDrawing {
     private func scale(_ svg: inout Markup) {
         Self.line("axis", timeline.isCut ? "12%" : "1%", axis, "99%", axis, &svg)
         if timeline.isCut { Self.text("//", "8.5%", axis + 4, "middle", &svg) }
-        for tick in timeline.ticks {
+        let ticks = timeline.ticks
+        let labels = Self.labels(ticks)
+        for (tick, label) in zip(ticks, labels) {
             let x = Self.percent(timeline.position(tick))
             Self.line("axis", x, axis - 4, x, axis + 4, &svg)
-            Self.text(Self.label(tick), x, axis + 17, timeline.position(tick) > 9_400 ? "end" : "middle", &svg)
+            Self.text(label, x, axis + 17, timeline.position(tick) > 9_400 ? "end" : "middle", &svg)
         }
     }
 
@@ -124,16 +126,16 @@ struct TimelineDrawing {
 
     static func percent(_ hundredths: Int) -> String { "\(hundredths / 100).\((hundredths % 100).padded(2))%" }
 
-    /// `5 s`, `0.5 s`, `20 ms`.
-    static func label(_ nanoseconds: Int64) -> String {
-        let magnitude = nanoseconds.magnitude
-        let sign = nanoseconds < 0 ? "−" : ""
-        switch magnitude {
-        case 0: return "0"
-        case 1_000_000_000... where magnitude % 1_000_000_000 == 0: return "\(sign)\(magnitude / 1_000_000_000) s"
-        case 100_000_000...: return "\(sign)\(magnitude / 1_000_000_000).\(magnitude / 100_000_000 % 10) s"
-        case 1_000_000...: return "\(sign)\(magnitude / 1_000_000) ms"
-        default: return "\(sign)\(magnitude / 1_000) µs"
+    /// `5 s`, `0.5 s`, `20 ms`: all in the largest unit that one of them has.
+    static func labels(_ ticks: [Int64]) -> [String] {
+        let largest = ticks.map(\.magnitude).max() ?? 0
+        let units: [(name: String, size: UInt64)] = [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000)]
+        let unit = units.first { $0.size <= largest } ?? ("ns", 1)
+        return ticks.map { tick in
+            guard tick != 0 else { return "0" }
+            // Steps are round and at most six: a fifth of the unit is the finest.
+            let (whole, rest) = tick.magnitude.quotientAndRemainder(dividingBy: unit.size)
+            return "\(tick < 0 ? "−" : "")\(whole)" + (rest == 0 ? "" : ".\(rest / (unit.size / 10))") + " \(unit.name)"
         }
     }
 }

@@ -58,11 +58,13 @@ enum InformationLines {
             lines.append("Signal: " + parts.joined(separator: ", "))
         }
         if let sender = crash.senderPID {
-            lines.append("Sender: pid \(sender), user \(crash.senderUserID ?? 0)")
+            let number = "pid \(sender), user \(crash.senderUserID ?? 0)"
+            lines.append("Sender: " + (sender == 0 ? "a process outside its pid namespace" : number))
         }
         if let kills = crash.memoryKills, kills > 0 {
             let processes = kills == 1 ? "1 process" : "\(kills) processes"
-            lines.append("Memory: the kernel has killed \(processes) of its cgroup because memory was short")
+            let lately = crash.recentMemoryKills == 0 ? ", none of them lately" : ""
+            lines.append("Memory: the kernel has killed \(processes) of its cgroup because memory was short\(lately)")
         }
         return lines
     }

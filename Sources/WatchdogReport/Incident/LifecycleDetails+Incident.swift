@@ -146,12 +146,15 @@ extension LifecycleDetails {
 extension Verdict {
     /// The verdict on an incident: what the lifecycle has to say comes before what the main thread did.
     ///
-    /// - Parameters:
-    ///   - facts: the incident.
-    ///   - capture: the stacks, which tell where a process crashed.
-    public init(of facts: IncidentFacts, capture: CapturedProcess? = nil) {
+    /// - Parameter facts: the incident.
+    public init(of facts: IncidentFacts) { self.init(of: facts, nil) }
+
+    /// The same with the stacks, which tell where a process crashed.
+    init(of facts: IncidentFacts, _ stacks: StackInfo?) {
         if let crash = facts.crash {
-            self.init(of: crash, at: CrashPlace(capture, crash, facts), process: facts.pid)
+            let stack = stacks?.stack(of: crash.thread(of: facts.pid), executable: facts.executablePath)
+            let place = stack.flatMap { CrashPlace($0, crash, process: facts.pid, name: facts.appName) }
+            self.init(of: crash, at: place, process: facts.pid)
             return
         }
         self.init(judging: facts.evidence)

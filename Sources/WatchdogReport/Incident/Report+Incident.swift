@@ -13,11 +13,11 @@ extension Report {
     ///   - host: the machine.
     ///   - capture: the stacks; nil when none could be taken, and the report then says so.
     public init(of facts: IncidentFacts, on host: HostFacts, capture: CapturedProcess?) {
-        let verdict = Verdict(of: facts, capture: capture)
         let appName = facts.appName.singleLine(limit: 255)
         let stacks = StackInfo(
             capture, main: facts.crash?.thread ?? facts.mainThread ?? facts.pid, name: appName,
             state: facts.evidence.state)
+        let verdict = Verdict(of: facts, stacks)
         let insight = Insight(facts, capture)
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
         let information = InformationLines.lines(facts, verdict, capture, stacks, insight, notes: Array(notes))
@@ -107,13 +107,7 @@ extension LinuxDetails {
     ) {
         self.init(
             kind: facts.kind,
-            verdict: Verdict(
-                kind: verdict.kind,
-                runningTenths: verdict.runningTenths,
-                waitingTenths: verdict.waitingTenths,
-                line: verdict.line.singleLine(limit: ReportLimits.lineLength),
-                brief: verdict.brief
-            ),
+            verdict: verdict.singleLine,
             evidence: facts.evidence.statements(pid: facts.pid, thread: facts.mainThread).map {
                 EvidenceStatement(
                     what: $0.what, value: $0.value.singleLine(limit: ReportLimits.lineLength), source: $0.source)

@@ -37,6 +37,15 @@ struct StackInfo {
         noteScannedFrames()
     }
 
+    /// The stack of a thread; nil when it is not among them.
+    func stack(of thread: Int, executable: String) -> ReportStack? {
+        threads.firstIndex { $0.id == thread }.map { index in
+            ReportStack(
+                index, threads[index], details[index], images: images, executable: executable,
+                isFaulting: index == faultingThread)
+        }
+    }
+
     private mutating func append(_ thread: CapturedThread, isFaulting: Bool) {
         let kept = affordable(thread.frames)
         if kept.count < thread.frames.count {

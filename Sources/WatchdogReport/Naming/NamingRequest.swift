@@ -102,6 +102,9 @@ public struct NamingAnswer: Codable, Equatable, Sendable {
         }
     }
 
+    /// Calls at one address: even code made by macros inlines fewer into each other.
+    public static let callLimit = 64
+
     /// The calls at each address in the request's order, innermost first; none for a function that only forwards.
     public var calls: [[Call]]
     /// What could not be had and why.
@@ -117,6 +120,7 @@ public struct NamingAnswer: Codable, Equatable, Sendable {
     public func fault(as answerTo: NamingRequest) -> String? {
         guard calls.count == answerTo.addresses.count else { return "\(calls.count) answers" }
         guard notes.count <= 1_024 else { return "\(notes.count) notes" }
+        guard calls.allSatisfy({ $0.count <= Self.callLimit }) else { return "more calls at an address than there are" }
         for call in calls.lazy.joined() {
             guard (call.symbol == nil) == (call.symbolLocation == nil) else { return "half a symbol" }
             guard call.sourceLine ?? 1 > 0 else { return "line \(call.sourceLine ?? 0)" }

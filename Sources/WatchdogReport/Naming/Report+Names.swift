@@ -3,6 +3,7 @@
 extension Report {
     /// Brings what a report says of its frames in words up to date, and says that names came later.
     mutating func noteNames(_ outcome: ReportNaming.Outcome, before: Report) {
+        renewVerdict(before: before)
         let added = outcome.named + outcome.located
         let words =
             "\(added) frame\(added == 1 ? "" : "s") got names or lines later, from debug data with the same build-ids"
@@ -24,6 +25,17 @@ extension Report {
                     ?? line
             } + ["Note: \(words)"]
         self.body.applicationSpecificInformation?["watchdogd"] = renewed
+    }
+
+    /// Says where a process crashed in the new names, where the old ones gave the verdict that it has.
+    private mutating func renewVerdict(before: Report) {
+        guard let old = before.body.linux?.verdict, old == before.body.crashVerdict, let new = body.crashVerdict else {
+            return
+        }
+        body.linux?.verdict = new
+        metadata.linux?.verdict = new.brief
+        guard body.applicationSpecificInformation?["watchdogd"]?.first == old.line else { return }
+        body.applicationSpecificInformation?["watchdogd"]?[0] = new.line
     }
 
     /// What the notes say of frames of the faulting thread that were found by scanning.

@@ -115,22 +115,23 @@ public struct ReportNaming: Sendable {
             let place = Place(
                 image: images[address.image], offset: address.offset, lookup: address.lookup,
                 isInnermost: address.isInnermost)
-            names[place] = calls
+            names[place] = calls.map(Self.safe)
         }
         var result = report
         var outcome = Outcome()
+        var bytesLeft = ReportLimits.frameBytes
         for index in report.body.threads.indices {
             let trust = self.trust(index)
-            let (frames, kept) = renamed(report.body.threads[index].frames, trust, names, &outcome)
+            let (frames, kept) = renamed(report.body.threads[index].frames, trust, names, &outcome, &bytesLeft)
             result.body.threads[index].frames = frames
             guard result.body.linux?.threads.indices.contains(index) == true else { continue }
             if let trust { result.body.linux?.threads[index].trust = kept.map { trust[$0] } }
             if let frames = report.body.linux?.threads[index].asynchronousFrames {
                 result.body.linux?.threads[index].asynchronousFrames =
-                    renamed(frames, nil, names, &outcome, isAsynchronous: true).frames
+                    renamed(frames, nil, names, &outcome, &bytesLeft, isAsynchronous: true).frames
             }
         }
-        renameSamples(in: &result, names)
+        renameSamples(in: &result, names, &bytesLeft)
         if outcome.isChange { result.noteNames(outcome, before: report) }
         return (result, outcome)
     }
@@ -197,10 +198,12 @@ public struct ReportNaming: Sendable {
 
     private func renamed(
         _ frames: [FrameInfo], _ trust: [Frame.Trust]?, _ names: [Place: [NamingAnswer.Call]], _ outcome: inout Outcome,
-        isAsynchronous: Bool = false
+        _ bytesLeft: inout Int, isAsynchronous: Bool = false
     ) -> (frames: [FrameInfo], kept: [Int]) {
         var result: [FrameInfo] = []
         var kept: [Int] = []
+        // Inlined calls that may be added: what is there already stays in any case.
+        var room = max(0, ReportLimits.framesPerThread - frames.count)
         for group in Self.groups(frames) {
             let old = frames[group]
             let calls =
@@ -210,20 +213,21 @@ public struct ReportNaming: Sendable {
                 outcome.named += 1
                 continue
             }
-            guard let calls, let frame = old.last, Self.isBetter(calls, than: old) else {
+            guard let calls = calls.map({ $0.count - old.count > room ? $0.suffix(1) : $0[...] }),
+                let frame = old.last, Self.isBetter(calls, than: old), Self.pay(for: calls, &bytesLeft)
+            else {
                 result += old
                 kept += group
                 outcome.unnamed += old.last?.symbol == nil ? 1 : 0
                 continue
             }
             if frame.symbol == nil { outcome.named += 1 } else { outcome.located += 1 }
+            room -= max(0, calls.count - old.count)
             result += calls.map { call in
                 FrameInfo(
-                    imageOffset: frame.imageOffset, imageIndex: frame.imageIndex,
-                    symbol: call.symbol?.singleLine(limit: ReportLimits.symbolLength),
-                    symbolLocation: call.symbolLocation,
-                    sourceFile: call.sourceFile?.singleLine(limit: ReportLimits.symbolLength),
-                    sourceLine: call.sourceLine, inline: call.isInlined ? true : nil)
+                    imageOffset: frame.imageOffset, imageIndex: frame.imageIndex, symbol: call.symbol,
+                    symbolLocation: call.symbolLocation, sourceFile: call.sourceFile, sourceLine: call.sourceLine,
+                    inline: call.isInlined ? true : nil)
             }
             kept += Array(repeating: group.upperBound - 1, count: calls.count)
         }
@@ -232,7 +236,24 @@ public struct ReportNaming: Sendable {
         return (result + frames[rest], kept + rest)
     }
 
-    private static func isBetter(_ calls: [NamingAnswer.Call], than old: ArraySlice<FrameInfo>) -> Bool {
+    /// A call as it stands in a report; made once, however many frames are at its place.
+    private static func safe(_ call: NamingAnswer.Call) -> NamingAnswer.Call {
+        var call = call
+        call.symbol = call.symbol?.singleLine(limit: ReportLimits.symbolLength)
+        call.sourceFile = call.sourceFile?.singleLine(limit: ReportLimits.symbolLength)
+        return call
+    }
+
+    /// Takes what some calls cost in the file from what is left for all; false when that is too much.
+    private static func pay(for calls: ArraySlice<NamingAnswer.Call>, _ bytesLeft: inout Int) -> Bool {
+        // JSON doubles a quote and a backslash.
+        let cost = calls.reduce(0) { $0 + 300 + 2 * (($1.symbol?.utf8.count ?? 0) + ($1.sourceFile?.utf8.count ?? 0)) }
+        guard cost <= bytesLeft else { return false }
+        bytesLeft -= cost
+        return true
+    }
+
+    private static func isBetter(_ calls: ArraySlice<NamingAnswer.Call>, than old: ArraySlice<FrameInfo>) -> Bool {
         guard let last = calls.last else { return false }
         guard old.last?.symbol != nil else { return last.symbol != nil }
         return last.symbol != nil && calls.contains { $0.sourceFile != nil }
@@ -251,14 +272,16 @@ public struct ReportNaming: Sendable {
         return Place(image: index, offset: offset, lookup: offset - 1, isInnermost: false)
     }
 
-    private func renameSamples(in result: inout Report, _ names: [Place: [NamingAnswer.Call]]) {
+    private func renameSamples(
+        in result: inout Report, _ names: [Place: [NamingAnswer.Call]], _ bytesLeft: inout Int
+    ) {
         guard let calls = report.body.linux?.samples?.calls else { return }
         result.body.linux?.samples?.calls = calls.map { call in
-            guard let place = place(of: call), let last = names[place]?.last, let symbol = last.symbol else {
-                return call
-            }
+            guard let place = place(of: call), let last = names[place]?.last, let symbol = last.symbol,
+                Self.pay(for: [last], &bytesLeft)
+            else { return call }
             var call = call
-            call.function = symbol.singleLine(limit: ReportLimits.symbolLength)
+            call.function = symbol
             call.source = last.sourceFile.map { file in
                 let name = String(file.split(separator: "/").last ?? "").singleLine(limit: 255)
                 return last.sourceLine.map { "\(name):\($0)" } ?? name

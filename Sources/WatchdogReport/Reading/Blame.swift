@@ -73,12 +73,11 @@ public struct Blame: Equatable, Sendable, Codable {
         case .unknown: self.init(.unknown, "there is no evidence of what the main thread did")
         case .crashed: self.init(.app, Self.crash(linux.crash))
         case .killed:
-            let isMemory = linux.crash?.memoryKills ?? 0 > 0
-            self.init(
-                isMemory ? .machine : .somebodyElse,
-                isMemory
-                    ? "memory was exhausted; its own use may have exhausted it"
-                    : "a signal from outside ended it, and not one of watchdogd's")
+            switch linux.crash.map(\.isMemoryKill) ?? false {
+            case true?: self.init(.machine, "memory was exhausted; its own use may have exhausted it")
+            case nil: self.init(.unknown, "somebody ended it, or the kernel, for which memory has been short before")
+            case false?: self.init(.somebodyElse, "a signal from outside ended it, and not one of watchdogd's")
+            }
         case .failed: self.init(.app, "it ended itself with a code that says failure")
         }
     }

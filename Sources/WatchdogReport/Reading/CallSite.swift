@@ -28,8 +28,12 @@ public struct CallSite: Equatable, Sendable {
     /// ``name``, and file and line where they are known.
     public var place: String { source.map { "\(name) (\($0))" } ?? name }
 
-    init(_ number: Int, _ frame: FrameInfo, in body: ReportBody, trust: Frame.Trust?) {
-        let image = body.usedImages.indices.contains(frame.imageIndex) ? body.usedImages[frame.imageIndex] : .absent
+    /// - Parameters:
+    ///   - number: its place on the stack.
+    ///   - images: those of the report.
+    ///   - executable: the path of the process's executable.
+    init(_ number: Int, _ frame: FrameInfo, in images: [ImageInfo], executable: String?, trust: Frame.Trust?) {
+        let image = images.indices.contains(frame.imageIndex) ? images[frame.imageIndex] : .absent
         self.number = number
         // Some demanglers leave a blank where they know no outer function.
         function = frame.symbol.map { symbol in
@@ -44,6 +48,6 @@ public struct CallSite: Equatable, Sendable {
         }
         isInlined = frame.inline ?? false
         self.trust = trust
-        origin = CodeOrigin(of: frame, in: image, executable: body.procPath)
+        origin = CodeOrigin(of: frame, in: image, executable: executable)
     }
 }

@@ -37,22 +37,40 @@ public struct ReportStack: Equatable, Sendable {
     public var title: String { "Thread \(index)" + (name.map { " (\($0))" } ?? "") }
 
     init(_ index: Int, in body: ReportBody) {
-        let thread = body.threads[index]
         let details = body.linux.flatMap { $0.threads.indices.contains(index) ? $0.threads[index] : nil }
+        self.init(
+            index, body.threads[index], details, images: body.usedImages, executable: body.procPath,
+            isFaulting: index == body.faultingThread)
+    }
+
+    /// - Parameters:
+    ///   - index: the thread's number.
+    ///   - thread: what Apple's keys say of it.
+    ///   - details: what Linux adds, if it is about the same thread.
+    ///   - images: those of the report.
+    ///   - executable: the path of the process's executable.
+    ///   - isFaulting: whether it is the one that the report is about.
+    init(
+        _ index: Int, _ thread: ThreadInfo, _ details: ThreadDetails?, images: [ImageInfo], executable: String?,
+        isFaulting: Bool
+    ) {
         let own = details?.id == thread.id ? details : nil
         self.index = index
         id = thread.id
         name = thread.name ?? thread.queue
-        isFaulting = index == body.faultingThread
+        self.isFaulting = isFaulting
         self.details = own
         let trust = own?.trust ?? []
         let asynchronous = own?.asynchronousFrames ?? []
         calls =
             thread.frames.enumerated().map { number, frame in
-                CallSite(number, frame, in: body, trust: trust.indices.contains(number) ? trust[number] : nil)
+                CallSite(
+                    number, frame, in: images, executable: executable,
+                    trust: trust.indices.contains(number) ? trust[number] : nil)
             }
             + asynchronous.enumerated().map { number, frame in
-                CallSite(thread.frames.count + number, frame, in: body, trust: .asynchronous)
+                CallSite(
+                    thread.frames.count + number, frame, in: images, executable: executable, trust: .asynchronous)
             }
     }
 }

@@ -33,8 +33,8 @@ extension StoreFolder {
         guard old.st_mode & S_IFMT == S_IFREG else {
             throw ReportStoreError(.failed, "replace", pathOf(name), reason: "not a regular file")
         }
-        try create(temporary, bytes)
-        guard takeOver(old, temporary, name) else {
+        try create(temporary, bytes, like: old)
+        guard rename(temporary, to: name) else {
             let error = errno
             remove(temporary)
             throw ReportStoreError("replace", pathOf(name), errno: error)

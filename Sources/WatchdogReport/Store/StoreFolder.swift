@@ -32,11 +32,19 @@ struct StoreFolder: ~Copyable {
 
     /// Creates a file that did not exist and fills it; leaves nothing behind on failure.
     ///
-    /// - Parameter isLasting: whether to wait until the disk has it, which may take tens of milliseconds.
-    func create(_ name: String, _ bytes: [UInt8], isLasting: Bool = true) throws(ReportStoreError) {
+    /// Only through its descriptor: who may write into the folder can give the name to another file meanwhile.
+    ///
+    /// - Parameters:
+    ///   - old: whose mode, owner and times it gets.
+    ///   - isLasting: whether to wait until the disk has it, which may take tens of milliseconds.
+    func create(
+        _ name: String, _ bytes: [UInt8], like old: stat? = nil, isLasting: Bool = true
+    ) throws(ReportStoreError) {
         let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o640)
         guard file >= 0 else { throw failure("create", name) }
-        let error = Self.fill(file, bytes) ?? (isLasting && fsync(file) != 0 ? errno : nil)
+        let error =
+            Self.fill(file, bytes) ?? old.flatMap { Self.dress(file, like: $0) }
+            ?? (isLasting && fsync(file) != 0 ? errno : nil)
         close(file)
         guard let error else { return }
         remove(name)
@@ -55,6 +63,16 @@ struct StoreFolder: ~Copyable {
             offset += count
         }
         return nil
+    }
+
+    /// Gives a file the mode, the owner and the times of another.
+    ///
+    /// - Returns: the error number of the call that failed.
+    private static func dress(_ file: Int32, like old: stat) -> Int32? {
+        // An ordinary user may not give files away; who may write into the folder is the new owner then.
+        if fchown(file, old.st_uid, old.st_gid) != 0, errno != EPERM { return errno }
+        let times = [old.st_atim, old.st_mtim]
+        return fchmod(file, old.st_mode & 0o777) == 0 && futimens(file, times) == 0 ? nil : errno
     }
 
     /// Gives a file its final name, unless that is taken.
@@ -108,18 +126,11 @@ struct StoreFolder: ~Copyable {
         return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
     }
 
-    /// Gives a new file the mode, the owner and the times of an old one, and then its name.
+    /// Gives a file the name of another, which goes.
     ///
     /// - Returns: false when that failed; `errno` says why.
-    func takeOver(_ old: stat, _ temporary: String, _ name: String) -> Bool {
-        // An ordinary user may not give files away; who may write into the folder is the new owner then.
-        if fchownat(descriptor, temporary, old.st_uid, old.st_gid, AT_SYMLINK_NOFOLLOW) != 0, errno != EPERM {
-            return false
-        }
-        let times = [old.st_atim, old.st_mtim]
-        return fchmodat(descriptor, temporary, old.st_mode & 0o777, 0) == 0
-            && utimensat(descriptor, temporary, times, AT_SYMLINK_NOFOLLOW) == 0
-            && renameat(descriptor, temporary, descriptor, name) == 0
+    func rename(_ temporary: String, to name: String) -> Bool {
+        renameat(descriptor, temporary, descriptor, name) == 0
     }
 
     /// The names of all files, in no order.

@@ -8,7 +8,7 @@ public struct StackStages: Codable, Hashable, Sendable {
     public var firstNanoseconds: Int64
     /// From the start of the allowance to the last look.
     public var lastNanoseconds: Int64
-    /// Outermost calls that are the same in both.
+    /// Outermost calls that are the same in both; 0 where one of them is cut, and its outermost calls are not known.
     public var sameFrames: Int
     /// Calls of the first stack.
     public var firstFrames: Int
@@ -21,7 +21,7 @@ public struct StackStages: Codable, Hashable, Sendable {
     /// The first stack was seen before a CPU was used again: the thread did not run at all in between.
     public var sleptThroughout: Bool
 
-    /// Fewer calls than these fit into what looks copy of a stack.
+    /// A stack of fewer calls than these is copied whole by every look, and is never cut.
     private static let deep = 32
 
     /// Compares stacks.
@@ -43,7 +43,8 @@ public struct StackStages: Codable, Hashable, Sendable {
         // A deep stack is cut, earlier by looks than at the end: then what both have is compared.
         let common = min(before.count, frames.count)
         let isCut = common >= Self.deep && before.count != frames.count
-        if isCut, zip(before, frames).allSatisfy({ $0.address == $1.address }) {
+        let isSameAsFarAsKnown = isCut && zip(before, frames).allSatisfy { $0.address == $1.address }
+        if isSameAsFarAsKnown {
             before = Array(before.prefix(common))
             frames = Array(frames.prefix(common))
         }
@@ -51,10 +52,12 @@ public struct StackStages: Codable, Hashable, Sendable {
         lastNanoseconds = last.nanoseconds
         firstFrames = before.count
         lastFrames = frames.count
-        sameFrames = zip(before.reversed(), frames.reversed()).prefix { $0.address == $1.address }.count
+        sameFrames =
+            isCut && !isSameAsFarAsKnown
+            ? 0 : zip(before.reversed(), frames.reversed()).prefix { $0.address == $1.address }.count
         looks = thread.sampleCount
         sameLooks = thread.runs.reduce(0) { sum, run in
-            let stack = samples.stacks[run.stack].frames.prefix(isCut ? common : .max)
+            let stack = samples.stacks[run.stack].frames.prefix(isSameAsFarAsKnown ? common : .max)
             return stack.map(\.address) == before.map(\.address) ? sum + run.count : sum
         }
         sleptThroughout = thread.runs.count == 1 && samples.stacks[start.stack].state != "R"
@@ -76,6 +79,9 @@ public struct StackStages: Codable, Hashable, Sendable {
         if sameFrames == firstFrames, sameFrames == lastFrames {
             return "Stages: thread \(index): same \(sameFrames) frames at \(moments), but others in between "
                 + "(\(looks - sameLooks) of \(looks) looks)"
+        }
+        guard sameFrames > 0 else {
+            return "Stages: thread \(index): other frames at \(moments): it moved in between"
         }
         return "Stages: thread \(index): outermost \(sameFrames) of \(lastFrames) frames the same at \(moments): "
             + "it moved in between"

@@ -28,7 +28,9 @@ extension LinuxKernel {
         facts.kill = .none
         facts.exitStatus = crash.status
         facts.crash = CrashDetails(crash)
-        facts.crash?.memoryKills = cgroup?.memoryKills
+        let kills = cgroup?.memoryKills
+        facts.crash?.memoryKills = kills
+        facts.crash?.recentMemoryKills = kills.flatMap { memoryKillNotes.recent(of: $0, at: now) }
         pendingReports[incident.id] = incident
         requestedCaptures[incident.id] = { [unowned self] outcome in onCrashReport(crash, outcome) }
         host.reportWriter.write(
@@ -48,6 +50,19 @@ extension LinuxKernel {
     }
 
     private var workingDirectoryOfOurs: String? { ProcessFacts.workingDirectory(getpid()) }
+
+    /// Remembers how often the kernel has killed for want of memory: what was before is not the app's end.
+    func noteMemoryKills() {
+        let now = now
+        guard memoryKillNotes.isDue(at: now), let count = cgroup?.memoryKills else { return }
+        memoryKillNotes.note(count, at: now)
+    }
+
+    /// Whether the app's end may have been the kernel's doing, because memory was short.
+    var mayHaveEndedForMemory: Bool {
+        guard let count = cgroup?.memoryKills, count > 0 else { return false }
+        return memoryKillNotes.recent(of: count, at: now) != 0
+    }
 
     /// Remembers where the program is: a core file lies there, and nothing tells it afterwards.
     func noteWorkingDirectory() {

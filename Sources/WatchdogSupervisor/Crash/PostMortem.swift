@@ -22,6 +22,8 @@ struct PostMortem: Sendable {
 
     /// How long systemd-coredump may take for its entry; a core of some gigabytes is compressed in that time.
     private static let journalPatience = Duration.seconds(5)
+    /// For all core files together, each of which may be anything.
+    private static let readingTime = Duration.seconds(10)
     /// When it is not known whether there is an entry at all.
     private static let briefPatience = Duration.milliseconds(200)
 
@@ -63,11 +65,13 @@ struct PostMortem: Sendable {
 
     private func read(_ name: CoreFileName, _ crash: inout CrashDetails) -> Finding {
         let search = CoreSearch(process: process, user: user, launched: launched, directories: directories)
+        let deadline = Instant.now() + Self.readingTime
         var refusal: String?
         for candidate in search.candidates(name) {
             let path = candidate.path.printable(limit: 512)
             do throws(CoreError) {
-                let core = try CoreContents(reading: candidate.descriptor.number, of: process)
+                let core = try CoreContents(
+                    reading: candidate.descriptor.number, of: process, until: deadline)
                 crash.stackSource = .core
                 crash.isCoreDumped = true
                 crash.thread = Int(core.thread)

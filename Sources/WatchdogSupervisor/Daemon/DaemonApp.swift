@@ -219,7 +219,7 @@ final class DaemonApp {
         settled.append(launch.kernel.configuration.launchID)
         // Before the launch's own state is given up.
         remember()
-        let causedByMemory = launch.kernel.cgroup?.memoryKills ?? 0 > 0
+        let causedByMemory = launch.kernel.mayHaveEndedForMemory
         retire(launch)
         let reason = launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended"
         if outcome.cause == .spawnFailed {

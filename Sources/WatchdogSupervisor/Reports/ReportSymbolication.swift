@@ -17,14 +17,17 @@ public struct ReportSymbolication {
         public let account: [String]
     }
 
-    private let directories: [String]
+    private static let packages = "/usr/lib/debug"
+
+    /// Those that were named, which have to be there.
+    private let named: [String]
     private let usesDebuginfod: Bool
 
     /// - Parameters:
     ///   - directories: where debug files may be; empty for where packages put them.
     ///   - usesDebuginfod: whether to ask the servers of `DEBUGINFOD_URLS` for what is in none of them.
     public init(directories: [String], usesDebuginfod: Bool) {
-        self.directories = directories.isEmpty && !usesDebuginfod ? ["/usr/lib/debug"] : directories
+        named = directories
         self.usesDebuginfod = usesDebuginfod
     }
 
@@ -68,8 +71,11 @@ public struct ReportSymbolication {
             report: result, outcome: outcome, account: account(images, files, outcome, answer.notes + missing))
     }
 
+    /// Where it is looked.
+    var directories: [String] { named.isEmpty ? [Self.packages] : named }
+
     private func checkDirectories() throws {
-        for directory in directories {
+        for directory in named {
             var status = stat()
             guard stat(directory, &status) == 0 else {
                 throw RunError.noInput("--debug-dir \(directory): \(Errno(rawValue: errno))".singleLine(limit: 4_096))
@@ -108,7 +114,7 @@ public struct ReportSymbolication {
                 files[image.index] = file
                 continue
             }
-            var reasons = [search.impostor(of: wish) ?? (directories.isEmpty ? nil : "no file has its build-id")]
+            var reasons = [search.impostor(of: wish) ?? "no file has its build-id"]
             // The kernel's own page is in no file.
             if let client, image.path.hasPrefix("/") {
                 do throws(Debuginfod.Failure) {
@@ -118,10 +124,10 @@ public struct ReportSymbolication {
                     reasons.append("debuginfod: \(error)")
                 }
             }
-            let why = reasons.compactMap(\.self).joined(separator: "; ")
+            let why = reasons.joined(separator: "; ")
             missing.append("\(image.name.singleLine(limit: 64)) (\(wish.buildID)): \(why.singleLine(limit: 1_024))")
         }
-        if let truncation = search.truncation { missing.append(truncation) }
+        missing += [search.truncation, search.omission].compactMap(\.self)
     }
 
     private func account(

@@ -128,6 +128,16 @@ func output(of command: [String], allowing codes: Set<Int32> = [0]) throws -> St
     return String(decoding: bytes, as: UTF8.self)
 }
 
+/// A system call by its number, for those that glibc has no function for; nil with `errno` when it fails.
+func systemCall(_ number: Int, _ arguments: [Int]) -> Int? {
+    typealias Call = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
+    guard let symbol = dlsym(nil, "syscall") else { return nil }
+    let all = arguments + Array(repeating: 0, count: 6 - arguments.count)
+    errno = 0
+    let result = unsafeBitCast(symbol, to: Call.self)(number, all[0], all[1], all[2], all[3], all[4], all[5])
+    return result == -1 ? nil : result
+}
+
 /// True when a program of this name can be found by `PATH`.
 func isInstalled(_ name: String) -> Bool {
     path(of: name) != nil

@@ -33,6 +33,11 @@ func symbolicate(
     return run.perform()
 }
 
+/// What this kernel takes from a worker.
+func kernelConfinement() throws -> Confinement {
+    try Worker.run(until: .monotonic() + .seconds(60)) { $0.post([1]) ? 0 : 1 }.confinement
+}
+
 /// No test asks a server for debug information.
 private let isOffline = unsetenv("DEBUGINFOD_URLS") == 0
 
