@@ -98,10 +98,13 @@ struct SocketTests {
         let process = try spawn(request).process
         var byte: UInt8 = 0
         #expect(read(output.read.number, &byte, 1) == 1)
-        if isParentGone {
+        func reap() throws {
             var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
             #expect(poll(&entry, 1, 60_000) == 1)
             _ = try process.waitExit()
+        }
+        if isParentGone {
+            try reap()
             let next = try ControlSocket.bind(path: path, mode: 0o600)
             #expect(mode(path) != nil)
             next.remove()
@@ -109,6 +112,8 @@ struct SocketTests {
             #expect(throws: ControlSocket.BindError.inUse(path: path)) {
                 try ControlSocket.bind(path: path, mode: 0o600)
             }
+            try process.send(SIGKILL)
+            try reap()
         }
         withExtendedLifetime(input) {}
     }
