@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+
+extension EndToEnd {
+    /// What the simulations do on virtual time, done to a daemon with real processes: anything, in any order.
+    @Suite("The daemon in turmoil")
+    struct TurmoilTests {
+        private static let names = (0..<8).map { "app\($0)" }
+
+        /// How an app can be, for better or worse.
+        private enum Kind: CaseIterable {
+            case lives, ends, failsProbes, hangs, prepares, becomesReady, cannotStart, isWrong
+
+            func text(_ name: String, _ succession: Succession) -> String {
+                let sleep = "[App]\nExecStart=/bin/sleep 1000\nEnvironment=TURMOIL=\(name)\n"
+                let restart = "[Restart]\nPolicy=always\nDelay=1ms\nMaxDelay=20ms\nReset=1ms\nLimit=infinity\n"
+                let watchdog = "[Watchdog]\nReadiness=none\nTerminate=300ms\n"
+                return switch self {
+                case .lives: sleep + watchdog + restart
+                case .ends: sleep.replacing("1000", with: "0.2") + watchdog + restart
+                case .failsProbes:
+                    sleep + watchdog + "Probe=exec:false\nProbeInterval=100ms\nProbeThreshold=1\n" + restart
+                case .hangs:
+                    succession.survivor(name, "Update=300ms\nTerminate=300ms\n" + restart)
+                        .replacing("[Watchdog]", with: "Environment=TURMOIL=\(name)\n[Watchdog]")
+                case .prepares: sleep + "ExecStartPre=/bin/sleep 0.2\n" + watchdog + restart
+                case .becomesReady:
+                    sleep + "[Watchdog]\nReadiness=exec:sleep 0.2\nLaunch=1s\nTerminate=300ms\n" + restart
+                case .cannotStart: sleep.replacing("/bin/sleep", with: "/nowhere") + watchdog + restart
+                case .isWrong: "[App]\nExecStrat=/bin/true\n"
+                }
+            }
+        }
+
+        private let succession: Succession
+
+        init() throws {
+            succession = try Succession([:])
+        }
+
+        @Test("whatever happens in whatever order: it goes on, runs no app twice, and leaves nothing behind")
+        func anything() throws {
+            var steps: [String] = []
+            do {
+                for _ in 0..<50 {
+                    steps.append(try step())
+                    try succession.pump()
+                    guard !succession.program.hasEnded else { throw Failure("watchdogd has ended") }
+                    _ = try succession.client.list()
+                    for name in Self.names {
+                        #expect(instances(of: name).count <= 1, "\(name) runs twice after \(steps.suffix(5))")
+                    }
+                    poll(nil, 0, Int32.random(in: 0...60))
+                }
+                for name in Self.names { unlink(succession.scratch["apps/\(name).app"]) }
+                _ = try succession.client.reload()
+                try succession.end()
+            } catch {
+                throw Failure(
+                    "\(error)\nafter \(steps.suffix(12))\n\(succession.said.suffix(4_000))\n"
+                        + succession.program.text(.errors).suffix(4_000))
+            }
+            #expect(succession.stateFiles.isEmpty, "\(succession.stateFiles)")
+        }
+
+        /// Does one thing; returns what it was.
+        private func step() throws -> String {
+            let name = try #require(Self.names.randomElement())
+            switch Int.random(in: 0..<10) {
+            case 0...2:
+                try configure()
+                return request("reload") { _ = try $0.reload() }
+            case 3: return request("launch \(name)") { _ = try $0.launch(AppRequest(name, waits: false)) }
+            case 4: return request("terminate \(name)") { _ = try $0.terminate(AppRequest(name, waits: false)) }
+            case 5: return request("restart \(name)") { _ = try $0.restart(AppRequest(name, waits: false)) }
+            case 6: return request("suspend \(name)") { _ = try $0.suspend(AppRequest(name, waits: false)) }
+            case 7:
+                let signal = try #require([SIGKILL, SIGSEGV, SIGTERM, SIGSTOP, SIGCONT].randomElement())
+                for pid in succession.processes where Int.random(in: 0..<3) == 0 { kill(pid, signal) }
+                return "signal \(signal) to some"
+            case 8:
+                try succession.reexecute()
+                return "reexecute"
+            default:
+                try succession.killDaemon(Bool.random() ? SIGKILL : SIGUSR1)
+                if Bool.random() { try configure() }
+                for pid in succession.processes where Int.random(in: 0..<4) == 0 { kill(pid, SIGKILL) }
+                try succession.succeed()
+                return "the next watchdogd"
+            }
+        }
+
+        /// Whether it can be done depends on what was done before.
+        private func request(_ what: String, _ body: (ControlClient) throws -> Void) -> String {
+            do {
+                try body(succession.client)
+                return what
+            } catch {
+                return "\(what) (\(error))"
+            }
+        }
+
+        /// Adds some apps, changes some, and removes some.
+        private func configure() throws {
+            for name in Self.names where Int.random(in: 0..<3) == 0 {
+                let path = "apps/\(name).app"
+                if Int.random(in: 0..<3) == 0 {
+                    unlink(succession.scratch[path])
+                } else {
+                    let kind = try #require(Kind.allCases.randomElement())
+                    try succession.scratch.write(kind.text(name, succession), to: path)
+                }
+            }
+        }
+
+        /// The launches of an app of which processes live.
+        private func instances(of name: String) -> Set<String> {
+            let found = Leftovers.processes(marked: "TURMOIL=\(name)").compactMap { pid in
+                ProcessFacts.environment(pid)?["WATCHDOG_LAUNCH_ID"].map { (pid, $0) }
+            }
+            // Those that ended while the others were looked for are no second instance.
+            return Set(found.filter { ProcessFacts.environment($0.0) != nil }.map(\.1))
+        }
+    }
+}
