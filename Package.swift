@@ -81,7 +81,8 @@ let package = Package(
         .systemLibrary(name: "CElfutils", pkgConfig: "libdw", providers: [.apt(["libdw-dev"])]),
         library("WatchdogLinux", ["WatchdogPolicy", "CLinux", "CSystemd"]),
         library("WatchdogCapture", ["WatchdogReport", "WatchdogLinux", "CSnapshot"]),
-        library("WatchdogSymbolication", ["WatchdogReport", "WatchdogLinux", "WatchdogCapture", "CElfutils", "CWorker"]),
+        library(
+            "WatchdogSymbolication", ["WatchdogReport", "WatchdogLinux", "WatchdogCapture", "CElfutils", "CWorker"]),
 
         // MARK: The control interface
         library("WatchdogControl", ["WatchdogPolicy", "WatchdogLinux", "CLinux"]),
