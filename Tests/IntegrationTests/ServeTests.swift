@@ -65,8 +65,8 @@ extension EndToEnd {
                 "[App]\nExecStart=\(product("HangMain")) --how sleep --after 0\n"
                 + "[Watchdog]\nUpdate=1s\nPing=200ms\n[Restart]\nPolicy=never\n"
             let service = try Service(apps)
-            let hung = try service.wait(for: "hangs") { $0.state == .stopped }
-            #expect(hung.lastIncident?.event == "scene-update")
+            // Told when its report is written, which takes its turn as well.
+            try service.wait(for: "hangs") { $0.state == .stopped && $0.lastIncident?.event == "scene-update" }
             for name in apps.keys where name != "hangs" {
                 #expect(try service.client.terminate(AppRequest(name, waits: true)).isGone)
             }
