@@ -40,7 +40,7 @@ extension LinuxKernel {
         request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
         request.cgroup = try? cgroup?.directory()
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
-        if let count = cgroup?.memoryKills { memoryKillNotes.launched(count, at: now) }
+        memoryKillNotes.launched(cgroup?.memoryKills, at: now)
         let log = configuration.streams.map(\.log) ?? StandardStreams.ownLog
         let spawned = try WatchdogLinux.spawn(request)
         closeStreams()

@@ -33,6 +33,15 @@ struct MemoryKillTests {
         #expect(notes.recent(of: 7, at: at(5)) == 7, "too early, and so not taken")
     }
 
+    @Test("Where nothing counts, it is asked for no more often than elsewhere", arguments: [true, false])
+    func uncounted(isLaunched: Bool) {
+        var notes = MemoryKillNotes()
+        if isLaunched { notes.launched(nil, at: at(0)) } else { notes.note(nil, at: at(0)) }
+        #expect(!notes.isDue(at: at(5, -1)))
+        #expect(notes.isDue(at: at(5)))
+        #expect(notes.recent(of: 1, at: at(5)) == nil)
+    }
+
     @Test("A note between the kill and the end does not hide the kill; one from before it does not make it another's")
     func between() {
         var notes = MemoryKillNotes()

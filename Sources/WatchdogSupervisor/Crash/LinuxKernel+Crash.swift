@@ -54,8 +54,8 @@ extension LinuxKernel {
     /// Remembers how often the kernel has killed for want of memory: what was before is not the app's end.
     func noteMemoryKills() {
         let now = now
-        guard memoryKillNotes.isDue(at: now), let count = cgroup?.memoryKills else { return }
-        memoryKillNotes.note(count, at: now)
+        guard memoryKillNotes.isDue(at: now) else { return }
+        memoryKillNotes.note(cgroup?.memoryKills, at: now)
     }
 
     /// Whether the app's end may have been the kernel's doing, because memory was short.

@@ -20,19 +20,24 @@ struct MemoryKillNotes {
 
     private var latest: Note?
     private var previous: Note?
+    /// Where nothing counts, it is not asked for at each message either.
+    private var lookedAt: Instant?
 
-    /// Notes the number at a launch, before anything can have happened.
-    mutating func launched(_ count: Int, at now: Instant) {
-        latest = Note(count: count, time: now)
+    /// Notes the number at a launch, before anything can have happened; nil where nothing counts.
+    mutating func launched(_ count: Int?, at now: Instant) {
+        lookedAt = now
+        latest = count.map { Note(count: $0, time: now) }
         previous = latest
     }
 
     /// Whether it is time for another note.
-    func isDue(at now: Instant) -> Bool { latest.map { now - $0.time >= Self.interval } ?? true }
+    func isDue(at now: Instant) -> Bool { lookedAt.map { now - $0 >= Self.interval } ?? true }
 
-    /// Notes the number.
-    mutating func note(_ count: Int, at now: Instant) {
+    /// Notes the number; nil where nothing counts.
+    mutating func note(_ count: Int?, at now: Instant) {
         guard isDue(at: now) else { return }
+        lookedAt = now
+        guard let count else { return }
         previous = latest
         latest = Note(count: count, time: now)
     }
