@@ -28,17 +28,13 @@
 #define FAIL(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 #define DENY_NUMBER(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), FAIL(EPERM)
 #define DENY(call) DENY_NUMBER(SYS_##call)
-/* With any of these bits in an argument, of which the lower half is looked at. Loads the number again. */
-#define DENY_BITS(call, index, bits, error)                                                                      \
+/* If the lower half of an argument passes a test, or if it does not. Loads the number again. */
+#define DENY_IF(call, index, test, value, passed, failed, error)                                                 \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                    \
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), FAIL(error), LOAD(nr)
-/* With a value in an argument, or with any other. Of an argument the lower half is looked at. Loads the number again. */
-#define DENY_VALUE(call, index, value)                                                                           \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                    \
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), FAIL(EPERM), LOAD(nr)
-#define DENY_UNLESS(call, index, value)                                                                          \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                    \
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0), FAIL(EPERM), LOAD(nr)
+        BPF_JUMP(BPF_JMP | (test) | BPF_K, value, passed, failed), FAIL(error), LOAD(nr)
+#define DENY_BITS(call, index, bits, error) DENY_IF(call, index, BPF_JSET, bits, 0, 1, error)
+#define DENY_VALUE(call, index, value) DENY_IF(call, index, BPF_JEQ, value, 0, 1, EPERM)
+#define DENY_UNLESS(call, index, value) DENY_IF(call, index, BPF_JEQ, value, 1, 0, EPERM)
 
 /* Numbers that the headers of older systems lack; from 424 on all architectures have the same. */
 enum {
