@@ -25,6 +25,15 @@ public enum ServiceManager {
         return .microseconds(Int64(clamping: microseconds))
     }
 
+    /// Whether the service manager takes a name for stored descriptors as it is: 1 to 255 printable ASCII characters, no
+    /// colon.
+    ///
+    /// sd_notify(3), `FDNAME=`.
+    public static func isStoreName(_ name: String) -> Bool {
+        (1...255).contains(name.utf8.count)
+            && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ":") }
+    }
+
     /// A descriptor that the service manager passed to this process.
     public struct PassedDescriptor: Sendable {
         /// The name under which it was stored, or its socket unit's name.
