@@ -60,14 +60,8 @@ extension Daemon {
         launch.supervisor.onNotice = { [unowned self] notice in
             if let line = narration.line(for: notice) { say(line) }
         }
-        launch.kernel.onReport = { [unowned self, unowned launch] incident, report in
-            say(narration.lines(of: incident, pid: launch.pid, report))
-            releaseIfOver(launch)
-        }
-        launch.kernel.onHangReport = { [unowned self, unowned launch] hang, report in
-            say(narration.lines(of: hang, pid: launch.pid, report))
-            releaseIfOver(launch)
-        }
+        launch.kernel.onReport = { [unowned self, unowned launch] in reported($0, $1, of: launch, narration) }
+        launch.kernel.onHangReport = { [unowned self, unowned launch] in reported($0, $1, of: launch, narration) }
         launch.supervisor.onFinish = { [unowned self, unowned launch] _ in
             // The launch is in the middle of handling what has ended it.
             later { [self] in releaseIfOver(launch) }
@@ -78,6 +72,13 @@ extension Daemon {
         if !isKnown { launch.supervisor.requestTermination() }
     }
 
+    private func reported(
+        _ event: some ReportedEvent, _ report: ReportOutcome, of launch: AppLaunch, _ narration: Narration
+    ) {
+        if isTold(event) { say(narration.lines(of: event, pid: launch.pid, report)) }
+        releaseIfOver(launch)
+    }
+
     private func releaseIfOver(_ launch: AppLaunch) {
         guard case .ended = launch.supervisor.machine.phase, !launch.hasPendingReports else { return }
         // Not at once: it may be telling of a report, or of its end.
@@ -85,8 +86,8 @@ extension Daemon {
     }
 
     private func release(_ launch: AppLaunch) {
-        guard unclaimed.contains(where: { $0 === launch }) else { return }
-        unclaimed.removeAll { $0 === launch }
+        guard let index = unclaimed.firstIndex(where: { $0 === launch }) else { return }
+        unclaimed.remove(at: index)
         launch.kernel.stop()
         if let keeper = launch.kernel.keeper { host.survival?.forget(keeper) }
         let name = launch.kernel.configuration.name

@@ -206,14 +206,16 @@ final class Daemon {
             JournalEntry(notice, about: subject))
     }
 
+    /// Whether the operator is told of it.
+    func isTold(_ event: some ReportedEvent) -> Bool { event.isToldWhenQuiet || verbosity != .quiet }
+
     func publish(
         _ event: some ReportedEvent, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject
     ) {
         let narration = Narration(name: app.name, verbosity: verbosity)
-        let isTold = event.isToldWhenQuiet || verbosity != .quiet
         tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
         tell(
-            isTold ? narration.lines(of: event, pid: subject.pid, report) : nil,
+            isTold(event) ? narration.lines(of: event, pid: subject.pid, report) : nil,
             JournalEntry(event, report, about: subject))
     }
 
