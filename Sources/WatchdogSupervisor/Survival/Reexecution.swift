@@ -23,7 +23,7 @@ enum Reexecution {
     /// Why the program that now is where this process's was cannot be executed, as far as that can be told without trying.
     static var obstacle: LinuxError? {
         do throws(LinuxError) {
-            let file = try OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
+            let file = try OwnedDescriptor.regularFile(at: ByteString(path))
             var magic: UInt32 = 0
             let isProgram = read(file.number, &magic, 4) == 4 && UInt32(bigEndian: magic) == 0x7f45_4c46
             guard isProgram else { return LinuxError("execute \(path)", .notAProgram) }
