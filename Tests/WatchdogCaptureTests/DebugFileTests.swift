@@ -149,24 +149,26 @@ struct DebugFileTests {
         "A path from a report does not lead out of the folders",
         arguments: ["../../etc/x", "/../x", "/a/../../x", "x\0y"])
     func traversal(path: String) throws {
-        try withFolder { folder in
-            write(file(identifier), to: "\(folder)/x")
-            let inner = "\(folder)/inner"
-            mkdir(inner, 0o755)
-            var search = DebugFileSearch(in: [inner])
-            #expect(search.find([.init(buildID: Self.buildID, name: "app", path: path)]).isEmpty)
-        }
+        try expectNothingBeside(.init(buildID: Self.buildID, name: "app", path: path))
     }
+
     @Test(
         "Nor does a name, and not onto what is no file",
         arguments: ["../../../dev/x", "../x", "..", ".", "", "a/../../x", "x\0y", String(repeating: "n", count: 256)])
     func names(name: String) throws {
+        try expectNothingBeside(.init(buildID: Self.buildID, name: name, path: "/opt/app"))
+    }
+
+    /// Searches in a folder beside which the right file lies.
+    private func expectNothingBeside(
+        _ image: DebugFile.Wanted, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
         try withFolder { folder in
             write(file(identifier), to: "\(folder)/x")
             let inner = "\(folder)/inner"
             mkdir(inner, 0o755)
             var search = DebugFileSearch(in: [inner])
-            #expect(search.find([.init(buildID: Self.buildID, name: name, path: "/opt/app")]).isEmpty)
+            #expect(search.find([image]).isEmpty, sourceLocation: sourceLocation)
         }
     }
 
