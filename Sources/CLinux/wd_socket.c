@@ -40,7 +40,7 @@ static bool is_hung_up(int socket) {
     return poll(&entry, 1, 0) == 1 && (entry.revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
-int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socket_message *message) {
+int wd_socket_receive(int socket, bool stays, void *buffer, size_t capacity, struct wd_socket_message *message) {
     union {
         struct cmsghdr alignment;
         char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int) * WD_SOCKET_MAX_DESCRIPTORS)];
@@ -53,7 +53,7 @@ int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socke
     message->group = (gid_t)-1;
 
     ssize_t length;
-    do length = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    do length = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | (stays ? MSG_PEEK : 0));
     while (length < 0 && errno == EINTR);
     if (length < 0) return -1;
     take_control(&header, message);
@@ -61,6 +61,11 @@ int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socke
     message->truncated = (header.msg_flags & MSG_TRUNC) != 0;
     message->end = length == 0 && message->pid == 0 && is_hung_up(socket);
     return 0;
+}
+
+void wd_socket_discard(int socket) {
+    while (recv(socket, NULL, 0, MSG_DONTWAIT) < 0 && errno == EINTR) {
+    }
 }
 
 int wd_socket_send(int socket, const void *bytes, size_t length) {

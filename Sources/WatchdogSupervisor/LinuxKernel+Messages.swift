@@ -20,13 +20,18 @@ extension LinuxKernel {
         readChannel(atMost: 512)
     }
 
+    // A message stays in its socket until what it led to is done and saved: the watchdogd after one that is killed
+    // meanwhile hears it again, and being told twice changes nothing.
+
     func readNotifySocket(atMost count: Int = burst) {
         for _ in 0..<count {
-            guard let message = try? notifySocket.receive() else { return }
-            // The attachments are closed when `message` goes, after it was heeded: that answers BARRIER=1.
-            guard isFromApp(message) else { continue }
-            noteMemoryKills()
-            supervisor?.notifyReceived(message.bytes)
+            let isHeeded = try? notifySocket.heed { message in
+                // The attachments are closed when `message` goes, after it was heeded: that answers BARRIER=1.
+                guard isFromApp(message) else { return }
+                noteMemoryKills()
+                supervisor?.notifyReceived(message.bytes)
+            }
+            guard isHeeded == true else { return }
         }
     }
 
@@ -39,17 +44,19 @@ extension LinuxKernel {
 
     func readChannel(atMost count: Int = burst) {
         for _ in 0..<count {
-            guard let reception = try? channel.receive() else { return }
-            switch reception {
-            case .message(let message):
+            let reception = try? channel.heed { message in
                 noteMemoryKills()
                 supervisor?.channelReceived(message.bytes)
-            case .nothing:
-                return
+            }
+            switch reception {
+            case .message:
+                continue
             case .closed:
                 // An app may close its end, or be about to end; its pings then stay unanswered.
                 channelSource?.cancel()
                 channelSource = nil
+                return
+            case .nothing, nil:
                 return
             }
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 import Testing
 import WatchdogPolicy
@@ -210,6 +211,39 @@ struct SocketTests {
             Issue.record("not closed")
             return
         }
+    }
+
+    @Test("a message is there for another until it was heeded, and then for nobody")
+    func heeding() throws {
+        let (channel, app) = try Channel.pair()
+        var (read, write): (OwnedDescriptor, OwnedDescriptor?) = try OwnedDescriptor.pipe()
+        let attached = try [#require(write).number]
+        #expect(wd_socket_send_with(app.number, "READY=1", 7, attached, 1) == 0)
+        #expect(wd_socket_send(app.number, "PONG=1", 6) == 0)
+        write = nil
+        var heeded: [String] = []
+        for _ in 0..<2 {
+            let reception = try channel.heed { message in
+                heeded.append(String(decoding: message.bytes, as: UTF8.self))
+                guard case .message(let again)? = try? SocketMessage.receive(from: channel.descriptor, stays: true)
+                else {
+                    Issue.record("it is gone")
+                    return
+                }
+                #expect(again.bytes == message.bytes)
+                #expect(again.attachments.count == message.attachments.count)
+            }
+            guard case .message = reception else {
+                Issue.record("no message")
+                return
+            }
+        }
+        #expect(heeded == ["READY=1", "PONG=1"])
+        guard case .nothing = try channel.heed({ _ in Issue.record("heeded twice") }) else {
+            Issue.record("not empty")
+            return
+        }
+        #expect(waitReadable(read), "nobody has what was attached any more")
     }
 
     @Test("an app gets its end, and only its end")

@@ -21,8 +21,11 @@ struct wd_socket_message {
 };
 
 /* Receives one datagram without waiting. Returns 0, or -1 with errno: EAGAIN when there is none. The caller closes the
- * descriptors. */
-int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socket_message *message);
+ * descriptors. If it `stays`, the next call receives it again. */
+int wd_socket_receive(int socket, bool stays, void *buffer, size_t capacity, struct wd_socket_message *message);
+
+/* Takes one datagram out, unread. */
+void wd_socket_discard(int socket);
 
 /* Sends one datagram without waiting and without SIGPIPE. Returns 0, or -1 with errno. */
 int wd_socket_send(int socket, const void *bytes, size_t length);

@@ -55,10 +55,27 @@ public final class Channel: Sendable {
     ///
     /// - Throws: ``LinuxError`` for anything but an empty or closed channel.
     public func receive() throws(LinuxError) -> Reception {
-        switch try SocketMessage.receive(from: descriptor) {
-        case .message(let message): .message(message)
-        case .nothing: .nothing
-        case .end: .closed
-        }
+        Reception(try SocketMessage.receive(from: descriptor))
+    }
+
+    /// Hands the next message to `body`, and takes it out of the channel afterwards.
+    ///
+    /// Should the process be killed before `body` has returned, whoever has the channel then gets the message again.
+    /// `body` must not receive from the channel.
+    ///
+    /// - Throws: ``LinuxError`` for anything but an empty or closed channel.
+    public func heed(_ body: (SocketMessage) -> Void) throws(LinuxError) -> Reception {
+        Reception(try SocketMessage.heed(from: descriptor, body))
+    }
+}
+
+extension Channel.Reception {
+    fileprivate init(_ reception: SocketMessage.Reception) {
+        self =
+            switch reception {
+            case .message(let message): .message(message)
+            case .nothing: .nothing
+            case .end: .closed
+            }
     }
 }

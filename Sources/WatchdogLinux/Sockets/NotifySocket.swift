@@ -62,6 +62,14 @@ public final class NotifySocket {
         if case .message(let message) = try SocketMessage.receive(from: descriptor) { message } else { nil }
     }
 
+    /// Hands the next message to `body`, and takes it out of the socket afterwards; false when there is none.
+    ///
+    /// Should the process be killed before `body` has returned, whoever has the socket then gets the message again.
+    /// `body` must not receive from the socket. Never waits.
+    public func heed(_ body: (SocketMessage) -> Void) throws(LinuxError) -> Bool {
+        if case .message = try SocketMessage.heed(from: descriptor, body) { true } else { false }
+    }
+
     private static func bind(_ name: String, _ receiveBuffer: Int32) throws(LinuxError) -> OwnedDescriptor {
         OwnedDescriptor(taking: try check("bind socket \(name)") { wd_socket_bind_datagram(name, receiveBuffer) })
     }

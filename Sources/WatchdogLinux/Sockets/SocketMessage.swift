@@ -49,10 +49,12 @@ public struct SocketMessage: Sendable {
     }
 
     /// Receives without waiting.
-    static func receive(from socket: OwnedDescriptor) throws(LinuxError) -> Reception {
+    ///
+    /// - Parameter stays: Whether the message stays in the socket, to be received again.
+    static func receive(from socket: OwnedDescriptor, stays: Bool = false) throws(LinuxError) -> Reception {
         var message = wd_socket_message()
         let (bytes, result, error) = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: longest) { buffer in
-            let result = wd_socket_receive(socket.number, buffer.baseAddress, buffer.count, &message)
+            let result = wd_socket_receive(socket.number, stays, buffer.baseAddress, buffer.count, &message)
             let error = Errno.current
             return (result == 0 ? Array(buffer.prefix(message.length)) : [], result, error)
         }
@@ -78,5 +80,15 @@ public struct SocketMessage: Sendable {
                 attachments: attachments
             )
         )
+    }
+
+    /// Hands the next message to `body`, and takes it out of the socket afterwards.
+    static func heed(from socket: OwnedDescriptor, _ body: (SocketMessage) -> Void) throws(LinuxError) -> Reception {
+        let reception = try receive(from: socket, stays: true)
+        if case .message(let message) = reception {
+            body(message)
+            wd_socket_discard(socket.number)
+        }
+        return reception
     }
 }

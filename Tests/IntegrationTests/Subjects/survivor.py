@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers pings and writes down what happens to it: one line for each event, with the time on CLOCK_MONOTONIC.
 
-It stops answering when a file LOG.hang appears, and ends with code 7 when a file LOG.exit does.
+It is not ready while there is a file LOG.wait, stops answering when a file LOG.hang appears, and ends with code 7 when
+a file LOG.exit does.
 """
 
 import os
@@ -27,7 +28,10 @@ def told_to_end(*_):
 note("started")
 signal.signal(signal.SIGTERM, told_to_end)
 end = socket.socket(fileno=int(os.environ["WATCHDOG_CHANNEL"]))
-end.send(b"HELLO=1\nREADY=1")
+end.send(b"HELLO=1")
+while os.path.exists(log + ".wait"):
+    time.sleep(0.02)
+end.send(b"READY=1")
 hung = False
 while True:
     if os.path.exists(log + ".exit"):

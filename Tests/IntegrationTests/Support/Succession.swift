@@ -106,6 +106,11 @@ final class Succession: ServedDaemon {
     /// Kills watchdogd, and waits for its end.
     func killDaemon(_ signal: Int32 = SIGKILL) throws {
         try program.send(signal)
+        try awaitEnd()
+    }
+
+    /// Waits for the end of a watchdogd that is killed.
+    func awaitEnd() throws {
         try program.end()
         said += program.text(.errors)
         try pump()

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+
+extension EndToEnd {
+    /// What an app says exactly once must not be lost with a watchdogd that has read it and not saved it: strace kills
+    /// watchdogd as it begins to write.
+    @Suite("watchdogd killed before it saves", .enabled(if: access("/usr/bin/strace", X_OK) == 0, "needs strace"))
+    struct KilledBeforeSavingTests {
+        /// Lets watchdogd begin so many writes, and no more.
+        private func trap(_ succession: Succession, write count: Int) throws -> Program {
+            let pid = succession.program.pid
+            let strace = try Program([
+                "/usr/bin/strace", "-qq", "-o", "/dev/null", "-p", "\(pid)", "-e", "trace=pwrite64", "-e",
+                "inject=pwrite64:signal=SIGKILL:when=\(count)",
+            ])
+            try #require(eventually { succession.program.process.hasExited || ProcessStatus.read(pid)?.tracer != nil })
+            return strace
+        }
+
+        private func awaitKill(_ succession: Succession, _ strace: Program) throws {
+            try succession.awaitEnd()
+            #expect(succession.program.status == .signaled(signal: SIGKILL, coreDumped: false))
+            try strace.end()
+        }
+
+        @Test("an answer that was read is no ping that stays unanswered", arguments: 1...4)
+        func ping(write: Int) throws {
+            let succession = try Succession([:])
+            try succession.add(["app": succession.survivor("app", "Update=1s\n")])
+            let pid = try succession.app("app").pid
+            #expect(eventually { succession.log("app").contains { $0.what == "ping" } })
+            try awaitKill(succession, trap(succession, write: write))
+            try succession.succeed()
+            let late = Instant.now() + .milliseconds(1_500)
+            #expect(eventually { succession.log("app").contains { $0.what == "ping" && $0.at > late } })
+            let app = try succession.app("app")
+            #expect(app.pid == pid && app.restarts == 0 && app.state == .running)
+            try succession.end()
+        }
+
+        @Test("an app that said that it is ready is ready", arguments: [true, false], 1...2)
+        func readiness(byChannel: Bool, write: Int) throws {
+            let succession = try Succession([:])
+            let hold = succession.scratch["app.log.wait"]
+            try succession.scratch.write("", to: "app.log.wait")
+            let text =
+                byChannel
+                ? succession.survivor("app", "Launch=2s\n")
+                : "[App]\nExecStart=/bin/sh -c 'while test -e \(hold); do sleep 0.02; done; systemd-notify --ready; "
+                    + "exec sleep 1000'\n[Watchdog]\nReadiness=notify\nLaunch=2s\n"
+            try succession.scratch.write(text, to: "apps/app.app")
+            _ = try succession.client.reload()
+            let pid = try succession.wait(for: "app") { $0.state == .launching && $0.pid != nil }.pid
+            let strace = try trap(succession, write: write)
+            unlink(hold)
+            try awaitKill(succession, strace)
+            try succession.succeed()
+            let app = try succession.wait(for: "app") { $0.state == .running }
+            #expect(app.pid == pid && app.restarts == 0)
+            try succession.end()
+        }
+    }
+}
