@@ -47,23 +47,41 @@ extension EndToEnd {
             #expect(user.errors == "")
         }
 
-        @Test("hardening.conf leaves an exposure of 4.0 at most, and a hang is still caught with its stacks")
-        func hardening() throws {
-            try container.serve([:])
+        /// Writes down in which folders it can write, and whether it can make a namespace.
+        private let tries = appFile(
+            """
+            /bin/sh -c 'for d in /etc /usr /opt /tmp /root /var/lib; do touch $$d/tried && echo $$d; done; \\
+            unshare -i echo namespace; echo end'
+            """,
+            app: "StandardOutput=append:/run/tried\nStandardError=null", watchdog: "Readiness=none",
+            restart: "Policy=never")
+
+        private func tried() throws -> [String] {
+            var lines: [String] = []
+            let isWhole = try eventually {
+                lines = try container.shell("cat /run/tried || true").split(separator: "\n").map(String.init)
+                return lines.last == "end"
+            }
+            #expect(isWhole)
+            return lines.dropLast()
+        }
+
+        @Test("the exposure is 4.0 at most, a hang is caught with its stacks, and one link takes the confinement back")
+        func confinement() throws {
+            try container.serve(["hang": hanging, "tries": tries])
+            try container.shell("systemd-analyze security --no-pager --threshold=40 watchdogd.service >/dev/null")
+            try expectHang(try container.reports(count: 1)[0])
+            let confined = try tried()
+            #expect(confined == ["/opt", "/tmp", "/root", "/var/lib"])
             try container.shell(
                 """
                 mkdir -p /etc/systemd/system/watchdogd.service.d
-                cp /usr/share/doc/watchdogd/examples/hardening.conf /etc/systemd/system/watchdogd.service.d
-                # The programs under test lie where this machine's developer has them, not in /usr.
-                printf '[Service]\\nProtectHome=no\\nPrivateTmp=no\\n' >/etc/systemd/system/watchdogd.service.d/test.conf
-                systemctl daemon-reload
-                systemd-analyze security --no-pager --threshold=40 watchdogd.service >/dev/null
+                ln -s /dev/null /etc/systemd/system/watchdogd.service.d/confinement.conf
+                rm /run/tried
+                systemctl daemon-reload && systemctl stop watchdogd && systemctl start watchdogd
                 """)
-            try container.write(
-                hanging,
-                to: "/etc/watchdogd/apps.d/hang.app")
-            try container.shell("systemctl restart watchdogd")
-            try expectHang(try container.reports(count: 1)[0])
+            let free = try tried()
+            #expect(free == ["/etc", "/usr", "/opt", "/tmp", "/root", "/var/lib", "namespace"])
         }
 
         // MARK: A day of a service
