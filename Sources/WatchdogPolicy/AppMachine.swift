@@ -145,6 +145,15 @@ public struct AppMachine: Sendable, Equatable, Codable {
         }
     }
 
+    /// Whether somebody has asked for its end, or that has come.
+    public var isEnding: Bool {
+        switch life {
+        case .idle: requestsWhileSpawning > 0
+        case .launching, .running, .terminating(isRequested: false): false
+        case .terminating(isRequested: true), .dying, .ended: true
+        }
+    }
+
     /// When ``AppEvent/deadlineReached`` has to be delivered next; nil when nothing is due until something happens.
     public var nextDeadline: Instant? {
         if let capture { return capture.budgetEnd }

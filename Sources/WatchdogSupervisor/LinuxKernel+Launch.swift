@@ -42,6 +42,8 @@ extension LinuxKernel {
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
         memoryKillNotes.launched(cgroup?.memoryKills, at: now)
         let log = configuration.streams.map(\.log) ?? StandardStreams.ownLog
+        // Before: should watchdogd be killed while it starts the process, the next one can still talk to it.
+        storeSockets()
         let spawned = try WatchdogLinux.spawn(request)
         closeStreams()
         if let cgroup, request.cgroup != nil, spawned.cgroupRefusal == nil {
@@ -52,7 +54,7 @@ extension LinuxKernel {
         }
         try supervise(spawned.process, startTime: spawned.startTime)
         logSource = log.map { logSource(of: $0, process: spawned.pid) }
-        storeDescriptors()
+        storeProcess()
         return spawned.pid
     }
 
@@ -100,7 +102,7 @@ extension LinuxKernel {
         do {
             try supervise(process, startTime: ProcessStat.read(pid)?.startTime)
             beginWindow()
-            storeDescriptors()
+            storeProcess()
             return true
         } catch {
             return false

@@ -64,5 +64,40 @@ extension EndToEnd {
             #expect(app.pid == pid && app.restarts == 0)
             try succession.end()
         }
+
+        @Test("an app that is to be started again is started again, and once", arguments: 1...8)
+        func restart(write: Int) throws {
+            let succession = try Succession([:])
+            try succession.add(["app": succession.survivor("app")])
+            let before = try succession.app("app").pid
+            let strace = try trap(succession, write: write)
+            let isAccepted = (try? succession.client.restart(AppRequest("app"))) != nil
+            try awaitKill(succession, strace)
+            try succession.succeed()
+            let isAsked = isAccepted || succession.log("app").contains { $0.what == "terminated" }
+            let app = try succession.wait(for: "app") { $0.state == .running && ($0.pid != before || !isAsked) }
+            #expect(succession.processes == [app.pid].compactMap(\.self))
+            #expect(succession.log("app").filter { $0.what == "started" }.count == (isAsked ? 2 : 1))
+            try succession.end()
+        }
+
+        @Test("an orderly end that is cut short leaves no app down at the next start", arguments: 1...8)
+        func stop(write: Int) throws {
+            let succession = try Succession([:])
+            let names = ["a", "b"]
+            try succession.add(Dictionary(uniqueKeysWithValues: names.map { ($0, succession.survivor($0)) }))
+            let strace = try trap(succession, write: write)
+            try succession.program.send(SIGTERM)
+            try succession.awaitEnd()
+            try strace.end()
+            try succession.succeed()
+            for name in names { try succession.wait(for: name) { $0.state == .running } }
+            for name in names {
+                let log = succession.log(name).map(\.what)
+                #expect(log.filter { $0 == "started" }.count == log.filter { $0 == "terminated" }.count + 1)
+            }
+            #expect(succession.processes.count == names.count)
+            try succession.end()
+        }
     }
 }

@@ -18,6 +18,8 @@ extension DaemonApp {
             case .failed: .failed
             case .unkillable: .unkillable
             }
+        // The end of watchdogd is no end of the app for good.
+        let wish = daemon.isStopping ? (configuration.isEnabled ? .relaunch : .stop) : wish
         return KeptApp(
             stage: stage, wish: wish, restarts: restarts, requestedRestarts: requestedRestarts, settled: settled,
             counted: counted, lastIncident: lastIncident, lastExit: lastExit)
@@ -33,7 +35,8 @@ extension DaemonApp {
             counted = kept.counted
             lastIncident = kept.lastIncident
             lastExit = kept.lastExit
-            wish = kept.wish
+            // It has a file: one that was taken away while it ran is there again.
+            wish = kept.wish == .forget ? .relaunch : kept.wish
         }
     }
 
@@ -42,7 +45,11 @@ extension DaemonApp {
         let launchID = inherited.state.launchID
         guard !settled.contains(launchID) else { return resumeReports(of: launch, inherited) }
         let isCounted = counted == launchID
-        restoring { takeOver(launch) }
+        restoring {
+            takeOver(launch)
+            // Launched after the app was saved last: what was wished before that is done.
+            if !isCounted { wish = .asConfigured }
+        }
         let wasOver = launch.supervisor.machine.phase
         guard launch.kernel.resume(inherited) else {
             // The process was about to be started, and was not.
@@ -51,6 +58,7 @@ extension DaemonApp {
             return begin()
         }
         if !isCounted { restarts.launched(at: launch.launchedAt ?? daemon.host.loop.now) }
+        if wish != .asConfigured, !launch.supervisor.machine.isEnding { launch.supervisor.requestTermination() }
         if case .ended(let outcome) = wasOver {
             daemon.later { [self] in ended(launch, outcome) }
         }

@@ -326,11 +326,20 @@ final class DaemonApp {
 
     /// Keeps the state for the next watchdogd when what is being done now is over.
     func remember() {
-        guard let survival = daemon.host.survival, !isRemembering, !isRestoring else { return }
+        guard !isRemembering, !isRestoring else { return }
         isRemembering = true
         daemon.later { [self] in
             isRemembering = false
-            guard daemon.apps[name] === self else { return survival.forget(app: name) }
+            keep()
+        }
+    }
+
+    /// Keeps the state for the next watchdogd, which begins anew with apps that an orderly end has brought to rest.
+    func keep() {
+        guard let survival = daemon.host.survival else { return }
+        if daemon.apps[name] !== self || (daemon.isStopping && current == nil) {
+            survival.forget(app: name)
+        } else {
             survival.keep(kept, of: name)
         }
     }
@@ -371,6 +380,8 @@ final class DaemonApp {
     /// Ends the app, now and for good; said again, it is killed.
     func stop(_ wish: Wish = .stop) {
         self.wish = wish
+        // Before the app hears of it: the watchdogd after one that is killed now has to know what is to follow its end.
+        keep()
         switch stage {
         case .live(let launch):
             launch.supervisor.requestTermination()

@@ -63,7 +63,8 @@ extension LinuxKernel {
         }
         hold(process, saved, thread: nil)
         supervisor.adopted(process.pid)
-        storeDescriptors()
+        storeSockets()
+        storeProcess()
         hearLastWords()
         mainProcessEnded()
     }
@@ -101,7 +102,8 @@ extension LinuxKernel {
             thread: nil)
         hold(process, saved, thread: nil)
         supervisor.spawned(found)
-        storeDescriptors()
+        storeSockets()
+        storeProcess()
         hearLastWords()
         mainProcessEnded()
         return true

@@ -40,17 +40,23 @@ extension LinuxKernel {
 
     /// The descriptors without which the next watchdogd would know less.
     var keptDescriptors: [OwnedDescriptor] {
-        var kept = [notifySocket.descriptor]
-        if channelSource != nil { kept.append(channel.descriptor) }
-        if let main { kept.append(main.process.descriptor) }
-        return kept
+        keptSockets + (main.map { [$0.process.descriptor] } ?? [])
+    }
+
+    private var keptSockets: [OwnedDescriptor] {
+        [notifySocket.descriptor] + (channelSource == nil ? [] : [channel.descriptor])
+    }
+
+    func storeSockets() {
+        guard let keeper else { return }
+        host.survival?.store(keptSockets, of: keeper)
     }
 
     /// The main process is there, or another has taken its place.
-    func storeDescriptors() {
-        guard let keeper else { return }
+    func storeProcess() {
+        guard let keeper, let main else { return }
         keeper.setDirty()
-        host.survival?.store(keptDescriptors, of: keeper)
+        host.survival?.store([main.process.descriptor], of: keeper)
     }
 
     /// What was seen of an incident by the watchdogd before this one.
