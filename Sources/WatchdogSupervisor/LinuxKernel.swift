@@ -77,6 +77,8 @@ final class LinuxKernel: Kernel {
     var formerProcess: LaunchState.Process?
     /// Reports that are not written yet, by the numbers of their incidents.
     var owed: [Int: LaunchState.OwedReport] = [:]
+    /// The id of a crash's report that is not written yet.
+    var owedCrash: IncidentID?
 
     /// - Parameters:
     ///   - host: what it shares with other apps.

@@ -49,16 +49,16 @@ final class ReportWriter: Sendable {
             waiting.withLock { $0 -= 1 }
             mailbox.post(.reported(app: app, incident: incident, outcome))
         }
+        let written: @Sendable () -> ReportOutcome? = { [store] in
+            guard isRepeated, let report = store.report(of: facts.id, app: facts.appName) else { return nil }
+            return ReportOutcome(verdict: Verdict(of: facts), path: report.path)
+        }
         guard let postMortem else {
-            queue.async { [self] in
-                let written = isRepeated ? store.report(of: facts.id, app: facts.appName) : nil
-                finish(
-                    written.map { ReportOutcome(verdict: Verdict(of: facts), path: $0.path) }
-                        ?? makeReport(facts, host, capture, log, watch))
-            }
+            queue.async { [self] in finish(written() ?? makeReport(facts, host, capture, log, watch)) }
             return
         }
         examining.async { [self] in
+            if let outcome = written() { return finish(outcome) }
             var facts = facts
             let finding = find(postMortem, &facts)
             queue.async { [self, facts] in finish(makeCrashReport(facts, host, finding, log)) }

@@ -81,6 +81,26 @@ extension EndToEnd {
             try succession.end()
         }
 
+        @Test("a crash that was seen has one report", arguments: 1...10)
+        func crash(write: Int) throws {
+            let succession = try Succession([:])
+            try succession.add(["app": succession.survivor("app", "[Restart]\nPolicy=never\n")])
+            let strace = try trap(succession, write: write)
+            try succession.scratch.write("", to: "app.log.exit")
+            #expect(eventually { succession.log("app").contains { $0.what == "exits" } })
+            // There may be fewer writes.
+            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
+            try succession.killDaemon()
+            try strace.end()
+            let isSeen = succession.said.contains("app exited with code 7")
+            try succession.succeed()
+            try succession.wait(for: "app") { $0.state == .stopped }
+            var reports: [String] { names(in: succession.scratch["reports"]).filter { $0.hasSuffix(".ips") } }
+            #expect(!isSeen || eventually { !reports.isEmpty })
+            try succession.end()
+            #expect(reports.count <= 1)
+        }
+
         @Test("an orderly end that is cut short leaves no app down at the next start", arguments: 1...8)
         func stop(write: Int) throws {
             let succession = try Succession([:])

@@ -14,6 +14,9 @@ extension LinuxKernel {
         let incident = Incident(requestedAs: lastRequestedCapture, at: now, evidence: nil)
         lastObservation = nil
         var facts = makeFacts(incident)
+        let isRepeated = owedCrash != nil
+        facts.id = owedCrash ?? facts.id
+        settleCrash(facts.id)
         facts.kind = .crash
         facts.event = supervisor?.machine.launchDuration == nil ? .processLaunch : .sceneUpdate
         facts.exhaustion = .ended
@@ -32,10 +35,13 @@ extension LinuxKernel {
         facts.crash?.memoryKills = kills
         facts.crash?.recentMemoryKills = kills.flatMap { memoryKillNotes.recent(of: $0, at: now) }
         pendingReports[incident.id] = incident
-        requestedCaptures[incident.id] = { [unowned self] outcome in onCrashReport(crash, outcome) }
+        requestedCaptures[incident.id] = { [unowned self] outcome in
+            settleCrash(nil)
+            onCrashReport(crash, outcome)
+        }
         host.reportWriter.write(
             app: key, incident: incident.id, facts: facts, host: host.facts, capture: .failed("it had ended"),
-            log: logSource, postMortem: postMortem(facts))
+            log: logSource, postMortem: postMortem(facts), isRepeated: isRepeated)
     }
 
     private func postMortem(_ facts: IncidentFacts) -> PostMortem {

@@ -62,6 +62,7 @@ extension Daemon {
         }
         launch.kernel.onReport = { [unowned self, unowned launch] in reported($0, $1, of: launch, narration) }
         launch.kernel.onHangReport = { [unowned self, unowned launch] in reported($0, $1, of: launch, narration) }
+        launch.kernel.onCrashReport = { [unowned self, unowned launch] in reported($0, $1, of: launch, narration) }
         launch.supervisor.onFinish = { [unowned self, unowned launch] _ in
             // The launch is in the middle of handling what has ended it.
             later { [self] in releaseIfOver(launch) }
@@ -75,7 +76,7 @@ extension Daemon {
     private func reported(
         _ event: some ReportedEvent, _ report: ReportOutcome, of launch: AppLaunch, _ narration: Narration
     ) {
-        if isTold(event) { say(narration.lines(of: event, pid: launch.pid, report)) }
+        if isTold(event), !report.isVoid { say(narration.lines(of: event, pid: launch.pid, report)) }
         releaseIfOver(launch)
     }
 

@@ -206,7 +206,10 @@ final class DaemonApp {
         guard current === launch else { return }
         abandonMoves()
         lastExit = outcome.status?.words
-        if let crash = launch.supervisor.crash(in: outcome) { launch.kernel.reportCrash(crash) }
+        // One that the watchdogd before this one owed is being written already.
+        if launch.kernel.owedCrash == nil, let crash = launch.supervisor.crash(in: outcome) {
+            launch.kernel.reportCrash(crash)
+        }
         guard outcome.isDeathVerified else {
             stage = .unkillable(launch)
             for waiter in launchWaiters { waiter.answer.fail(.unkillable(name, pid: launch.pid)) }

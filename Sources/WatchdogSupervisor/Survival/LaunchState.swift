@@ -65,6 +65,8 @@ struct LaunchState: Codable {
     var account: AppAccount
     /// Incidents whose reports are not written yet, with the reports' ids.
     var owed: [OwedReport]
+    /// The id of a crash's report that is not written yet.
+    var owedCrash: IncidentID?
 
     struct OwedReport: Codable, Hashable {
         var incident: Incident

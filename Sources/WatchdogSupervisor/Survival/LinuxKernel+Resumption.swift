@@ -24,6 +24,7 @@ extension LinuxKernel {
             containment = .processTree(
                 ProcessTree(root: saved.pid, startTime: saved.startTime ?? 0, marker: launchMarker))
         }
+        owedCrash = inherited.state.owedCrash
         owed = Dictionary(inherited.state.owed.map { ($0.incident.id, $0) }, uniquingKeysWith: { $1 })
         if case .ended = supervisor.machine.phase {
             repeatReports()
@@ -115,5 +116,7 @@ extension LinuxKernel {
         where pendingReports[owed.incident.id] == nil {
             report(owed.incident)
         }
+        guard owedCrash != nil, case .ended(let outcome)? = supervisor?.machine.phase else { return }
+        if let crash = supervisor?.crash(in: outcome) { reportCrash(crash) }
     }
 }

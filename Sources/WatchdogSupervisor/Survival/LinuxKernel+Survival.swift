@@ -38,6 +38,13 @@ extension LinuxKernel {
         settle()
     }
 
+    /// Before the end is accounted for, and when nothing is owed any more.
+    func settleCrash(_ report: IncidentID?) {
+        owedCrash = report
+        keeper?.setDirty()
+        settle()
+    }
+
     /// The descriptors without which the next watchdogd would know less.
     var keptDescriptors: [OwnedDescriptor] {
         keptSockets + (main.map { [$0.process.descriptor] } ?? [])
@@ -97,7 +104,8 @@ extension LinuxKernel {
             program: LaunchState.Program(configuration),
             machine: supervisor.machine,
             account: supervisor.account,
-            owed: owed.values.sorted { $0.incident.id < $1.incident.id }
+            owed: owed.values.sorted { $0.incident.id < $1.incident.id },
+            owedCrash: owedCrash
         )
     }
 
