@@ -43,6 +43,9 @@ final class Host {
     private var owners: [Int32: LinuxKernel] = [:]
     private var nextKey = 1
     private var sources: [EventSource] = []
+    private var settling: Timer?
+    /// After so long the apps are launched, and what that took of memory can be given back.
+    private static let settlingTime = Duration.seconds(3)
     private var runningCaptures = 0
     private var runningWatches = 0
     private static let watchLimit = 8
@@ -80,6 +83,8 @@ final class Host {
         sources += try loop.onSignal([SIGCHLD], priority: .important) { [unowned self] _ in childrenChanged() }
         sources.append(try loop.receive(from: mailbox) { [unowned self] in received($0) })
         requestScheduling()
+        settling = try loop.timer(priority: .last) { _ in ProcessMemory.releaseCode() }
+        settling?.arm(at: loop.now + Self.settlingTime)
     }
 
     /// Takes away what was put into the file system.

@@ -12,6 +12,7 @@
 #include "wd_process.h"
 #include "wd_journal.h"
 #include "wd_limits.h"
+#include "wd_memory.h"
 #include "wd_regular_file.h"
 #include "wd_scheduling.h"
 #include "wd_signal.h"
