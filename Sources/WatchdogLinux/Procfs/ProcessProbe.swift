@@ -51,7 +51,7 @@ public final class ProcessProbe {
 
     /// The thread that is looked at.
     public let thread: Int32
-    private let pid: Int32
+    private let clock: clockid_t?
     private let directory: OwnedDescriptor
     /// Read with every ping, and kept open from the first on; whether it is there is known then.
     private lazy var schedstat = file("schedstat")
@@ -61,7 +61,7 @@ public final class ProcessProbe {
     /// - Parameter thread: the thread to look at; nil for the first, which is most programs' main thread.
     /// - Throws: ``LinuxError`` when there is no such thread.
     public init(_ pid: Int32, thread: Int32? = nil) throws(LinuxError) {
-        self.pid = pid
+        clock = ProcessCPU.clock(of: pid)
         self.thread = thread ?? pid
         directory = try OwnedDescriptor(
             opening: "/proc/\(pid)/task/\(self.thread)", flags: wd_open_path | O_DIRECTORY)
@@ -94,11 +94,16 @@ public final class ProcessProbe {
 
     /// Reads only what the process has used: cheap enough for every ping.
     public func usage() -> Usage {
-        Usage(at: .now(), schedule: schedule, processCPUTime: ProcessCPU.time(pid) ?? .zero)
+        Usage(at: .now(), schedule: schedule, processCPUTime: clock.flatMap { ProcessCPU.reading(of: $0) } ?? .zero)
     }
 
     private var schedule: ThreadSchedule? {
-        schedstat.flatMap { Procfs.readAll($0.number, limit: 256) }.flatMap { ThreadSchedule(parsing: $0) }
+        guard let schedstat else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { buffer in
+            // Three numbers: one read gives all of them.
+            let length = pread(schedstat.number, buffer.baseAddress, buffer.count, 0)
+            return ThreadSchedule(parsing: UnsafeRawBufferPointer(rebasing: buffer.prefix(max(0, length))))
+        }
     }
 
     /// Looks at the process; nil when it is gone.
@@ -111,7 +116,7 @@ public final class ProcessProbe {
             at: now,
             state: stat.state,
             schedule: schedule,
-            processCPUTime: ProcessCPU.time(pid) ?? .zero,
+            processCPUTime: clock.flatMap { ProcessCPU.reading(of: $0) } ?? .zero,
             tracer: status.tracer,
             isDumpingCore: status.isDumpingCore,
             waitChannel: contents("wchan", limit: 256).flatMap { WaitChannel.parse($0) },

@@ -23,12 +23,15 @@ public struct ThreadSchedule: Hashable, Sendable {
 
     /// Parses the three numbers of a `schedstat` file; nil if they are not there.
     public init?(parsing line: some Collection<UInt8>) {
-        let fields = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
-        guard fields.count >= 3,
-            let run = Int64(decimal: fields[0]),
-            let delay = Int64(decimal: fields[1]),
-            let slices = UInt64(decimal: fields[2])
-        else { return nil }
+        // Read with every ping: no arrays are made.
+        var rest = line[...]
+        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") }
+        func next<Number: FixedWidthInteger>() -> Number? {
+            let field = rest.drop(while: isSpace).prefix { !isSpace($0) }
+            rest = rest[field.endIndex...]
+            return Number(decimal: field)
+        }
+        guard let run: Int64 = next(), let delay: Int64 = next(), let slices: UInt64 = next() else { return nil }
         runTime = .nanoseconds(run)
         runDelay = .nanoseconds(delay)
         timeslices = slices
