@@ -25,14 +25,21 @@ struct FieldReader {
             malformed = 1
             return
         }
-        for line in bytes.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
-            guard let equals = line.firstIndex(of: UInt8(ascii: "=")), equals > line.startIndex else {
-                malformed += 1
-                continue
-            }
-            let key = String(decoding: line[..<equals], as: UTF8.self)
-            fields.append(Field(key: key, value: line[(equals + 1)...]))
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+            rest = rest[line.endIndex...].dropFirst()
+            if !line.isEmpty { take(line) }
         }
+    }
+
+    private mutating func take(_ line: ArraySlice<UInt8>) {
+        guard let equals = line.firstIndex(of: UInt8(ascii: "=")), equals > line.startIndex else {
+            malformed += 1
+            return
+        }
+        let key = String(decoding: line[..<equals], as: UTF8.self)
+        fields.append(Field(key: key, value: line[(equals + 1)...]))
     }
 }
 
@@ -92,9 +99,15 @@ extension Optional {
 /// Takes each key once: the first assignment decides, even when its value is unusable, as in systemd's
 /// strv_find_startswith().
 struct FirstAssignments {
-    private var seen: Set<String> = []
+    /// Most datagrams have no other.
+    private var first: String?
+    private var others: Set<String> = []
 
     mutating func admit(_ key: String) -> Bool {
-        seen.insert(key).inserted
+        guard let first else {
+            first = key
+            return true
+        }
+        return key != first && others.insert(key).inserted
     }
 }

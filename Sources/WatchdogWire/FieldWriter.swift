@@ -4,6 +4,11 @@
 struct FieldWriter {
     private(set) var bytes: [UInt8] = []
 
+    init() {
+        // Most messages have one line.
+        bytes.reserveCapacity(64)
+    }
+
     mutating func flag(_ key: String, _ isSet: Bool) {
         guard isSet else { return }
         line(key, "1")
@@ -11,7 +16,7 @@ struct FieldWriter {
 
     mutating func number(_ key: String, _ value: (some BinaryInteger)?) {
         guard let value else { return }
-        line(key, String(value))
+        line(key, value.description)
     }
 
     mutating func microseconds(_ key: String, _ value: Duration?) {
