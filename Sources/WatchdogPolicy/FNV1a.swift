@@ -12,10 +12,12 @@ public struct FNV1a: Sendable {
 
     /// Adds bytes; of several pieces the hash is that of all in a row.
     public mutating func combine(_ bytes: [UInt8]) {
-        // Through the buffer: a checkpoint has kilobytes.
-        bytes.withUnsafeBufferPointer { buffer in
-            for byte in buffer { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        }
+        bytes.withUnsafeBytes { combine($0) }
+    }
+
+    /// Adds bytes where they are.
+    public mutating func combine(_ bytes: UnsafeRawBufferPointer) {
+        for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
     }
 
     /// The hash of a text's UTF-8.

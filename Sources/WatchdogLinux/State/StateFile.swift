@@ -157,14 +157,18 @@ public final class StateFile {
     private var slotSize: Int { (Self.recordHeader + capacity + 4095) / 4096 * 4096 }
 
     private static func record(_ payload: [UInt8], _ sequence: UInt64, base: UInt64) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(recordHeader + payload.count)
-        bytes.append(littleEndian: sequence)
-        bytes.append(littleEndian: base)
-        bytes.append(littleEndian: UInt64(payload.count))
-        bytes.append(littleEndian: hash(bytes, payload))
-        bytes += payload
-        return bytes
+        [UInt8](unsafeUninitializedCapacity: recordHeader + payload.count) { buffer, count in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            bytes.storeBytes(of: sequence.littleEndian, toByteOffset: 0, as: UInt64.self)
+            bytes.storeBytes(of: base.littleEndian, toByteOffset: 8, as: UInt64.self)
+            bytes.storeBytes(of: UInt64(payload.count).littleEndian, toByteOffset: 16, as: UInt64.self)
+            bytes[recordHeader...].copyBytes(from: payload)
+            var hash = FNV1a()
+            hash.combine(UnsafeRawBufferPointer(rebasing: bytes[..<24]))
+            hash.combine(UnsafeRawBufferPointer(rebasing: bytes[recordHeader...]))
+            bytes.storeBytes(of: hash.value.littleEndian, toByteOffset: 24, as: UInt64.self)
+            count = recordHeader + payload.count
+        }
     }
 
     private func record(at offset: Int, longest: Int) -> (sequence: UInt64, base: UInt64, payload: [UInt8])? {

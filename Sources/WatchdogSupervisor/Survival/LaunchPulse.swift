@@ -62,30 +62,37 @@ struct LaunchPulse: Equatable {
     }
 
     var bytes: [UInt8] {
-        var words = [Int64](repeating: 0, count: 28)
+        [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            bytes.initializeMemory(as: UInt8.self, repeating: 0)
+            count = Self.byteCount
+            write { index, word in
+                bytes.storeBytes(of: word.littleEndian, toByteOffset: index * 8, as: Int64.self)
+            }
+        }
+    }
+
+    private func write(_ put: (Int, Int64) -> Void) {
+        put(0, (machine == nil ? 0 : 1) | (window?.schedule == nil ? 0 : 2))
         if let machine {
-            words[0] |= 1
-            words[1] = Int64(bitPattern: machine.nonceState)
-            words[2] = machine.lastPingSent?.nanoseconds ?? Self.none
-            words[3] = machine.nextPing?.nanoseconds ?? Self.none
-            words[4] = machine.startedAt?.nanoseconds ?? Self.none
-            words[5] = machine.allowance.nanoseconds
-            words[6] = Int64(machine.unanswered.count)
-            for (index, nonce) in machine.unanswered.enumerated() { words[7 + index] = Int64(bitPattern: nonce) }
+            put(1, Int64(bitPattern: machine.nonceState))
+            put(2, machine.lastPingSent?.nanoseconds ?? Self.none)
+            put(3, machine.nextPing?.nanoseconds ?? Self.none)
+            put(4, machine.startedAt?.nanoseconds ?? Self.none)
+            put(5, machine.allowance.nanoseconds)
+            put(6, Int64(machine.unanswered.count))
+            for (index, nonce) in machine.unanswered.enumerated() { put(7 + index, Int64(bitPattern: nonce)) }
         }
-        words[15] = window?.at.nanoseconds ?? Self.none
-        words[16] = window?.processCPUTime.nanoseconds ?? 0
+        put(15, window?.at.nanoseconds ?? Self.none)
+        put(16, window?.processCPUTime.nanoseconds ?? 0)
         if let schedule = window?.schedule {
-            words[0] |= 2
-            words[17] = schedule.runTime.nanoseconds
-            words[18] = schedule.runDelay.nanoseconds
-            words[19] = Int64(bitPattern: schedule.timeslices)
+            put(17, schedule.runTime.nanoseconds)
+            put(18, schedule.runDelay.nanoseconds)
+            put(19, Int64(bitPattern: schedule.timeslices))
         }
-        words[20] = Int64(pingsSent)
-        words[21] = Int64(signsOfLife)
-        words[22] = lastSignOfLife?.nanoseconds ?? Self.none
-        words[23] = thread.map { Int64($0) } ?? Self.none
-        for index in words.indices { words[index] = words[index].littleEndian }
-        return words.withUnsafeBytes { Array($0) }
+        put(20, Int64(pingsSent))
+        put(21, Int64(signsOfLife))
+        put(22, lastSignOfLife?.nanoseconds ?? Self.none)
+        put(23, thread.map { Int64($0) } ?? Self.none)
     }
 }
