@@ -9,7 +9,7 @@ public enum AppEffect: Hashable, Sendable {
     /// Begin to look at the process from outside, again and again, without disturbing it: its allowance runs out.
     case observe
     /// No more looks: the allowance ended, with this hang if it was one.
-    case endObservation(Hang?)
+    indirect case endObservation(Hang?)
     /// Send `PING=<nonce>`.
     case sendPing(nonce: UInt64)
     /// Run one readiness probe; answer with ``AppEvent/probed(isReady:)``.
@@ -23,17 +23,17 @@ public enum AppEffect: Hashable, Sendable {
     /// Look at the process; answer with ``AppEvent/inspected(_:)``.
     case inspect
     /// Take the stacks, and kill the tree if the incident is enforced; answer with ``AppEvent/captured``.
-    case capture(Incident)
+    indirect case capture(Incident)
     /// Kill every process of the app; answer with ``AppEvent/treeEmptied`` when none is left, even if none was before.
     case killTree
     /// Write the report that closes the incident.
-    case report(Incident)
+    indirect case report(Incident)
     /// Tell the people and the programs that watch.
-    case announce(Notice)
+    indirect case announce(Notice)
     /// Do something for the app's lifecycle.
-    case lifecycle(LifecycleEffect)
+    indirect case lifecycle(LifecycleEffect)
     /// The last effect: nothing follows.
-    case finish(Outcome)
+    indirect case finish(Outcome)
 }
 
 /// How the life of an app ended.

@@ -2,7 +2,7 @@
 
 extension AppMachine {
     mutating func deadlineReached(at now: Instant, _ effects: inout [AppEffect]) {
-        if let capture {
+        if !$capture.isEmpty, let capture {
             guard now >= capture.budgetEnd else { return }
             effects.append(.announce(.captureTimedOut))
             captureEnded(capture, at: now, &effects)
@@ -13,11 +13,11 @@ extension AppMachine {
             break
         case .launching, .running, .terminating:
             triggerDue(at: now, &effects)
-            if capture == nil, let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
-            guard capture == nil else { return }
+            if $capture.isEmpty, let due = countdown?.due, now >= due { countdownDue(at: now, &effects) }
+            guard $capture.isEmpty else { return }
             if !isObserving, let due = observationDue, now >= due { observe(&effects) }
             lifecycleDue(at: now, &effects)
-            guard capture == nil else { return }
+            guard $capture.isEmpty else { return }
             if life == .running, let due = nextPing, now >= due { sendPing(at: now, &effects) }
             if life == .launching, let due = nextProbe, now >= due {
                 nextProbe = nil

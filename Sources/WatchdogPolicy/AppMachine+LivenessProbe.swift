@@ -83,7 +83,7 @@ extension AppMachine {
     // MARK: - Probes
 
     /// A suspended app is not probed.
-    var livenessDeadline: Instant? { lifecycle.freeze == nil ? liveness?.due : nil }
+    var livenessDeadline: Instant? { $liveness.isEmpty || lifecycle.freeze != nil ? nil : liveness?.due }
 
     mutating func beginLiveness(at now: Instant) {
         guard spec.livenessProbe != nil else { return }
@@ -120,7 +120,7 @@ extension AppMachine {
     }
 
     mutating func livenessDue(at now: Instant, _ effects: inout [AppEffect]) {
-        guard capture == nil, let watch = liveness, let due = livenessDeadline, now >= due else { return }
+        guard $capture.isEmpty, let due = livenessDeadline, now >= due, let watch = liveness else { return }
         switch watch.step {
         case .waiting:
             startProbe(at: now, &effects)

@@ -43,12 +43,18 @@ extension AppMachine {
 
     /// What changes with every sign of life; nil while the app is in any other state than running and well.
     public var pulse: Pulse? {
-        guard life == .running, capture == nil, trigger == nil else { return nil }
-        if let countdown {
-            let fresh = Countdown(.sceneUpdate, from: countdown.startedAt, allowance: countdown.allowance)
-            guard countdown == fresh else { return nil }
-        }
-        return Pulse(
+        isWell ? well : nil
+    }
+
+    /// Whether it is running, and nothing but its pulse tells what becomes of it.
+    private var isWell: Bool {
+        guard life == .running, $capture.isEmpty, $trigger.isEmpty else { return false }
+        guard let countdown else { return true }
+        return countdown == Countdown(.sceneUpdate, from: countdown.startedAt, allowance: countdown.allowance)
+    }
+
+    private var well: Pulse {
+        Pulse(
             nonceState: nonceState,
             unanswered: unanswered,
             lastPingSent: lastPingSent,
@@ -62,20 +68,82 @@ extension AppMachine {
     /// be saved as a whole.
     public var withoutPulse: AppMachine {
         var copy = self
-        copy.pings = LatencyHistogram()
-        copy.probes = LatencyHistogram()
-        copy.hangs = LatencyHistogram()
-        copy.strayAnswers = 0
-        // A probe that is lost is made again, and an app that stands up to them has nothing to lose by it.
-        copy.probeCount = 0
-        copy.liveness = liveness?.withoutProgress
-        guard pulse != nil else { return copy }
-        copy.nonceState = 0
-        copy.unanswered = []
-        copy.lastPingSent = nil
-        copy.nextPing = nil
-        copy.countdown = nil
+        var passing = Passing($liveness, hasPulse: isWell)
+        copy.exchange(&passing)
         return copy
+    }
+
+    /// What has to be saved of a machine.
+    public struct Change {
+        /// Whether it differs from what was saved as a whole.
+        public let isWhole: Bool
+        /// What changes with every sign of life.
+        public let pulse: Pulse?
+    }
+
+    /// What was saved last as a whole, to compare with.
+    public struct Checkpoint: Sendable {
+        // A copy to compare with would cost as much as what is compared with it.
+        fileprivate let bare: Boxed<AppMachine>
+
+        /// Remembers a machine that is saved now.
+        public init(of machine: AppMachine) {
+            bare = Boxed(wrappedValue: machine.withoutPulse)
+        }
+    }
+
+    /// What has to be saved since a checkpoint; nil when there was none.
+    ///
+    /// Nothing is copied for the comparison, and afterwards the machine is as it was.
+    public mutating func change(since checkpoint: Checkpoint?) -> Change {
+        let isWell = isWell
+        let isWhole = checkpoint.map { differs(from: $0, hasPulse: isWell) } ?? true
+        return Change(isWhole: isWhole, pulse: isWell ? well : nil)
+    }
+
+    private mutating func differs(from checkpoint: Checkpoint, hasPulse: Bool) -> Bool {
+        var passing = Passing($liveness, hasPulse: hasPulse)
+        exchange(&passing)
+        defer { exchange(&passing) }
+        return checkpoint.bare.isDifferent(from: self)
+    }
+
+    /// What a machine ``withoutPulse`` has in place of what passes.
+    private struct Passing {
+        var pings = LatencyHistogram()
+        var probes = LatencyHistogram()
+        var hangs = LatencyHistogram()
+        var strayAnswers = 0
+        // A probe that is lost is made again, and an app that stands up to them has nothing to lose by it.
+        var probeCount = 0
+        var liveness: Boxed<LivenessWatch>
+        let hasPulse: Bool
+        var nonceState: UInt64 = 0
+        var unanswered: [UInt64] = []
+        var lastPingSent: Instant?
+        var nextPing: Instant?
+        var countdown: Countdown?
+
+        init(_ liveness: Boxed<LivenessWatch>, hasPulse: Bool) {
+            self.liveness = liveness
+            if !liveness.isEmpty { self.liveness.wrappedValue = liveness.wrappedValue?.withoutProgress }
+            self.hasPulse = hasPulse
+        }
+    }
+
+    private mutating func exchange(_ passing: inout Passing) {
+        swap(&pings, &passing.pings)
+        swap(&probes, &passing.probes)
+        swap(&hangs, &passing.hangs)
+        swap(&strayAnswers, &passing.strayAnswers)
+        swap(&probeCount, &passing.probeCount)
+        swap(&$liveness, &passing.liveness)
+        guard passing.hasPulse else { return }
+        swap(&nonceState, &passing.nonceState)
+        swap(&unanswered, &passing.unanswered)
+        swap(&lastPingSent, &passing.lastPingSent)
+        swap(&nextPing, &passing.nextPing)
+        swap(&countdown, &passing.countdown)
     }
 
     /// Goes on where a machine was when it was saved.

@@ -47,8 +47,10 @@ extension AppMachine {
         effects.append(.inspect)
     }
 
+    var triggerDeadline: Instant? { $trigger.isEmpty ? nil : trigger?.due }
+
     mutating func triggerDue(at now: Instant, _ effects: inout [AppEffect]) {
-        guard let asked = trigger, now >= asked.due else { return }
+        guard !$trigger.isEmpty, let asked = trigger, now >= asked.due else { return }
         guard asked.pausedSince != nil else {
             decideTrigger(on: nil, at: now, &effects)
             return

@@ -107,8 +107,9 @@ public struct AppMachine: Sendable, Equatable, Codable {
     /// Nil while there is nothing in it that a new one would not have.
     @Boxed private var changedLifecycle: Lifecycle?
     var lifecycle: Lifecycle {
-        get { changedLifecycle ?? Lifecycle() }
-        set { changedLifecycle = newValue == Lifecycle() ? nil : newValue }
+        // It is looked at several times for each event, and is too large to be copied each time.
+        _read { yield _changedLifecycle[default: Lifecycle.unchanged] }
+        set { changedLifecycle = newValue == Lifecycle.unchanged ? nil : newValue }
     }
     /// From the supervisor's restart until it has returned: when an answer came is not known then.
     var isUnattended = false
@@ -156,12 +157,12 @@ public struct AppMachine: Sendable, Equatable, Codable {
 
     /// When ``AppEvent/deadlineReached`` has to be delivered next; nil when nothing is due until something happens.
     public var nextDeadline: Instant? {
-        if let capture { return capture.budgetEnd }
+        guard $capture.isEmpty else { return capture?.budgetEnd }
         return switch life {
         case .idle, .ended: nil
         case .launching, .running, .terminating:
             .earliest(
-                .earliest(.earliest(countdown?.due, observationDue), .earliest(trigger?.due, nextPing)),
+                .earliest(.earliest(countdown?.due, observationDue), .earliest(triggerDeadline, nextPing)),
                 .earliest(.earliest(nextProbe, lifecycleDeadline), livenessDeadline))
         case .dying: deathBudgetEnd
         }
@@ -187,13 +188,28 @@ public struct AppMachine: Sendable, Equatable, Codable {
         return effects
     }
 
+    /// What follows from an event.
+    public struct Step: Sendable {
+        /// What to do, in order.
+        public let effects: [AppEffect]
+        /// ``AppMachine/nextDeadline`` from now on.
+        public let nextDeadline: Instant?
+    }
+
+    /// Handles an event, and tells the deadline along with the effects: a machine that is part of an object would be copied
+    /// to be asked for it.
+    public mutating func step(_ event: AppEvent, at now: Instant) -> Step {
+        let effects = handle(event, at: now)
+        return Step(effects: effects, nextDeadline: nextDeadline)
+    }
+
     /// Of a process that is gone or condemned only the death matters; what it left in the sockets is no sign of life.
     private func counts(_ event: AppEvent) -> Bool {
         switch life {
         case .ended: return false
         case .dying: break
         case .idle, .launching, .running, .terminating:
-            guard exitStatus != nil || capture?.incident.isEnforced == true else { return true }
+            guard exitStatus != nil || (!$capture.isEmpty && capture?.incident.isEnforced == true) else { return true }
         }
         return switch event {
         case .deadlineReached, .captured, .exited, .treeEmptied, .supervisorReturned: true

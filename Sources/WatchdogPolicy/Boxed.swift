@@ -2,31 +2,54 @@
 
 /// A value that is seldom there: it takes a word of what holds it, and memory of its own only while it is there.
 @propertyWrapper
-struct Boxed<Value> {
-    fileprivate indirect enum Storage {
-        case value(Value)
+struct Boxed<Value: Sendable>: Sendable {
+    private final class Storage: Sendable {
+        let value: Value
+
+        init(_ value: Value) {
+            self.value = value
+        }
     }
 
     private var storage: Storage?
 
     init(wrappedValue: Value?) {
-        self.wrappedValue = wrappedValue
+        storage = wrappedValue.map { Storage($0) }
     }
 
     var wrappedValue: Value? {
-        get {
-            guard case .value(let value) = storage else { return nil }
-            return value
+        get { storage?.value }
+        set { storage = newValue.map { Storage($0) } }
+    }
+
+    /// The box itself, which can be moved without its value.
+    var projectedValue: Boxed {
+        get { self }
+        set { self = newValue }
+    }
+
+    /// Known without a look at the value.
+    var isEmpty: Bool { storage == nil }
+
+    /// The value where it is, or another in its place.
+    subscript(default standIn: Value) -> Value {
+        _read {
+            if let storage {
+                yield storage.value
+            } else {
+                yield standIn
+            }
         }
-        set { storage = newValue.map { .value($0) } }
     }
 }
 
-extension Boxed.Storage: Sendable where Value: Sendable {}
-extension Boxed: Sendable where Value: Sendable {}
-
 extension Boxed: Equatable where Value: Equatable {
-    static func == (left: Boxed, right: Boxed) -> Bool { left.wrappedValue == right.wrappedValue }
+    /// True for the same value, at once when it is the same copy.
+    static func == (left: Boxed, right: Boxed) -> Bool {
+        left.storage === right.storage || left.wrappedValue == right.wrappedValue
+    }
+
+    func isDifferent(from value: Value) -> Bool { storage.map { $0.value != value } ?? true }
 }
 
 extension Boxed: Encodable where Value: Encodable {

@@ -41,10 +41,6 @@ public struct Instant: Hashable, Comparable, Sendable, Codable {
 extension Duration {
     /// The whole duration in nanoseconds, rounded towards zero; saturates at the ends of `Int64` (292 years).
     public var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, carry) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return carry ? (seconds < 0 ? .min : .max) : sum
+        Int64(clamping: attoseconds / 1_000_000_000)
     }
 }

@@ -3,22 +3,25 @@
 /// A value that is kept once, however many copies there are of what holds it; one that is changed parts from the others.
 @propertyWrapper
 public struct Shared<Value: Sendable>: Sendable {
-    private final class Storage: Sendable {
-        let value: Value
+    @usableFromInline
+    final class Storage: Sendable {
+        @usableFromInline let value: Value
 
+        @usableFromInline
         init(_ value: Value) {
             self.value = value
         }
     }
 
-    private var storage: Storage
+    @usableFromInline var storage: Storage
 
     /// Keeps a value.
     public init(wrappedValue: Value) {
         storage = Storage(wrappedValue)
     }
 
-    /// The value.
+    /// The value; a look at a part of it does not copy the rest.
+    @inlinable
     public var wrappedValue: Value {
         get { storage.value }
         set { storage = Storage(newValue) }

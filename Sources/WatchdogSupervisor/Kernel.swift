@@ -72,15 +72,17 @@ protocol Kernel: AnyObject {
     /// Begins to write the report of an incident.
     func report(_ incident: Incident)
 
-    /// Keeps the state for the watchdogd that has to go on should this one end before ``settle()``: some of these effects
+    /// Keeps the state for the watchdogd that has to go on should this one end before ``settle(_:)``: some of these effects
     /// cannot be undone, and come next.
     func prepare(for effects: [AppEffect])
 
     /// Keeps the state: everything is done that the last events led to.
-    func settle()
+    ///
+    /// - Parameter machine: the supervisor's, in place, because a copy is dear; it is not changed.
+    func settle(_ machine: inout AppMachine)
 }
 
 extension Kernel {
     func prepare(for effects: [AppEffect]) {}
-    func settle() {}
+    func settle(_ machine: inout AppMachine) {}
 }

@@ -19,6 +19,8 @@ final class Supervisor {
 
     /// The decisions.
     private(set) var machine: AppMachine
+    /// The machine's.
+    private var nextDeadline: Instant?
     /// What the app said of itself.
     private(set) var account = AppAccount()
     /// What the app marked in its launch.
@@ -43,6 +45,7 @@ final class Supervisor {
     init(resuming inherited: InheritedLaunch, machine: AppMachine, kernel: any Kernel) {
         self.kernel = kernel
         self.machine = machine
+        nextDeadline = machine.nextDeadline
         account = inherited.account
         suspendedTime = inherited.state.suspendedTime
     }
@@ -77,8 +80,8 @@ final class Supervisor {
 
     func deadlineReached() {
         noticeSuspension()
-        guard let deadline = machine.nextDeadline, kernel.now >= deadline else {
-            kernel.arm(at: machine.nextDeadline)
+        guard let nextDeadline, kernel.now >= nextDeadline else {
+            kernel.arm(at: nextDeadline)
             return
         }
         receive(.deadlineReached)
@@ -102,31 +105,43 @@ final class Supervisor {
     /// A datagram from the app's channel.
     func channelReceived(_ datagram: some Collection<UInt8>) {
         let message = ClientMessage(decoding: datagram)
-        for event in events(of: message, isLimited: !limiter.admit(at: kernel.now.nanoseconds)) { receive(event) }
+        receive(events(of: message, isLimited: !limiter.admit(at: kernel.now.nanoseconds)))
     }
 
     /// A datagram from the notify socket that a process of the app sent.
     func notifyReceived(_ datagram: some Collection<UInt8>) {
         let message = NotifyMessage(decoding: datagram)
         if message.isReloading || message.isReady { onNotify(message) }
-        for event in events(of: message, isLimited: !limiter.admit(at: kernel.now.nanoseconds)) { receive(event) }
+        receive(events(of: message, isLimited: !limiter.admit(at: kernel.now.nanoseconds)))
     }
 
     // MARK: - Events in, effects out
 
-    private func receive(_ event: AppEvent) {
-        queue.append(event)
-        guard !isHandling else { return }
+    private func receive(_ event: AppEvent) { receive(CollectionOfOne(event)) }
+
+    /// What came together is kept together: once, when all of it is done.
+    private func receive(_ events: some Collection<AppEvent>) {
+        guard !isHandling else { return queue.append(contentsOf: events) }
+        guard !events.isEmpty else { return }
         isHandling = true
-        while !queue.isEmpty {
-            let effects = machine.handle(queue.removeFirst(), at: kernel.now)
-            if effects.contains(where: \.isIrrevocable) { kernel.prepare(for: effects) }
-            for effect in effects { perform(effect) }
+        for event in events {
+            handle(event)
+            while !queue.isEmpty { handle(queue.removeFirst()) }
         }
         isHandling = false
-        kernel.settle()
-        kernel.arm(at: machine.nextDeadline)
+        settle()
+        kernel.arm(at: nextDeadline)
     }
+
+    private func handle(_ event: AppEvent) {
+        let step = machine.step(event, at: kernel.now)
+        nextDeadline = step.nextDeadline
+        if step.effects.contains(where: \.isIrrevocable) { kernel.prepare(for: step.effects) }
+        for effect in step.effects { perform(effect) }
+    }
+
+    /// Keeps the state as it is now.
+    func settle() { kernel.settle(&machine) }
 
     private func perform(_ effect: AppEffect) {
         switch effect {

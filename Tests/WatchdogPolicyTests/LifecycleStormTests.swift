@@ -82,9 +82,10 @@ private struct LifecycleStorm {
 
     private mutating func tell(_ event: AppEvent) -> String? {
         let effects = machine.handle(event, at: now)
-        memory.save(machine)
+        let complaint = memory.save(&machine)
         trace.append("\(now.nanoseconds) \(event) → \(effects)")
         lastEffects = effects
+        if let complaint { return "\(complaint) after \(event)" }
         if case .lifecycle(.requested(.event)) = event { eventsAsked += 1 }
         if case .lifecycle(.froze) = event { isFreezing = false }
         if case .inspected(let evidence) = event, evidence.tracer == nil { isLooking = false }

@@ -8,22 +8,29 @@ extension Storm {
     struct Memory {
         private var saved: AppMachine
         private var bare: AppMachine
+        private var checkpoint: AppMachine.Checkpoint
         private var pulse: AppMachine.Pulse?
 
         init(_ machine: AppMachine) {
             saved = machine
             bare = machine.withoutPulse
+            checkpoint = AppMachine.Checkpoint(of: machine)
         }
 
-        mutating func save(_ machine: AppMachine) {
-            let current = machine.withoutPulse
-            if current == bare {
-                pulse = machine.pulse
-            } else {
-                saved = machine
-                bare = current
-                pulse = nil
+        /// - Returns: what is wrong with the answer to what has to be saved.
+        mutating func save(_ machine: inout AppMachine) -> String? {
+            let before = machine
+            let change = machine.change(since: checkpoint)
+            guard machine == before else { return "a comparison has changed the machine" }
+            guard change.isWhole == (machine.withoutPulse != bare), change.pulse == machine.pulse else {
+                return "what has to be saved is not what has changed"
             }
+            pulse = change.isWhole ? nil : change.pulse
+            guard change.isWhole else { return nil }
+            saved = machine
+            bare = machine.withoutPulse
+            checkpoint = AppMachine.Checkpoint(of: machine)
+            return nil
         }
 
         func restored() throws -> AppMachine? {

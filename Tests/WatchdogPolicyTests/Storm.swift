@@ -87,11 +87,10 @@ struct Storm {
 
     mutating func step(_ event: AppEvent, _ isTracing: Bool) -> String? {
         let effects = machine.handle(event, at: now)
-        memory.save(machine)
         count += 1
         if isTracing { trace.append((event, effects, now)) }
         for case .sendPing(let nonce) in effects { usedNonces.append(nonce) }
-        return check(event, effects) ?? checkTwin(event, effects)
+        return memory.save(&machine) ?? check(event, effects) ?? checkTwin(event, effects)
     }
 
     private mutating func check(_ event: AppEvent, _ effects: [AppEffect]) -> String? {

@@ -92,7 +92,7 @@ struct LaunchStateTests {
             var now = Self.start
             var checkpoints = 0
             func keep() {
-                keeper.keep(machine, pulse: { Self.pulse(of: machine) }, at: now) {
+                keeper.keep(&machine, at: now, pulse: { Self.pulse($0) }) { machine in
                     checkpoints += 1
                     return state(machine)
                 }
@@ -120,9 +120,9 @@ struct LaunchStateTests {
         }
     }
 
-    private static func pulse(of machine: AppMachine) -> LaunchPulse {
+    private static func pulse(_ machine: AppMachine.Pulse?) -> LaunchPulse {
         var pulse = LaunchPulse()
-        pulse.machine = machine.pulse
+        pulse.machine = machine
         return pulse
     }
 

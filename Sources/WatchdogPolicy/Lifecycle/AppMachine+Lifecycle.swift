@@ -34,7 +34,10 @@ extension AppMachine {
     /// When the lifecycle needs attention, apart from what the main loop has to answer.
     var lifecycleDeadline: Instant? {
         guard life == .launching || life == .running else { return nil }
-        let lifecycle = lifecycle
+        return deadline(of: lifecycle)
+    }
+
+    private func deadline(of lifecycle: Lifecycle) -> Instant? {
         switch lifecycle.freeze {
         case .asked(_, let backstop): return backstop
         case .frozen: return nil

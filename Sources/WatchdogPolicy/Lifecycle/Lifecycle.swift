@@ -54,6 +54,8 @@ struct Lifecycle: Hashable, Sendable, Codable {
         var nextLook: Instant
     }
 
+    /// What it is as long as nothing has happened.
+    static let unchanged = Lifecycle()
     /// Events that may wait for the app, sent or not.
     static let eventLimit = 64
     /// How long a request to freeze may take before it counts as carried out: a process that waits for a device cannot be

@@ -18,7 +18,7 @@ final class LaunchKeeper {
     private var file: StateFile?
     /// The name under which the service manager has the descriptors.
     let storeName: String
-    private var bare: AppMachine?
+    private var saved: AppMachine.Checkpoint?
     private var savedAt = Instant(nanoseconds: 0)
     private var isDirty = false
     /// Apps cause checkpoints, for example by asking for more time again and again.
@@ -41,7 +41,7 @@ final class LaunchKeeper {
         path = file.path
         self.file = file
         self.storeName = storeName
-        bare = saved.withoutPulse
+        self.saved = AppMachine.Checkpoint(of: saved)
         savedAt = now
     }
 
@@ -57,14 +57,18 @@ final class LaunchKeeper {
     }
 
     /// After everything is done.
-    func keep(_ machine: AppMachine, pulse: () -> LaunchPulse, at now: Instant, _ state: () -> LaunchState?) {
-        let current = machine.withoutPulse
+    func keep(
+        _ machine: inout AppMachine, at now: Instant, pulse: (AppMachine.Pulse?) -> LaunchPulse,
+        _ state: (AppMachine) -> LaunchState?
+    ) {
+        let change = machine.change(since: saved)
         let isOld = now - savedAt > Self.patience
-        if isDirty || isOld || current != bare {
+        if isDirty || isOld || change.isWhole {
             isDirty = true
-            if limiter.admit(at: now.nanoseconds), let state = state() { checkpoint(state, at: now) }
+            if limiter.admit(at: now.nanoseconds), let state = state(machine) { checkpoint(state, at: now) }
         }
-        write { file throws(LinuxError) in try file.write(pulse: pulse().bytes) }
+        let pulse = pulse(change.pulse)
+        write { file throws(LinuxError) in try file.write(pulse: pulse.bytes) }
     }
 
     /// Whatever the state, as it is now.
@@ -73,13 +77,13 @@ final class LaunchKeeper {
         write { file throws(LinuxError) in try file.write(pulse: pulse.bytes) }
     }
 
-    /// The next ``keep(_:pulse:at:_:)`` writes all of it.
+    /// The next ``keep(_:at:pulse:_:)`` writes all of it.
     func setDirty() {
         isDirty = true
     }
 
     private func checkpoint(_ state: LaunchState, at now: Instant) {
-        bare = state.machine.withoutPulse
+        saved = AppMachine.Checkpoint(of: state.machine)
         savedAt = now
         isDirty = false
         guard let bytes = try? state.encoded() else { return }

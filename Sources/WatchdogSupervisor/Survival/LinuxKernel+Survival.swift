@@ -11,13 +11,13 @@ extension LinuxKernel {
         for case .report(let incident) in effects {
             owed[incident.id] = .init(incident: incident, report: facts[incident.id]?.id ?? .random())
         }
-        guard let state else { return }
+        guard let machine = supervisor?.machine, let state = state(machine) else { return }
         keeper.prepare(state, at: now)
     }
 
-    func settle() {
-        guard let keeper, let supervisor else { return }
-        keeper.keep(supervisor.machine, pulse: { pulse }, at: now) { state }
+    func settle(_ machine: inout AppMachine) {
+        guard let keeper else { return }
+        keeper.keep(&machine, at: now, pulse: pulse, state)
         if let failure = keeper.failure {
             host.survival?.tell("the state of \(configuration.name) cannot be kept: \(failure)")
         }
@@ -27,22 +27,22 @@ extension LinuxKernel {
     func flush() {
         probeProcess?.cancel()
         stopLiveness()
-        guard let keeper, let state else { return }
-        keeper.flush(state, pulse: pulse, at: now)
+        guard let keeper, let machine = supervisor?.machine, let state = state(machine) else { return }
+        keeper.flush(state, pulse: pulse(machine.pulse), at: now)
     }
 
     /// The report of an incident is written, or never will be.
     func settleReport(of incident: Int) {
         guard owed.removeValue(forKey: incident) != nil else { return }
         keeper?.setDirty()
-        settle()
+        supervisor?.settle()
     }
 
     /// Before the end is accounted for, and when nothing is owed any more.
     func settleCrash(_ report: IncidentID?) {
         owedCrash = report
         keeper?.setDirty()
-        settle()
+        supervisor?.settle()
     }
 
     /// The descriptors without which the next watchdogd would know less.
@@ -81,7 +81,7 @@ extension LinuxKernel {
 
     // MARK: - What is kept
 
-    private var state: LaunchState? {
+    private func state(_ machine: AppMachine) -> LaunchState? {
         guard let supervisor else { return nil }
         var path: String?
         if case .cgroup(let cgroup) = containment { path = cgroup.path }
@@ -102,17 +102,17 @@ extension LinuxKernel {
                 process: main?.process.descriptor.number),
             suspendedTime: supervisor.suspendedTime,
             program: LaunchState.Program(configuration),
-            machine: supervisor.machine,
+            machine: machine,
             account: supervisor.account,
             owed: owed.values.sorted { $0.incident.id < $1.incident.id },
             owedCrash: owedCrash
         )
     }
 
-    private var pulse: LaunchPulse {
+    private func pulse(_ machine: AppMachine.Pulse?) -> LaunchPulse {
         var pulse = LaunchPulse()
         guard let supervisor else { return pulse }
-        pulse.machine = supervisor.machine.pulse
+        pulse.machine = machine
         pulse.window = window.map {
             LaunchPulse.Window(
                 at: $0.start.at, processCPUTime: $0.start.processCPUTime, schedule: $0.start.schedule)
