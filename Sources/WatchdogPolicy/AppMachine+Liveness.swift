@@ -58,7 +58,21 @@ extension AppMachine {
             watchObligations(at: now, &effects)
             return
         }
-        nextPing = max(now, (lastPingSent ?? now) + spec.pingInterval)
+        scheduleNextPing(at: now)
+    }
+
+    mutating func scheduleNextPing(at now: Instant) {
+        nextPing = max(now, onTick((lastPingSent ?? now) + spec.pingInterval))
+    }
+
+    /// The nearest of the instants at which all apps are pinged and looked at: who wakes up for one of them finds others
+    /// that are due, and everything that they need is still in the caches.
+    ///
+    /// For what need not be exact; a deadline that kills is none of it.
+    func onTick(_ instant: Instant) -> Instant {
+        let tick = max(1, min(spec.pingInterval.nanoseconds / 100, 10_000_000))
+        let (nearest, overflow) = instant.nanoseconds.addingReportingOverflow(tick / 2)
+        return overflow ? instant : Instant(nanoseconds: nearest - nearest % tick)
     }
 
     mutating func watchdogPinged(at now: Instant, _ effects: inout [AppEffect]) {

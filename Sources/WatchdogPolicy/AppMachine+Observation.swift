@@ -10,7 +10,7 @@ extension AppMachine {
         else { return nil }
         let half = (running.deadline - running.windowStart) / 2
         let wait = running.event != .sceneUpdate ? half : pushes ? half + half / 2 : min(half, delay)
-        let due = running.windowStart + wait
+        let due = onTick(running.windowStart + wait)
         return due < running.deadline ? due : nil
     }
 

@@ -194,13 +194,17 @@ public struct AppMachine: Sendable, Equatable, Codable {
         public let effects: [AppEffect]
         /// ``AppMachine/nextDeadline`` from now on.
         public let nextDeadline: Instant?
+        /// Whether only a ping or a look from outside is due then, which a deadline of another app may keep waiting.
+        public let canWait: Bool
     }
 
     /// Handles an event, and tells the deadline along with the effects: a machine that is part of an object would be copied
     /// to be asked for it.
     public mutating func step(_ event: AppEvent, at now: Instant) -> Step {
         let effects = handle(event, at: now)
-        return Step(effects: effects, nextDeadline: nextDeadline)
+        let due = nextDeadline
+        return Step(
+            effects: effects, nextDeadline: due, canWait: due != nil && (due == nextPing || due == observationDue))
     }
 
     /// Of a process that is gone or condemned only the death matters; what it left in the sockets is no sign of life.

@@ -14,7 +14,9 @@ protocol Kernel: AnyObject {
     var suspendedTime: Duration { get }
 
     /// Calls ``Supervisor/deadlineReached()`` at `deadline`, after everything else that is pending then; nil disarms.
-    func arm(at deadline: Instant?)
+    ///
+    /// - Parameter canWait: whether other apps' deadlines go before this one, because nothing is decided at it.
+    func arm(at deadline: Instant?, canWait: Bool)
 
     /// Starts the process; returns its pid once `execve` has succeeded.
     func spawn() throws -> Int32

@@ -178,7 +178,8 @@ final class LinuxKernel: Kernel {
 
     var now: Instant { .now() }
 
-    func arm(at instant: Instant?) {
+    func arm(at instant: Instant?, canWait: Bool) {
+        deadline?.setPriority(canWait ? .ping : .idle)
         if deadline?.due != instant { deadline?.arm(at: instant) }
     }
 

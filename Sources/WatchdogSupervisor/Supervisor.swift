@@ -21,6 +21,7 @@ final class Supervisor {
     private(set) var machine: AppMachine
     /// The machine's.
     private var nextDeadline: Instant?
+    private var canWait = false
     /// What the app said of itself.
     private(set) var account = AppAccount()
     /// What the app marked in its launch.
@@ -81,7 +82,7 @@ final class Supervisor {
     func deadlineReached() {
         noticeSuspension()
         guard let nextDeadline, kernel.now >= nextDeadline else {
-            kernel.arm(at: nextDeadline)
+            arm()
             return
         }
         receive(.deadlineReached)
@@ -130,12 +131,14 @@ final class Supervisor {
         }
         isHandling = false
         settle()
-        kernel.arm(at: nextDeadline)
+        arm()
     }
+
+    private func arm() { kernel.arm(at: nextDeadline, canWait: canWait) }
 
     private func handle(_ event: AppEvent) {
         let step = machine.step(event, at: kernel.now)
-        nextDeadline = step.nextDeadline
+        (nextDeadline, canWait) = (step.nextDeadline, step.canWait)
         if step.effects.contains(where: \.isIrrevocable) { kernel.prepare(for: step.effects) }
         for effect in step.effects { perform(effect) }
     }

@@ -98,4 +98,12 @@ extension Ledger {
         answersPings = false
         return effects.first == .announce(.channelLost) ? nil : "a loss of which nothing is said"
     }
+
+    /// Pings of all apps fall on common instants, a hundredth of their interval apart and at most ten milliseconds.
+    func nearestTick(to instant: Instant) -> Instant {
+        let tick = max(1, min(spec.pingInterval.nanoseconds / 100, 10_000_000))
+        let before = instant.nanoseconds / tick * tick
+        let isNearer = instant.nanoseconds - before < tick - tick / 2
+        return Instant(nanoseconds: isNearer ? before : before + tick)
+    }
 }

@@ -576,7 +576,7 @@ struct Ledger {
             }
             guard stage == .running, clock != .none, event == .sceneUpdate else { return }
             clock = .none
-            nextPing = max(now, (lastPing ?? now) + spec.pingInterval)
+            nextPing = max(now, nearestTick(to: (lastPing ?? now) + spec.pingInterval))
         case .probed(isReady: false):
             if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
         case .launchRequested, .spawned, .spawnFailed, .probed, .livenessProbed, .stopping, .terminateRequested,

@@ -93,7 +93,7 @@ final class ScriptedKernel: Kernel {
 
     // MARK: - Kernel
 
-    func arm(at deadline: Instant?) { self.deadline = deadline }
+    func arm(at deadline: Instant?, canWait: Bool) { self.deadline = deadline }
 
     func spawn() throws -> Int32 {
         calls.append(.spawn)

@@ -33,6 +33,8 @@ public final class EventLoop {
         public static let normal = Priority(rawValue: Int64(SD_EVENT_PRIORITY_NORMAL))
         /// When nothing else is left: deadlines.
         public static let idle = Priority(rawValue: Int64(SD_EVENT_PRIORITY_IDLE))
+        /// After deadlines: what comes for many apps at once, and would keep a deadline waiting.
+        public static let ping = Priority(rawValue: Int64(SD_EVENT_PRIORITY_IDLE) + 50)
         /// After deadlines, each in its turn: new work, which would otherwise keep the loop from what it has begun.
         public static let last = Priority(rawValue: Int64(SD_EVENT_PRIORITY_IDLE) + 100)
     }

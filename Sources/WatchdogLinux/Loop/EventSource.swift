@@ -13,6 +13,9 @@ public class EventSource {
     /// The sd-event source; nil when cancelled.
     private(set) var source: OpaquePointer?
 
+    /// When it is served, of several that are ready.
+    public private(set) var priority = EventLoop.Priority.normal
+
     init() {}
 
     deinit {
@@ -26,6 +29,13 @@ public class EventSource {
 
     /// True until the source is cancelled.
     public var isActive: Bool { source != nil }
+
+    /// Changes when it is served, of several that are ready.
+    public func setPriority(_ priority: EventLoop.Priority) {
+        guard isActive, priority != self.priority else { return }
+        sd_event_source_set_priority(source, priority.rawValue)
+        self.priority = priority
+    }
 
     /// Lets at most `burst` events through in each interval; the rest waits, so that nobody starves the others.
     public func limitRate(interval: Duration, burst: UInt32) throws(LinuxError) {
@@ -45,6 +55,7 @@ public class EventSource {
         try checkEvent(operation(), add(&created, userData))
         source = created
         try checkEvent("set the priority of an event source", sd_event_source_set_priority(created, priority.rawValue))
+        self.priority = priority
     }
 
     /// The object behind a callback's user data; it is kept alive while `body` runs, whatever its handler releases.

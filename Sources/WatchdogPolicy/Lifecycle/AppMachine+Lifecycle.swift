@@ -262,7 +262,7 @@ extension AppMachine {
         }
         if lifecycle.obligations.isEmpty {
             guard countdown == nil else { return }
-            nextPing = max(now, (lastPingSent ?? now) + spec.pingInterval)
+            scheduleNextPing(at: now)
         } else {
             watchObligations(at: now, &effects)
         }
