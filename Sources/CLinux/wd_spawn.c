@@ -82,15 +82,15 @@ static long clone_child(struct wd_spawn_launch *launch, char *stack, int *pidfd)
 #endif
 }
 
-static long clone_somehow(struct wd_spawn_launch *launch, char *stack, int *pidfd, int *cgroup_error) {
+static long clone_somehow(struct wd_spawn_launch *launch, char *stack, int *pidfd) {
     const struct wd_spawn_request *request = launch->request;
     long pid = request->without_clone3 ? -ENOSYS : clone3_child(launch, stack, request->cgroup, pidfd);
     if (pid >= 0 || pid == -EAGAIN || pid == -ENOMEM) return pid;
     if (request->cgroup >= 0) {
-        *cgroup_error = (int)-pid;
+        launch->moves = true;
         if (!request->without_clone3) pid = clone3_child(launch, stack, -1, pidfd);
     }
-    /* Docker's default seccomp profile answers clone3 with ENOSYS, older ones with EPERM. */
+    /* The seccomp filters of systemd's RestrictNamespaces= and of Docker answer clone3 with ENOSYS, older ones with EPERM. */
     if (pid == -ENOSYS || pid == -EPERM) pid = clone_child(launch, stack, pidfd);
     return pid;
 }
@@ -130,11 +130,13 @@ static void launch_on(char *mapping, const struct wd_spawn_request *request, str
     launch->request = request;
     launch->busy = UINT32_MAX;
     launch->stage = WD_SPAWN_STAGE_CLONE;
+    launch->moves = false;
+    launch->cgroup_error = 0;
 
     struct attributes saved;
     save_attributes(request, &saved);
     int pidfd = -1;
-    long pid = clone_somehow(launch, stack, &pidfd, &result->cgroup_error);
+    long pid = clone_somehow(launch, stack, &pidfd);
     if (pid < 0) {
         result->stage = WD_SPAWN_STAGE_CLONE;
         result->error = (int)-pid;
@@ -145,6 +147,8 @@ static void launch_on(char *mapping, const struct wd_spawn_request *request, str
     if (in_time && launch->error == 0) {
         result->pid = (pid_t)pid;
         result->pidfd = pidfd;
+        result->cgroup_error = launch->cgroup_error;
+        result->moved = launch->moves && launch->cgroup_error == 0;
     } else {
         result->stage = launch->stage;
         result->index = launch->index;

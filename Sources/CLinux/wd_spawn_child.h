@@ -5,6 +5,10 @@
 /* What parent and child share besides the request. */
 struct wd_spawn_launch {
     const struct wd_spawn_request *request;
+    /* The child was not born in the request's cgroup and is to move there. */
+    bool moves;
+    /* Written once: why it could not move; it goes on where it is. */
+    volatile int cgroup_error;
     /* Non-zero until the kernel clears it, when the child's execve succeeds or the child ends: clone(2),
      * CLONE_CHILD_CLEARTID. */
     uint32_t busy;

@@ -51,6 +51,7 @@ final class Host {
     private static let watchLimit = 8
     private var hasChildNews = false
     private var hasToldOfJournal = false
+    private var hasToldOfMoves = false
     private var isReaping = false
     private var machineReading: (at: Instant, value: MachineCPU?)?
 
@@ -146,6 +147,22 @@ final class Host {
         let text = "output goes to standard error instead of the journal: \(error)"
         log.tell(JournalEntry(.outputRefused, text, about: subject), line: text)
     }
+
+    /// Tells once that the kernel does not let apps be born in their cgroups.
+    func launchesAreSlow() {
+        guard survival != nil, !hasToldOfMoves else { return }
+        hasToldOfMoves = true
+        say(
+            "clone3(2) is refused here, as RestrictNamespaces= and filters of containers do: "
+                + "each launch takes some milliseconds longer")
+    }
+
+    /// Tells that an app is not in its cgroup: what leaves its session may not be found again.
+    func cgroupRefused(_ app: String, _ error: Errno) {
+        if survival != nil { say("\(app) runs outside of its cgroup: \(error)") }
+    }
+
+    private func say(_ line: String) { log.tell(nil, line: line) }
 
     private func received(_ message: Message) {
         switch message {

@@ -48,7 +48,9 @@ extension LinuxKernel {
         closeStreams()
         if let cgroup, request.cgroup != nil, spawned.cgroupRefusal == nil {
             containment = .cgroup(cgroup)
+            if spawned.hasMoved { host.launchesAreSlow() }
         } else {
+            if let refusal = spawned.cgroupRefusal { host.cgroupRefused(configuration.name, refusal) }
             let tree = ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: launchMarker)
             containment = .processTree(tree)
         }

@@ -30,11 +30,15 @@ extension LinuxKernel {
         case .journal:
             .journal(
                 JournalMatch(
-                    // Without a cgroup of its own it is in watchdogd's, and so are others.
-                    cgroup: cgroup == nil ? nil : ProcessFacts.cgroup(process),
+                    // Outside of a cgroup of its own it is in watchdogd's, and so are others.
+                    cgroup: isInCgroup ? ProcessFacts.cgroup(process) : nil,
                     processes: [process],
                     since: main?.launchedAt ?? now
                 ))
         }
+    }
+
+    private var isInCgroup: Bool {
+        if case .cgroup = containment { true } else { false }
     }
 }

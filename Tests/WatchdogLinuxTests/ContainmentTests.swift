@@ -176,11 +176,22 @@ struct CgroupTests {
             let spawned = try spawn(request)
             #expect(spawned.cgroupRefusal != nil)
             _ = try waitForExit(spawned.process)
+        }
+    }
+
+    @Test("where clone3 is refused, the child moves to its cgroup before the program runs")
+    func moves() throws {
+        try withCgroup { cgroup, _ in
+            var request = shell("sleep 1000 & exec sleep 1000")
             request.cgroup = try cgroup.directory()
             request.withoutClone3 = true
-            let other = try spawn(request)
-            #expect(other.cgroupRefusal?.name == "ENOSYS")
-            _ = try waitForExit(other.process)
+            let spawned = try spawn(request)
+            #expect(spawned.cgroupRefusal == nil && spawned.hasMoved)
+            #expect(eventually { cgroup.processes().count == 2 })
+            #expect(cgroup.processes().contains(spawned.pid))
+            try cgroup.kill()
+            _ = try waitForExit(spawned.process)
+            #expect(eventually { cgroup.isPopulated == false })
         }
     }
 

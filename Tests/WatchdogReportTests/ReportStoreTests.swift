@@ -227,6 +227,29 @@ struct ReportStoreTests {
         }
     }
 
+    @Test("An app's reports are kept as long as the app's are to be, shorter or longer than others'")
+    func ageOfApp() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: folder, limits: ReportStore.Limits(age: .seconds(5 * 86_400)))
+            store.keep(reportsOf: "Short-1", for: .seconds(2 * 86_400))
+            store.keep(reportsOf: "Long", for: .seconds(9 * 86_400))
+            let now = Int(time(nil))
+            let ages = [("Short-1", 1), ("Short-1", 3), ("Long", 8), ("Long", 10), ("HangMain", 4), ("HangMain", 6)]
+            for (app, days) in ages {
+                let written = try store.write(report(number: days, seconds: 0))
+                let name = "\(app)-2026-11-\(10 + days)-002022-2.ips"
+                #expect(rename(written, "\(folder)/\(name)") == 0)
+                try TestFiles.setTime("\(folder)/\(name)", seconds: now - days * 86_400 - 3_600)
+            }
+            _ = try store.write(report(number: 20, seconds: 0))
+            #expect(
+                Set(TestFiles.names(in: folder)) == [
+                    "Short-1-2026-11-11-002022-2.ips", "Long-2026-11-18-002022-2.ips",
+                    "HangMain-2026-11-14-002022-2.ips", "HangMain-2026-11-21-002022.ips",
+                ])
+        }
+    }
+
     @Test("Beyond the bytes the oldest go, but never the newest")
     func bytesLimit() throws {
         let size = Int64(try ReportCoding.encode(report(number: 6, seconds: 0)).count)

@@ -12,6 +12,7 @@
 enum wd_spawn_stage {
     WD_SPAWN_STAGE_NONE = 0,
     WD_SPAWN_STAGE_CLONE,
+    WD_SPAWN_STAGE_CGROUP,
     WD_SPAWN_STAGE_SIGNALS,
     WD_SPAWN_STAGE_SESSION,
     WD_SPAWN_STAGE_FOREGROUND,
@@ -97,6 +98,7 @@ struct wd_spawn_result {
     int error;                 /* errno of the failed stage; ETIMEDOUT: the stage did not end within the limit */
     size_t index;
     int cgroup_error; /* errno with which the cgroup was refused; the child then runs in the caller's cgroup */
+    bool moved;       /* the child moved to the cgroup, because it could not be born there: slower by milliseconds */
     bool abandoned;   /* the child neither got on nor died; it still uses the request's memory */
 };
 

@@ -23,6 +23,23 @@ public struct AppConfiguration: Hashable, Sendable {
         program = ProgramSettings(command: command)
     }
 
+    /// Whether a process that was launched with another configuration can go on with this one: what differs concerns its
+    /// reloads, its reports, what follows its end, or people.
+    public func allowsProcess(of other: AppConfiguration) -> Bool {
+        processPart == other.processPart
+    }
+
+    private var processPart: AppConfiguration {
+        var part = self
+        part.isEnabled = true
+        part.restart = RestartSettings()
+        part.program.description = nil
+        part.program.reloadCommands = []
+        part.watchdog.reloadAllowance = .zero
+        part.watchdog.reportAge = nil
+        return part
+    }
+
     /// How long a reload may take; ``WatchdogSettings/timeScale`` has been applied.
     public var reloadAllowance: Duration {
         max(.milliseconds(1), watchdog.reloadAllowance * watchdog.timeScale)

@@ -53,7 +53,8 @@ private func attempt(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProce
     return SpawnedProcess(
         process: Pidfd(pid: result.pid, descriptor: OwnedDescriptor(taking: result.pidfd)),
         startTime: ProcessStat.read(result.pid)?.startTime,
-        cgroupRefusal: result.cgroup_error == 0 ? nil : Errno(rawValue: result.cgroup_error)
+        cgroupRefusal: result.cgroup_error == 0 ? nil : Errno(rawValue: result.cgroup_error),
+        hasMoved: result.moved
     )
 }
 
@@ -136,6 +137,7 @@ extension SpawnRequest {
     fileprivate func operation(of stage: SpawnError.Stage, index: Int) -> String {
         switch stage {
         case .clone: "create a process"
+        case .cgroup: "move to the cgroup"
         case .signals: "reset the signal dispositions"
         case .session:
             if case .newSession = session { "create a session" } else { "create a process group" }

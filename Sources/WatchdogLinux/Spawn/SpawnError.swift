@@ -8,6 +8,8 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Stage: Int32, Sendable, CaseIterable {
         /// Creating the process.
         case clone = 1
+        /// Moving to the cgroup, which is tried only; in it a step that does not end.
+        case cgroup
         /// Resetting signal dispositions.
         case signals
         /// Creating the session or process group.

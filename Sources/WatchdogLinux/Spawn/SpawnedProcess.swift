@@ -10,12 +10,15 @@ public struct SpawnedProcess: Sendable {
     public let startTime: UInt64?
     /// Why the process is not in the cgroup that was asked for; nil when it is, or none was asked for.
     public let cgroupRefusal: Errno?
+    /// Whether it moved to its cgroup because clone3(2) is refused here: that takes milliseconds.
+    public let hasMoved: Bool
 
     /// Creates a started process from its parts.
-    public init(process: Pidfd, startTime: UInt64?, cgroupRefusal: Errno? = nil) {
+    public init(process: Pidfd, startTime: UInt64?, cgroupRefusal: Errno? = nil, hasMoved: Bool = false) {
         self.process = process
         self.startTime = startTime
         self.cgroupRefusal = cgroupRefusal
+        self.hasMoved = hasMoved
     }
 
     /// The process id.

@@ -9,6 +9,13 @@ enum ReportFileName {
         "\(sanitised(app))-\(time.fileStamp)\(number > 1 ? "-\(number)" : "").ips"
     }
 
+    /// The app in a name that ``isReport(_:)``, as far as a name can hold it.
+    static func app(of name: String) -> String {
+        var parts = name.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)
+        if let last = parts.last, last.count < 6 { parts.removeLast() }
+        return parts.dropLast(4).joined(separator: "-")
+    }
+
     /// A name under which a report is written before it is complete; a list does not show it.
     static func temporary(app: String, time: WallTime, token: String) -> String {
         ".\(make(app: app, time: time)).\(token).partial"

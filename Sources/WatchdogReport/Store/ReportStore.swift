@@ -31,6 +31,7 @@ public struct ReportStore: Sendable {
     public let directory: String
     /// How much is kept.
     public let limits: Limits
+    private let ages = ReportAges()
 
     /// Names tried for one report before giving up.
     private static let numbers = 1...999
@@ -42,6 +43,9 @@ public struct ReportStore: Sendable {
         self.directory = directory
         self.limits = limits
     }
+
+    /// Keeps the reports of one app for another time than ``Limits/age``, or nil for that; known to all copies of the store.
+    public func keep(reportsOf app: String, for age: Duration?) { ages.set(age, for: app) }
 
     /// Creates the folder where it is missing (mode 0750) and proves that it can be written to, so that a fault shows at
     /// start and not at the first incident.
@@ -143,10 +147,10 @@ public struct ReportStore: Sendable {
         for report in reports {
             count += 1
             bytes += report.status.size
-            // What is older than one that goes, goes too: no gaps.
-            isOver =
-                isOver || count > limits.count || bytes > limits.bytes || now.since(report.status.modified) > limits.age
-            if isOver { folder.remove(report.name) }
+            // What is older than one that goes for want of room, goes too: no gaps.
+            isOver = isOver || count > limits.count || bytes > limits.bytes
+            let age = ages[ReportFileName.app(of: report.name)] ?? limits.age
+            if isOver || now.since(report.status.modified) > age { folder.remove(report.name) }
         }
     }
 }

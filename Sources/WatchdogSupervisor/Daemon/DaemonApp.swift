@@ -96,6 +96,7 @@ final class DaemonApp {
         self.file = file
         self.daemon = daemon
         restarts = RestartMachine(settings: configuration.restart, seed: .random(in: 0 ... .max))
+        daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge)
     }
 
     /// The launch that is under way, unless nothing of it can be changed any more.
@@ -409,8 +410,9 @@ final class DaemonApp {
         let previous = self.configuration
         self.configuration = configuration
         self.file = file
+        daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge)
         if previous.restart != configuration.restart { restarts.update(configuration.restart) }
-        guard previous.program != configuration.program || previous.watchdog != configuration.watchdog else {
+        guard !configuration.allowsProcess(of: previous) else {
             if configuration.isEnabled, !previous.isEnabled { begin() }
             return
         }

@@ -35,6 +35,7 @@ extension LaunchConfiguration {
         let directory = try Self.directory(program.workingDirectory, user: user, scope: scope)
         workingDirectory = directory
         self.store = store
+        store.keep(reportsOf: app.name.description, for: app.watchdog.reportAge)
         probe = Self.probe(of: app.watchdog)
         livenessTarget = app.watchdog.probe?.target
         executable = try Self.executable(program.command, environment, directory)
@@ -65,13 +66,24 @@ extension LaunchConfiguration {
 
     private static func account(of program: ProgramSettings) throws(LaunchRefusal) -> UserAccount? {
         guard program.user != nil || program.group != nil || !program.supplementaryGroups.isEmpty else { return nil }
+        let account: UserAccount
         do {
-            return try UserAccount.find(
+            account = try UserAccount.find(
                 user: program.user ?? String(geteuid()), group: program.group,
                 supplementaryGroups: program.supplementaryGroups)
         } catch {
             throw LaunchRefusal(error.description)
         }
+        let wanted = account.credentials
+        guard geteuid() == 0 || wanted.user == geteuid() && wanted.group == getegid() else {
+            throw LaunchRefusal(
+                "User= and Group= name \(wanted.user):\(wanted.group), and this watchdogd runs as \(geteuid()):\(getegid()): "
+                    + "only one that runs as root can change that")
+        }
+        guard geteuid() == 0 || program.supplementaryGroups.isEmpty else {
+            throw LaunchRefusal("SupplementaryGroups= takes a watchdogd that runs as root")
+        }
+        return account
     }
 
     private static func environment(

@@ -41,10 +41,13 @@ extension StandardStreams {
         journalRefusal = refusal
         let lead = (target: plan.error == .inherit ? plan.output : plan.error, descriptor: error)
         let places = [lead, (plan.output, output)].map { target, descriptor in
-            (descriptor.number, target == .journal && refusal == nil || JournalStream.isConnected(descriptor.number))
+            let isOwn = target == .inherit || target == .journal && refusal != nil
+            let isJournal = isOwn ? JournalStream.isConnected(descriptor.number) : target == .journal
+            return (descriptor: descriptor.number, isJournal: isJournal, isOwn: isOwn)
         }
-        journalStream = places.first { $0.1 }.flatMap { JournalStream.identity(of: $0.0) }
-        log = Self.log(of: places)
+        journalStream = places.first(where: \.isJournal).flatMap { JournalStream.identity(of: $0.descriptor) }
+        // The journal tells the apps apart; a file that is watchdogd's own has the lines of all.
+        log = Self.log(of: places.filter { $0.isJournal || !$0.isOwn }.map { ($0.descriptor, $0.isJournal) })
     }
 
     /// watchdogd's own output and error, and nothing to read.
