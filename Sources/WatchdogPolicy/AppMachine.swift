@@ -92,7 +92,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
     public internal(set) var lastPingSent: Instant?
     var nonceState: UInt64
     var answersPings = false
-    var hasSpoken = false
+    /// Whether the app has said anything, on its channel or its notify socket.
+    public internal(set) var hasSpoken = false
     var pushAllowance: Duration?
     var pushes = false
     var graceEnd: Instant?

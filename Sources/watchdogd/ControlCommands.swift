@@ -62,7 +62,10 @@ struct LaunchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "launch",
         abstract: "Launch an app that does not run.",
-        discussion: "Ends when the app is ready, with 0, or when it could not be launched, with 1."
+        discussion: """
+            Ends when the app is ready, with 0, or when it could not be launched, with 1. An app that could say that it is \
+            ready, and has said nothing for two seconds, is not waited for.
+            """
     )
 
     @OptionGroup var action: ActionOptions

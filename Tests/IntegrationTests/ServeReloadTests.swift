@@ -53,6 +53,21 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test(
+            "What does not concern the process leaves it alone",
+            arguments: [
+                "[App]\nDescription=new\n", "[App]\nExecReload=/bin/true\n", "[Watchdog]\nReload=5s\n",
+                "[Watchdog]\nKeepReports=2d\n",
+            ])
+        func otherSettings(change: String) throws {
+            let service = try Service(["a": Self.sleeper])
+            let pid = try service.wait(for: "a") { $0.state == .running }.pid
+            try service.write(Self.sleeper + change, to: "a")
+            #expect(try service.command("reload").output == "changed: a\nunchanged: 0\n")
+            #expect(try service.app("a").pid == pid && service.app("a").state == .running)
+            #expect(try service.end() == 0)
+        }
+
         @Test("A change of [Restart] alone leaves the process alone")
         func restartSettings() throws {
             let service = try Service(["a": Self.sleeper])

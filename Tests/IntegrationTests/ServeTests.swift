@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import WatchdogControl
 import WatchdogLinux
+import WatchdogPolicy
 
 extension EndToEnd {
     @Suite("watchdogd serve")
@@ -86,6 +87,27 @@ extension EndToEnd {
             try service.wait(for: "loop") { $0.restarts == 4 && $0.state == .failed }
             let status = try service.command("status", "loop")
             #expect(status.output.contains("failed since"))
+            #expect(try service.end() == 0)
+        }
+
+        @Test("An app that says nothing is not waited for, and what ends it after that is no failed launch")
+        func silent() throws {
+            let restart = "[Restart]\nLimit=1\nDelay=1min\n"
+            let service = try Service([
+                "plain": "[App]\nEnabled=no\nExecStart=/bin/sleep 1000\n",
+                "late": "[App]\nExecStart=/bin/sh -c 'sleep 2.5; kill -SEGV $$$$'\n\(restart)",
+                "early": "[App]\nExecStart=/bin/sh -c 'sleep 0.5; kill -SEGV $$$$'\n\(restart)",
+            ])
+            let start = Instant.now()
+            #expect(try service.command("launch", "plain").code == 0)
+            let wait = Instant.now() - start
+            print("launch of a silent app: \(wait)")
+            #expect(wait >= .seconds(2) && wait < .seconds(10))
+            for (name, cause) in [("late", "crash"), ("early", "launch")] {
+                try service.wait(for: name) { $0.restarts >= 1 || $0.state == .waiting }
+                let told = try service.client.describe(DescribeRequest(name)).details.restartsByCause
+                #expect(Array(told.keys) == [cause], "\(name): \(told)")
+            }
             #expect(try service.end() == 0)
         }
 

@@ -11,6 +11,7 @@ extension DaemonApp {
         switch notice {
         case .launched(let pid):
             answerLaunch(pid: pid) { !$0.waits }
+            expectWord(of: launch)
         case .ready:
             restarts.ready(at: daemon.host.loop.now)
             launch.kernel.noteWorkingDirectory()
@@ -23,6 +24,18 @@ extension DaemonApp {
             moved(notice, of: launch)
         }
         daemon.publish(notice, of: self, launch.kernel.subject)
+    }
+
+    /// An app that may say that it is ready, and says nothing, is not waited for, and ends as one that was launched.
+    private func expectWord(of launch: AppLaunch) {
+        guard launch.supervisor.machine.spec.readiness == .automatic else { return }
+        whenLive(at: daemon.host.loop.now + Self.silence) { [unowned self, weak launch] in
+            guard let launch, current === launch, launch.supervisor.machine.phase == .launching,
+                !launch.supervisor.machine.hasSpoken
+            else { return }
+            restarts.ready(at: daemon.host.loop.now)
+            answerLaunch(pid: launch.pid) { _ in true }
+        }
     }
 
     private func answerLaunch(pid: Int32?, _ isMeant: (LaunchWaiter) -> Bool) {

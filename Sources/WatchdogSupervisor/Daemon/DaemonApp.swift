@@ -38,6 +38,9 @@ final class DaemonApp {
         case forget
     }
 
+    /// How long an app may be silent before nobody waits for its word.
+    static let silence = Duration.seconds(2)
+
     let name: String
     unowned let daemon: Daemon
     private(set) var file: String
@@ -304,14 +307,21 @@ final class DaemonApp {
 
     private func arm(at instant: Instant, _ action: @escaping () -> Void) {
         do {
-            due = action
-            // Apps that fail again and again take turns with whoever asks for their end.
-            if timer == nil { timer = try daemon.host.loop.timer(priority: .last) { [unowned self] _ in due() } }
-            timer?.arm(at: instant)
+            try setTimer(at: instant, action)
         } catch {
             stage = .failed
             daemon.say("\(name) cannot be restarted: \(error)")
         }
+    }
+
+    /// Does something while a launch runs; without a timer, never.
+    func whenLive(at instant: Instant, _ action: @escaping () -> Void) { try? setTimer(at: instant, action) }
+
+    private func setTimer(at instant: Instant, _ action: @escaping () -> Void) throws(LinuxError) {
+        due = action
+        // Apps that fail again and again take turns with whoever asks for their end.
+        if timer == nil { timer = try daemon.host.loop.timer(priority: .last) { [unowned self] _ in due() } }
+        timer?.arm(at: instant)
     }
 
     /// Gives a launch up when its last report is written.

@@ -74,16 +74,24 @@ extension LaunchConfiguration {
         } catch {
             throw LaunchRefusal(error.description)
         }
-        let wanted = account.credentials
-        guard geteuid() == 0 || wanted.user == geteuid() && wanted.group == getegid() else {
-            throw LaunchRefusal(
-                "User= and Group= name \(wanted.user):\(wanted.group), and this watchdogd runs as \(geteuid()):\(getegid()): "
-                    + "only one that runs as root can change that")
-        }
-        guard geteuid() == 0 || program.supplementaryGroups.isEmpty else {
-            throw LaunchRefusal("SupplementaryGroups= takes a watchdogd that runs as root")
-        }
+        if let refusal = refusal(of: account.credentials, program, for: geteuid(), getegid()) { throw refusal }
         return account
+    }
+
+    /// Why a watchdogd of this user and group cannot launch a program as it is to be.
+    static func refusal(
+        of wanted: Credentials, _ program: ProgramSettings, for user: UInt32, _ group: UInt32
+    ) -> LaunchRefusal? {
+        guard user != 0 else { return nil }
+        guard wanted.user == user, program.group == nil || wanted.group == group else {
+            return LaunchRefusal(
+                "User= and Group= are \(wanted.user):\(wanted.group), and watchdogd runs as \(user):\(group): "
+                    + "only root's can launch as somebody else")
+        }
+        guard program.supplementaryGroups.isEmpty else {
+            return LaunchRefusal("SupplementaryGroups= is set, and only root's watchdogd can give them")
+        }
+        return nil
     }
 
     private static func environment(

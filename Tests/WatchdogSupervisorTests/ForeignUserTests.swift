@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogConfiguration
+import WatchdogLinux
+
+@testable import WatchdogSupervisor
+
+@Suite("Users that are not watchdogd's own")
+struct ForeignUserTests {
+    private static func refusal(
+        _ change: (inout ProgramSettings) -> Void, user: UInt32 = 1_000, group: UInt32 = 1_000,
+        by own: UInt32 = 1_000
+    ) -> String? {
+        var program = ProgramSettings(command: Command(program: "/bin/true", arguments: []))
+        change(&program)
+        return LaunchConfiguration.refusal(of: Credentials(user: user, group: group), program, for: own, 1_000)?
+            .description
+    }
+
+    @Test("root launches as anybody; another only as itself, with the group that it has")
+    func users() {
+        #expect(Self.refusal({ $0.user = "other" }, user: 5, group: 6, by: 0) == nil)
+        #expect(Self.refusal({ $0.user = "own" }) == nil)
+        // The own group of the account, which nobody has asked for.
+        #expect(Self.refusal({ $0.user = "own" }, group: 100) == nil)
+        let told =
+            "User= and Group= are 5:1000, and watchdogd runs as 1000:1000: only root's can launch as somebody else"
+        #expect(Self.refusal({ $0.user = "other" }, user: 5) == told)
+        #expect(Self.refusal({ $0.group = "other" }, group: 100)?.contains("1000:100,") == true)
+        #expect(Self.refusal({ $0.supplementaryGroups = ["audio"] })?.contains("SupplementaryGroups=") == true)
+    }
+}
