@@ -119,7 +119,9 @@ public struct AppMachine: Sendable, Equatable, Codable {
     public init(spec: AppSpec) { self.init(sharing: Shared(wrappedValue: spec)) }
 
     /// Creates a machine that shares its spec with whoever holds it already.
-    public init(sharing shared: Shared<AppSpec>) {
+    ///
+    /// - Parameter nonceSeed: what no app can guess, for the nonces of its pings; nil for the spec's, which tests set.
+    public init(sharing shared: Shared<AppSpec>, nonceSeed: UInt64? = nil) {
         let spec = shared.wrappedValue
         precondition(
             spec.pingInterval > .zero && spec.probeInterval > .zero && spec.fairness.pauseInterval > .zero,
@@ -127,7 +129,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
         )
         precondition(spec.readiness != .probe || spec.livenessProbe != nil, "readiness needs a probe")
         _spec = shared
-        self.nonceState = spec.nonceSeed
+        self.nonceState = nonceSeed ?? spec.nonceSeed
         if spec.lifecycle.launchesInBackground {
             lifecycle.visibility = .background
             lifecycle.goal = .background

@@ -36,9 +36,9 @@ final class Supervisor {
     /// Called with each message on the notify socket that tells of a reload, or that the app is ready.
     var onNotify: (NotifyMessage) -> Void = { _ in }
 
-    init(spec: Shared<AppSpec>, kernel: any Kernel) {
+    init(spec: Shared<AppSpec>, kernel: any Kernel, nonceSeed: UInt64? = .random(in: 0 ... .max)) {
         self.kernel = kernel
-        self.machine = AppMachine(sharing: spec)
+        self.machine = AppMachine(sharing: spec, nonceSeed: nonceSeed)
         self.suspendedTime = kernel.suspendedTime
     }
 

@@ -56,7 +56,7 @@ final class ScriptedKernel: Kernel {
     var elapsed: Duration { now - start }
 
     func supervise(_ spec: AppSpec) -> Supervisor {
-        let supervisor = Supervisor(spec: Shared(wrappedValue: spec), kernel: self)
+        let supervisor = Supervisor(spec: Shared(wrappedValue: spec), kernel: self, nonceSeed: nil)
         supervisor.onNotice = { [unowned self] in notices.append($0) }
         supervisor.onFinish = { [unowned self] in outcome = $0 }
         self.supervisor = supervisor

@@ -204,6 +204,20 @@ struct SupervisorTests {
         #expect(kernel.calls.count == 3)
     }
 
+    @Test("no app knows the nonces of another's pings")
+    func nonces() {
+        let firsts = (0..<2).map { _ in
+            let kernel = ScriptedKernel()
+            var first: String?
+            kernel.onSend = { first = first ?? $0 }
+            let supervisor = Supervisor(spec: Shared(wrappedValue: AppSpec(name: "App")), kernel: kernel)
+            supervisor.adopted(100)
+            return first
+        }
+        #expect(firsts[0]?.hasPrefix("PING=") == true)
+        #expect(firsts[0] != firsts[1])
+    }
+
     @Test("a probed readiness is asked again and again, one probe at a time")
     func probes() {
         var probes = 0
