@@ -46,7 +46,7 @@ public struct Serve {
             try Subreaper.become()
             OpenFileLimit.raise()
             try LaunchDescriptors.shared.reserve()
-            return try serve(listing, store, socket, passed)
+            return try serve(consume listing, store, socket, passed)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
@@ -105,7 +105,8 @@ public struct Serve {
     }
 
     private func serve(
-        _ listing: ConfigurationListing, _ store: ReportStore, _ socket: ControlSocket, _ passed: PassedDescriptors
+        _ listing: consuming ConfigurationListing, _ store: ReportStore, _ socket: ControlSocket,
+        _ passed: PassedDescriptors
     ) throws -> Int32 {
         let loop = try EventLoop()
         let log = EventLog(toJournal: true)
@@ -135,7 +136,8 @@ public struct Serve {
             }
         }
         try host.start()
-        daemon.begin(with: listing, inheritance)
+        // A kilobyte for each app that would stay for as long as the daemon does.
+        daemon.begin(with: consume listing, inheritance)
         daemon.announceReadiness()
         let code = try withExtendedLifetime(signals) { try loop.run() }
         // What was to be done when the last app had ended.
