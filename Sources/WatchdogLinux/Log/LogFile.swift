@@ -40,21 +40,31 @@ public struct LogFile: Sendable {
         return Int64(status.st_size)
     }
 
-    /// The last lines, oldest first.
+    /// The last lines, oldest first; whole ones, unless one alone is too long.
     func tail(_ limit: LogLimit) -> [PrintedLine] {
         guard let size = Self.size(ofRegularFile: file.number) else { return [] }
         // A file that has become shorter was emptied meanwhile.
         let first = size < start ? 0 : start
         let from = max(first, size - Int64(limit.bytes))
-        var bytes = read(from..<size)
-        if from > first {
-            // The first line is not whole.
-            bytes = Array(bytes.drop { $0 != UInt8(ascii: "\n") }.dropFirst())
-        }
+        var bytes = read(from..<size)[...]
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if from > first {
+            guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
+                return bytes.isEmpty ? [] : [Self.end(ofLine: bytes, limit)]
+            }
+            // The first line is not whole.
+            bytes = bytes[(end + 1)...]
+        }
         guard !bytes.isEmpty else { return [] }
         return bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).suffix(limit.lines)
             .map { PrintedLine(text: String(decoding: $0.prefix(limit.lineBytes), as: UTF8.self)) }
+    }
+
+    /// The end of a line that is longer than all that may be read.
+    private static func end(ofLine bytes: ArraySlice<UInt8>, _ limit: LogLimit) -> PrintedLine {
+        let mark = "…"
+        let rest = bytes.suffix(max(0, limit.lineBytes - mark.utf8.count)).drop(while: UTF8.isContinuation)
+        return PrintedLine(text: mark + String(decoding: rest, as: UTF8.self))
     }
 
     private func read(_ range: Range<Int64>) -> [UInt8] {
