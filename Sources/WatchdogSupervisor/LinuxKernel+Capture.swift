@@ -98,6 +98,7 @@ extension LinuxKernel {
             captureInstant: now,
             evidence: lastObservation == nil ? rememberedEvidence(of: incident) : hangEvidence(incident.evidence)
         )
+        if incident.cause == .requested { facts.kind = .capture }
         facts.mainThread = main?.probe.map { Int($0.thread) }
         facts.credit = incident.credit
         facts.extended = incident.extended

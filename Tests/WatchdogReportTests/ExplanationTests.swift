@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Testing
+import WatchdogPolicy
 
 @testable import WatchdogReport
 
@@ -30,6 +31,23 @@ struct ExplanationTests {
         frozen.isFrozen = true
         #expect(Blame(for: report(frozen)).party == .somebodyElse)
         #expect(Blame(for: report(HangEvidence(processorCount: 2))).party == .unknown)
+    }
+
+    @Test("A capture that somebody asked for has no event, no allowance and nobody to blame")
+    func capture() {
+        var facts = Samples.facts(.sceneUpdate, .requested, allowance: .zero, evidence: evidence(call: 232))
+        facts.kind = .capture
+        facts.enforcement = .report
+        facts.kill = .none
+        facts.exitStatus = nil
+        let report = Samples.report(facts)
+        let text = Explanation(of: report).text
+        #expect(text.hasPrefix("HangMain[4242] · capture · "))
+        #expect(!text.contains("Fault") && !text.contains("Allowance") && !text.contains("scene-update"))
+        #expect(text.contains("Somebody asked for the stacks"))
+        let page = HTMLRenderer.render(report)
+        #expect(!page.contains("Fault") && !page.contains("Allowance"))
+        #expect(Signature(of: report).event == "capture")
     }
 
     @Test("An app whose own workers take the CPUs is starved by itself")

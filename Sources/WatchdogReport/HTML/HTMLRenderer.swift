@@ -59,7 +59,8 @@ public enum HTMLRenderer {
     private static func verdict(_ report: Report, _ explanation: Explanation, _ page: inout Markup) {
         let verdict = report.body.linux?.verdict
         let parts = explanation.verdict.split(separator: " · ", maxSplits: 1).map(String.init)
-        page.open("header", class: "party-\(explanation.blame.party.rawValue.replacing(" ", with: "-"))")
+        let party = explanation.blame?.party ?? .unknown
+        page.open("header", class: "party-\(party.rawValue.replacing(" ", with: "-"))")
         page.raw("<p class=\"who\"><strong>")
         page.text(explanation.app)
         page.raw("</strong> ")
@@ -72,11 +73,13 @@ public enum HTMLRenderer {
             page.element("p", parts[1], class: "quiet")
         }
         place(explanation, &page)
-        page.raw("<p class=\"fault\"><strong>Fault: ")
-        page.text(explanation.blame.party.rawValue)
-        page.raw("</strong> – ")
-        page.text("\(explanation.blame.reason).")
-        page.raw("</p>\n")
+        if let blame = explanation.blame {
+            page.raw("<p class=\"fault\"><strong>Fault: ")
+            page.text(blame.party.rawValue)
+            page.raw("</strong> – ")
+            page.text("\(blame.reason).")
+            page.raw("</p>\n")
+        }
         page.close("header")
     }
 
@@ -139,7 +142,7 @@ public enum HTMLRenderer {
             .compactMap(\.self).joined(separator: " ")
         let rows: [(String, String?)] = [
             ("App", "\(explanation.app) [\(explanation.pid)] \(version)"), ("Event", explanation.event),
-            ("Allowance", linux?.crash == nil ? seconds(linux?.allowance.nanoseconds) : nil),
+            ("Allowance", explanation.allowance != nil ? seconds(linux?.allowance.nanoseconds) : nil),
             ("Elapsed", seconds(linux?.allowance.elapsedNanoseconds)), ("When", body.captureTime),
             ("Machine", machine), ("Exception", body.exception.type + (body.exception.signal.map { " (\($0))" } ?? "")),
             ("Kill", linux.flatMap { $0.crash == nil ? kill($0) : nil }), ("Stacks", linux?.crash?.stacks),

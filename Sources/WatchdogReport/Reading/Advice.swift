@@ -5,6 +5,11 @@ enum Advice {
     /// One paragraph.
     static func paragraph(for report: Report) -> String {
         guard let linux = report.body.linux else { return foreign(report) }
+        guard linux.kind != .capture else {
+            return
+                "Somebody asked for the stacks: nothing was exhausted, and the app runs on. They show one moment, in "
+                + "which waiting in the main loop is what an idle app does."
+        }
         guard linux.allowance.kind != "triggered" else {
             return
                 "The app asked to be ended (WATCHDOG=trigger). Its own log or STATUS= says why; the stacks show who asked."

@@ -9,7 +9,9 @@ extension Explanation {
         lines += Paragraph.lines(verdict, limit: 2)
         lines.append("")
         if let allowance { lines += Paragraph.lines(allowance, label: "Allowance  ", limit: 2) }
-        lines += Paragraph.lines("\(blame.party.rawValue): \(blame.reason).", label: "Fault      ", limit: 2)
+        if let blame {
+            lines += Paragraph.lines("\(blame.party.rawValue): \(blame.reason).", label: "Fault      ", limit: 2)
+        }
         lines += stack
         for other in others {
             let title = other.name.map { "thread \(other.index) (\($0))" } ?? "thread \(other.index)"
@@ -47,7 +49,7 @@ extension Explanation {
         let innermost: Call?
         let calls: [Call]
         let others: [OtherThread]
-        let blame: Blame
+        let blame: Blame?
         let advice: String
         let confidence: [String]
         let signature: String

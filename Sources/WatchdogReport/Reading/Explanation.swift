@@ -56,8 +56,8 @@ public struct Explanation: Equatable, Sendable {
     public let calls: [Call]
     /// Other threads that may matter.
     public let others: [OtherThread]
-    /// Whose fault it is.
-    public let blame: Blame
+    /// Whose fault it is; nil where nothing went wrong.
+    public let blame: Blame?
     /// What to do.
     public let advice: String
     /// What makes it less than certain, or proves it.
@@ -79,11 +79,12 @@ public struct Explanation: Equatable, Sendable {
         event = report.event
         when = body.captureTime
         verdict = body.linux?.verdict.line ?? Self.ending(body)
-        allowance = body.linux.flatMap { $0.crash == nil ? $0.allowance.sentence : nil }
+        let isCapture = body.linux?.kind == .capture
+        allowance = body.linux.flatMap { $0.crash == nil && !isCapture ? $0.allowance.sentence : nil }
         innermost = stack?.calls.first.map(Call.init)
         calls = (stack?.decisive ?? []).prefix(Self.callCount).map(Call.init)
         others = Self.others(report, verdict: verdict)
-        blame = Blame(for: report)
+        blame = isCapture ? nil : Blame(for: report)
         advice = Advice.paragraph(for: report)
         confidence = Self.confidence(body, stack)
         signature = Signature(of: report)

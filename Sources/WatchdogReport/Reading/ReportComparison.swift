@@ -81,7 +81,7 @@ public struct ReportComparison: Equatable, Sendable {
             ("verdict", linux?.verdict.brief ?? report.body.exception.type),
             ("running", linux?.verdict.runningTenths.map(percentText(tenths:))),
             ("waiting for CPU", linux?.verdict.waitingTenths.map(percentText(tenths:))),
-            ("allowance", linux?.allowance.sentence),
+            ("allowance", linux?.kind == .capture ? nil : linux?.allowance.sentence),
             ("stacks by", linux.map { $0.capture?.method.rawValue ?? "none" }),
             ("kill", linux?.kill.outcome),
         ]
