@@ -129,6 +129,7 @@ extension AppMachine {
     ) {
         dropTrigger(at: now, &effects)
         incidentCount += 1
+        let isLaunch = [.processLaunch, .sceneCreate].contains(basis.event)
         let incident = Incident(
             id: incidentCount,
             event: basis.event,
@@ -146,6 +147,7 @@ extension AppMachine {
             visibility: lifecycle.visibility,
             isSuspended: lifecycle.freeze != nil,
             isEnforced: spec.enforcement == .kill,
+            awaited: isLaunch && cause == .exhausted ? spec.awaited : nil,
             isDeathVerified: nil
         )
         capture = Capture(incident: incident, budgetEnd: now + spec.captureBudget)

@@ -18,6 +18,8 @@ public struct AppSpec: Hashable, Sendable, Codable {
     public var pingInterval: Duration
     /// How it tells that its launch is over.
     public var readiness: Readiness
+    /// What a probe for readiness looks at, as people write it: `listen:8080`.
+    public var readinessTarget: String?
     /// Time from the end of a readiness probe that failed to the next.
     public var probeInterval: Duration
     /// How the supervisor finds out by itself whether the app lives; nil when it relies on what the app says.
@@ -66,6 +68,16 @@ public struct AppSpec: Hashable, Sendable, Codable {
         self.enforcement = enforcement
         self.fairness = fairness
         self.nonceSeed = nonceSeed
+    }
+
+    /// What the launch is over with, as people write it; nil where nothing is waited for.
+    var awaited: String? {
+        switch readiness {
+        case .listening, .command: readinessTarget
+        case .automatic, .channel, .notify: "READY=1"
+        case .probe: livenessProbe?.target
+        case .none: nil
+        }
     }
 
     /// The same spec with its allowances and ping interval multiplied, so that a test can be quick without magic numbers.

@@ -57,6 +57,8 @@ public struct Incident: Hashable, Sendable, Codable {
     public let isSuspended: Bool
     /// Whether the app is killed for it.
     public let isEnforced: Bool
+    /// What a launch waited for that did not end in time, as people write it: `listen:8080`.
+    public internal(set) var awaited: String?
     /// Whether the whole process tree is known to be gone; nil until that is decided, and when nothing was killed.
     public internal(set) var isDeathVerified: Bool?
 }

@@ -34,6 +34,7 @@ extension LaunchConfiguration {
         credentials = user?.credentials
         // Before anything is created: a wrong option leaves no trace.
         probe = try Self.probe(run.probe)
+        sharedSpec.wrappedValue.readinessTarget = probe?.description
         livenessTarget = run.livenessTarget
         takesCrashStacks = run.takesCrashStacks
         store = try Self.store(at: run.reportsDirectory)

@@ -33,6 +33,15 @@ struct LaunchConfiguration {
     enum Probe {
         case listening(ListenAddress)
         case command(String)
+
+        /// As it is written.
+        var description: String {
+            switch self {
+            case .listening(.tcp(.any, let port)): "listen:\(port)"
+            case .listening(let address): "listen:\(address)"
+            case .command(let command): "exec:\(command)"
+            }
+        }
     }
 
     var name: String { spec.name }

@@ -108,7 +108,7 @@ extension LinuxKernel {
         facts.watchdogVisibility = facts.visibility
         facts.processState = incident.isSuspended ? .suspended : .running
         facts.enforcement = incident.isEnforced ? .kill : .report
-        if case .probesFailed(let missed) = incident.cause { facts.notes.append("\(missed).") }
+        facts.missed = incident.missed
         if incident.rebases > 0 {
             facts.notes.append(
                 "The allowance was started anew \(incident.rebases) times because watchdogd itself did not run.")
@@ -148,6 +148,13 @@ extension LinuxKernel {
 }
 
 extension Incident {
+    fileprivate var missed: MissedDetails? {
+        guard case .probesFailed(let probes) = cause else { return awaited.map { MissedDetails(.readiness, of: $0) } }
+        var failure: String?
+        if case .failed(let reason) = probes.last { failure = reason }
+        return MissedDetails(.probe, of: probes.target, failure: failure, count: probes.count)
+    }
+
     fileprivate var exhaustion: IncidentFacts.Exhaustion {
         switch (cause, event) {
         case (.triggered, _): .triggered

@@ -103,7 +103,9 @@ extension Narration {
     /// As in "killed: *scene-update exhausted 10 s*".
     func exhausted(by incident: Incident) -> String {
         switch incident.cause {
-        case .exhausted: "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
+        case .exhausted:
+            "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
+                + (incident.awaited.map { " waiting for \($0)".printable(limit: 200) } ?? "")
         case .triggered: "it asked for it with WATCHDOG=trigger"
         case .probesFailed(let missed): "\(missed)".printable(limit: 400)
         case .requested: "somebody asked for its stacks"

@@ -93,7 +93,8 @@ extension EndToEnd {
             let report = try #require(ending.reports.first)
             #expect(report.body.linux?.verdict.kind == .blocked)
             let shown = target.prefix(20)
-            #expect(report.body.linux?.notes.contains { $0.contains(" probes of \(shown)") } == true)
+            let missed = try #require(report.body.linux?.missed)
+            #expect(missed.kind == .probe && missed.target.hasPrefix(shown))
             #expect(ending.errors.contains { $0.contains(" probes of \(shown)") && $0.contains("killed: ") })
         }
 

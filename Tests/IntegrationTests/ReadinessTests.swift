@@ -41,6 +41,9 @@ extension EndToEnd {
             #expect(ending.exitCode == 137)
             #expect(ending.summary?.incidents.first?.event == "process-launch")
             #expect(ending.reports.count == 1)
+            let missed = ending.reports.first?.body.linux?.missed
+            #expect(missed == MissedDetails(.readiness, of: how.contains(":") ? how : "READY=1"))
+            #expect(ending.errors.contains { $0.contains(" waiting for \(missed?.target ?? "nothing") (0x8badf00d)") })
         }
 
         @Test("With --readiness channel, READY=1 on the notify socket is not enough")

@@ -69,6 +69,52 @@ struct ExplanationTests {
         #expect(Explanation(of: report).advice.contains(word))
     }
 
+    private func explanation(_ missed: MissedDetails, call: Int) -> Explanation {
+        var capture = Samples.capture
+        capture.threads[0].syscall = "\(call) 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1"
+        var facts = Samples.facts(.processLaunch, evidence: evidence(call: call))
+        facts.missed = missed
+        return Explanation(of: Samples.report(facts, capture: capture))
+    }
+
+    private static let refused = MissedDetails(
+        .probe, of: "tcp:localhost:7999", failure: "connection refused", count: 3)
+
+    @Test("What was probed or waited for comes first")
+    func missed() {
+        let probed = explanation(Self.refused, call: 230).text
+        #expect(probed.contains("\nFailed     probe tcp:localhost:7999: connection refused (3 in a row)\nAllowance  "))
+        let awaited = explanation(MissedDetails(.readiness, of: "listen:4567"), call: 230).text
+        #expect(awaited.contains("\nWaited for listen:4567\nAllowance  "))
+        let silent = MissedDetails(.probe, of: "http://a:secret@h/", count: 1)
+        #expect(silent.words == "probe http://<redacted>@h/: no answer")
+    }
+
+    @Test(
+        "An idle main thread is not the cause of a refusal, nor of a readiness that never comes",
+        arguments: [
+            (refused, "Probe= means that address"),
+            (MissedDetails(.readiness, of: "listen:4567"), "Readiness= means that address"),
+            (MissedDetails(.readiness, of: "exec:test -e /run/x"), "Run the command of Readiness= by hand"),
+            (MissedDetails(.readiness, of: "READY=1"), "whether the program sends READY=1"),
+        ])
+    func idle(missed: MissedDetails, advice: String) {
+        let idle = explanation(missed, call: 230)
+        #expect(idle.advice.contains(advice))
+        #expect(!idle.advice.contains("first screen"))
+        #expect(idle.blame?.party == .unknown)
+        let busy = explanation(missed, call: 61)
+        #expect(busy.advice.contains("child"))
+        #expect(busy.blame?.party == .app)
+    }
+
+    @Test("A main thread that sleeps while a probe gets no answer is to blame")
+    func asleep() {
+        let asleep = explanation(MissedDetails(.probe, of: "tcp:localhost:6379", count: 3), call: 230)
+        #expect(asleep.advice.contains("sleeps on purpose"))
+        #expect(asleep.blame?.party == .app)
+    }
+
     @Test("At most 25 lines of 79 columns, whatever the app says, and nothing that steers a terminal")
     func size() {
         let long = String(repeating: "\u{1b}[2J veryLongWord", count: 300)

@@ -25,6 +25,16 @@ struct SchemaTests {
         #expect(SchemaValidator(root: schema).faults(value, schema, "linux") == [])
     }
 
+    @Test("A report of failed probes is what it describes")
+    func missed() throws {
+        var facts = Samples.facts()
+        facts.missed = MissedDetails(.probe, of: "tcp:localhost:1", failure: "connection refused", count: 3)
+        let bytes = try JSONEncoder().encode(try #require(Samples.report(facts).body.linux))
+        let schema = try schema()
+        let value = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
+        #expect(SchemaValidator(root: schema).faults(value, schema, "linux") == [])
+    }
+
     @Test("It tells a key that it does not know, a missing one, a wrong type and a wrong word")
     func wrong() throws {
         let schema = try schema()
@@ -61,6 +71,9 @@ struct SchemaTests {
         #expect(
             lifecycle?["lockedFiles"]?["items"]?["properties"]?["kind"]?["enum"]?.strings
                 == LockedFile.Kind.allCases.map(\.rawValue))
+        #expect(
+            schema["properties"]?["missed"]?["properties"]?["kind"]?["enum"]?.strings
+                == MissedDetails.Kind.allCases.map(\.rawValue))
         #expect(schema["properties"]?["kind"]?["enum"]?.strings == ReportKind.allCases.map(\.rawValue))
         #expect(
             schema["$defs"]?["holder"]?["properties"]?["relation"]?["enum"]?.strings

@@ -142,6 +142,7 @@ public enum HTMLRenderer {
             .compactMap(\.self).joined(separator: " ")
         let rows: [(String, String?)] = [
             ("App", "\(explanation.app) [\(explanation.pid)] \(version)"), ("Event", explanation.event),
+            (linux?.missed?.label ?? "", linux?.missed?.words),
             ("Allowance", explanation.allowance != nil ? seconds(linux?.allowance.nanoseconds) : nil),
             ("Elapsed", seconds(linux?.allowance.elapsedNanoseconds)), ("When", body.captureTime),
             ("Machine", machine), ("Exception", body.exception.type + (body.exception.signal.map { " (\($0))" } ?? "")),

@@ -155,6 +155,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var lifecycle: LifecycleDetails?
     /// How it ended, of a ``ReportKind/crash``.
     public var crash: CrashDetails?
+    /// Which probes failed, or what the launch waited for.
+    public var missed: MissedDetails?
     /// What else is worth telling, one sentence each.
     public var notes: [String] = []
 

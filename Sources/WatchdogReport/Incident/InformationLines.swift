@@ -21,6 +21,7 @@ enum InformationLines {
         lines += insight.holders
         lines += insight.findings.map { "Finding: \($0.text)" }
         if let stages = insight.stages { lines.append(stages.line(threadIndex: stacks.faultingThread)) }
+        if let missed = facts.missed { lines.append("\(missed.label): \(missed.words)") }
         lines += occasion(facts) + (facts.crash.map(self.crash) ?? [state(facts)])
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }

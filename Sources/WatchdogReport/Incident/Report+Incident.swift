@@ -117,6 +117,7 @@ extension LinuxDetails {
             stages: insight.stages,
             samples: insight.samples,
             allowance: AllowanceDetails(facts),
+            missed: facts.missed,
             enforcement: facts.enforcement.rawValue,
             kill: KillDetails(facts.kill),
             exitStatus: facts.exitStatus,

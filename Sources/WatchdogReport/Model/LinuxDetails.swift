@@ -25,6 +25,8 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var samples: SampleDetails?
     /// The allowance that was exhausted.
     public var allowance: AllowanceDetails
+    /// By what it was found out that it was exhausted; nil where the main loop itself tells.
+    public var missed: MissedDetails?
     /// `kill` or `report`.
     public var enforcement: String
     /// What became of the kill.

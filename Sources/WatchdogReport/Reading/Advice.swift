@@ -16,6 +16,7 @@ enum Advice {
         }
         if let crash = linux.crash { return CrashAdvice.paragraph(for: crash, linux.verdict.kind) }
         let call = report.faultingStack?.systemCall?.name
+        if let missed = MissedAdvice(linux, call: call) { return missed.paragraph }
         let findings = linux.findings?.compactMap { FindingAdvice.sentence(for: $0.kind) } ?? []
         return [findings.first ?? cause(linux.verdict.kind, call), event(report.event, linux.verdict.kind)].compactMap(
             \.self

@@ -44,6 +44,10 @@ public struct Blame: Equatable, Sendable, Codable {
         let shares = verdict.runningTenths.map(percentText(tenths:)) ?? "an unknown share"
         switch verdict.kind {
         case .blocked:
+            if let missed = MissedAdvice(linux, call: report.faultingStack?.systemCall?.name) {
+                self.init(.unknown, missed.reason)
+                return
+            }
             self.init(.app, "its main thread slept in a call that its own code made, and wanted no CPU")
         case .spinning: self.init(.app, "its main thread had a CPU for \(shares) of the time and did not come back")
         case .starved:

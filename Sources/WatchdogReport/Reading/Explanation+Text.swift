@@ -8,6 +8,9 @@ extension Explanation {
         var lines = ["\(name)[\(pid)] · \(event.singleLine(limit: 20)) · \(time)".singleLine(limit: 79)]
         lines += Paragraph.lines(verdict, limit: 2)
         lines.append("")
+        if let missed {
+            lines += Paragraph.lines(missed.words, label: missed.label.alignedLeft(11), limit: 2)
+        }
         if let allowance { lines += Paragraph.lines(allowance, label: "Allowance  ", limit: 2) }
         if let blame {
             lines += Paragraph.lines("\(blame.party.rawValue): \(blame.reason).", label: "Fault      ", limit: 2)
@@ -45,6 +48,7 @@ extension Explanation {
     private struct Entry: Encodable {
         let incident, app, event, when, verdict: String
         let pid: Int
+        let missed: MissedDetails?
         let allowance: String?
         let innermost: Call?
         let calls: [Call]
@@ -61,6 +65,7 @@ extension Explanation {
             when = explanation.when
             verdict = explanation.verdict
             pid = explanation.pid
+            missed = explanation.missed
             allowance = explanation.allowance
             innermost = explanation.innermost
             calls = explanation.calls

@@ -48,6 +48,8 @@ public struct Explanation: Equatable, Sendable {
     public let when: String
     /// What the main thread did.
     public let verdict: String
+    /// Which probes failed, or what the launch waited for.
+    public let missed: MissedDetails?
     /// How much time it was given and took.
     public let allowance: String?
     /// The call in which it blocks, innermost.
@@ -79,6 +81,7 @@ public struct Explanation: Equatable, Sendable {
         event = report.event
         when = body.captureTime
         verdict = body.linux?.verdict.line ?? Self.ending(body)
+        missed = body.linux?.missed
         let isCapture = body.linux?.kind == .capture
         allowance = body.linux.flatMap { $0.crash == nil && !isCapture ? $0.allowance.sentence : nil }
         innermost = stack?.calls.first.map(Call.init)

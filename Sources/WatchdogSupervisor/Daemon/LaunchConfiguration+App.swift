@@ -37,6 +37,7 @@ extension LaunchConfiguration {
         self.store = store
         store.keep(reportsOf: app.name.description, for: app.watchdog.reportAge)
         probe = Self.probe(of: app.watchdog)
+        sharedSpec.wrappedValue.readinessTarget = probe?.description
         livenessTarget = app.watchdog.probe?.target
         executable = try Self.executable(program.command, environment, directory)
         let variables = environment
