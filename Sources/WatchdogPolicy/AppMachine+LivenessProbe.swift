@@ -142,6 +142,9 @@ extension AppMachine {
         }
     }
 
+    /// Whether the latest probe could not be made.
+    public var isProbeImpossible: Bool { liveness?.isImpossible ?? false }
+
     mutating func livenessProbed(
         _ id: Int, _ result: ProbeResult, at now: Instant, _ effects: inout [AppEffect]
     ) {

@@ -29,7 +29,7 @@ struct Narration {
             (
                 false,
                 "\(name) has not said that it is ready in \(after.brief); taken as launched"
-                    + " (--readiness says how to find out)"
+                    + " (Readiness= or --readiness says how to find out)"
             )
         case .ready(let source, let after):
             (true, "\(name) ready after \(after.brief) (\(source.rawValue))")
@@ -122,7 +122,9 @@ extension Narration {
 
     /// A line without the app's name at its beginning, for where that stands already.
     func withoutName(_ line: String) -> String {
-        line.hasPrefix("\(name) ") ? String(line.dropFirst(name.count + 1)) : line
+        let rest = line.hasPrefix(name) ? line.dropFirst(name.count) : ""
+        if rest.hasPrefix(": ") { return String(rest.dropFirst(2)) }
+        return rest.hasPrefix(" ") ? String(rest.dropFirst()) : line
     }
 
     /// As in "expected ready, but HangMain *exited with code 1*".

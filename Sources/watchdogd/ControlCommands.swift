@@ -55,6 +55,11 @@ struct ActionOptions: ParsableArguments {
     var name: String
 
     var request: AppRequest { AppRequest(name, waits: wait) }
+
+    /// An app that is there needs no words.
+    func tell(_ reply: LaunchReply) {
+        if let text = ControlText.end(reply, of: name) { print(text) }
+    }
 }
 
 /// `watchdogd launch`.
@@ -63,15 +68,19 @@ struct LaunchCommand: ParsableCommand {
         commandName: "launch",
         abstract: "Launch an app that does not run.",
         discussion: """
-            Ends when the app is ready, with 0, or when it could not be launched, with 1. An app that could say that it is \
-            ready, and has said nothing for two seconds, is not waited for.
+            Ends when the app is ready or has done its work (it has exited with 0, and its restart policy leaves it at \
+            that), with 0, or when it could not be launched, with 1. An app that could say that it is ready, and has said \
+            nothing for two seconds, is not waited for.
             """
     )
 
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.launch(action.request) }
+        let reply = try action.daemon.withClient { client throws(ControlClientError) in
+            try client.launch(action.request)
+        }
+        action.tell(reply)
     }
 }
 
@@ -101,7 +110,10 @@ struct RestartCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.restart(action.request) }
+        let reply = try action.daemon.withClient { client throws(ControlClientError) in
+            try client.restart(action.request)
+        }
+        action.tell(reply)
     }
 }
 

@@ -14,7 +14,7 @@ extension EndToEnd {
         @Test("A silent program is taken as launched when its launch allowance ends, and told about once")
         func silent() throws {
             let run = try Supervision(["--launch", "300ms"], ["sleep", "60"])
-            try run.line("; taken as launched (--readiness says how to find out)", on: .errors)
+            try run.line("; taken as launched (Readiness= or --readiness says how to find out)", on: .errors)
             #expect(try run.program.lives(for: .milliseconds(500)))
             try run.send(SIGTERM)
             let ending = try run.end()

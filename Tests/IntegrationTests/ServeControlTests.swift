@@ -45,6 +45,7 @@ extension EndToEnd {
                 "no": "[App]\nEnabled=no\nExecStart=/nonexistent/program\n[Restart]\nPolicy=never\n",
                 "dies": "[App]\nEnabled=no\nExecStart=/bin/sh -c 'exit 4'\n[Watchdog]\nReadiness=notify\n"
                     + "[Restart]\nPolicy=never\n",
+                "job": "[App]\nEnabled=no\nExecStart=/bin/sh -c 'exit 0'\n[Watchdog]\nReadiness=notify\n",
                 "late":
                     "[App]\nEnabled=no\nExecStart=/usr/bin/python3 -c 'from wd import *; notify(\"READY=1\"); hang()'\n"
                     + "Environment=PYTHONPATH=\(subjects)\n[Watchdog]\nReadiness=notify\n",
@@ -56,6 +57,9 @@ extension EndToEnd {
             let dead = try service.command("launch", "dies")
             #expect(dead.code == 1)
             #expect(dead.errors == "watchdogd: dies was not launched: exited with code 4\n")
+            let done = try service.command("launch", "job")
+            #expect(done.code == 0, "\(done.errors)")
+            #expect(done.output == "job has done its work: exited with code 0\n")
             let late = try service.command("launch", "late")
             #expect(late.code == 0, "\(late.errors)")
             #expect(try service.app("late").state == .running)

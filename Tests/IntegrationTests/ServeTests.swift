@@ -53,6 +53,8 @@ extension EndToEnd {
                 #expect(try service.app(name).restarts == 0)
             }
             #expect(try service.app("fails").lastIncident?.kind == .exit)
+            try service.program.line("fails restarting at once (exit): exited with code 3", on: .errors)
+            #expect(try service.app("succeeds").lastIncident == nil)
             #expect(try service.end() == 0)
         }
 

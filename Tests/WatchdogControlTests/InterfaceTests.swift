@@ -21,9 +21,9 @@ struct InterfaceTests {
             "Describe", [DescribeRequest("a", logLines: 1), DescribeRequest("a")],
             [Samples.description, Samples.bareDescription]
         ),
-        ("Launch", [AppRequest("a", waits: true)], [LaunchReply(pid: 1), LaunchReply()]),
+        ("Launch", [AppRequest("a", waits: true)], [LaunchReply(pid: 1), LaunchReply(ended: "exited with code 0")]),
         ("Terminate", [AppRequest("a")], [TerminateReply(isGone: true)]),
-        ("Restart", [AppRequest("a")], [LaunchReply(pid: 1), LaunchReply()]),
+        ("Restart", [AppRequest("a")], [LaunchReply(pid: 1), LaunchReply(ended: "exited with code 0")]),
         ("Foreground", [AppRequest("a")], [LifecycleReply(state: .foreground)]),
         ("Background", [AppRequest("a")], [LifecycleReply(state: .background)]),
         ("Suspend", [AppRequest("a")], [LifecycleReply(state: .suspended)]),

@@ -32,6 +32,7 @@ enum Samples {
             count: 7_200, median: .microseconds(210), percentile99: .microseconds(1_900), maximum: .milliseconds(11)),
         probes: LatencySummary(
             count: 2_400, median: .microseconds(350), percentile99: .milliseconds(2), maximum: .milliseconds(40)),
+        probeRefusal: "no shell",
         hangs: LatencySummary(
             count: 2, median: .milliseconds(800), percentile99: .milliseconds(1_200), maximum: .milliseconds(1_200)),
         strayAnswers: 1, lastExit: "was ended by SIGKILL", status: "Serving 12 requests",

@@ -28,6 +28,19 @@ struct EventEntryTests {
         return (kernel.notices, try #require(incident.first))
     }
 
+    @Test("beside the app's name, a line does not name it again")
+    func withoutName() {
+        let narration = Narration(name: "py", verbosity: .verbose)
+        let missed = MissedProbes(target: "exec:false", count: 1, last: .noAnswer, lastDuration: .seconds(3))
+        let lines = [Notice.probe(.failed(missed)), .captureTimedOut, .exited(.exited(code: 0))]
+            .compactMap { narration.line(for: $0) }.map(narration.withoutName)
+        #expect(
+            lines == [
+                "a probe of exec:false failed after 3.0 s: no answer",
+                "the stacks of py could not be taken in time; killed without them", "exited with code 0",
+            ])
+    }
+
     @Test("a kill has its id, its priority, the verdict and the report")
     func kill() throws {
         let incident = try hang(.kill).incident

@@ -80,8 +80,8 @@ public enum ControlInterface {
 
         # An app, beyond what a list tells. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
         # Lifecycle: launching, foreground, inactive (on its way between two states), background, suspended, terminating.
-        # Probes: those that succeeded, of an app that is probed. Output: where its standard output goes: journal, inherit, null,
-        # or the path of a file.
+        # Probes: those that succeeded, of an app that is probed; their refusal: why it cannot be.
+        # Output: where its standard output goes: journal, inherit, null, or the path of a file.
         type AppDetails (
           file: ?string,
           isEnforced: bool,
@@ -90,6 +90,7 @@ public enum ControlInterface {
           restartsByCause: [string]int,
           pings: Latency,
           probes: ?Latency,
+          probeRefusal: ?string,
           hangs: Latency,
           strayAnswers: int,
           lastExit: ?string,
@@ -162,15 +163,16 @@ public enum ControlInterface {
         )
 
         # Starts an app that does not run. The reply comes when the request is accepted or, with wait, when the app is ready.
-        method Launch(name: string, wait: ?bool) -> (pid: ?int)
+        # Of an app that has done its work before that, it says how it ended.
+        method Launch(name: string, wait: ?bool) -> (pid: ?int, ended: ?string)
 
         # Asks an app to end, and kills it when its allowance for that is exhausted. The reply comes when the request is
         # accepted or, with wait, when no process of it is left.
         method Terminate(name: string, wait: ?bool) -> (isGone: bool)
 
         # Terminates an app, if it runs, and launches it. The reply comes when the request is accepted or, with wait, when
-        # the new process is ready.
-        method Restart(name: string, wait: ?bool) -> (pid: ?int)
+        # the new process is ready, or has done its work.
+        method Restart(name: string, wait: ?bool) -> (pid: ?int, ended: ?string)
 
         # Asks an app to serve somebody; a suspended one is resumed for it. The reply comes when the request is accepted or,
         # with wait, when the app is there; so it is with the three that follow. State: as lifecycle in AppDetails.

@@ -3,6 +3,11 @@
 import WatchdogPolicy
 
 extension ControlText {
+    /// How an app ended that was launched and has done its work; nil of one that runs.
+    public static func end(_ reply: LaunchReply, of name: String) -> String? {
+        reply.ended.map { "\(name.shown) has done its work: \($0.shown)" }
+    }
+
     private static let labelWidth = 11
 
     /// Everything that is known of an app, and its latest log lines.
@@ -25,7 +30,10 @@ extension ControlText {
         text += wrapped("Allowances", allowances(details))
         text += wrapped(
             "Pings", latencies(details.pings) + (details.pings.count > 0 ? stray(details.strayAnswers) : ""))
-        if let probes = details.probes { text += wrapped("Probes", latencies(probes)) }
+        if let probes = details.probes {
+            let refusal = details.probeRefusal.map { "; impossible: \($0.shown)" } ?? ""
+            text += wrapped("Probes", latencies(probes) + refusal)
+        }
         if details.hangs.count > 0 { text += wrapped("Hangs", hangs(details.hangs)) }
         text += wrapped("Restarts", restarts(app, details))
         if let exit = details.lastExit { text += wrapped("Last exit", exit.shown) }

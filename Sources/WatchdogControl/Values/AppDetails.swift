@@ -16,6 +16,8 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var pings: LatencySummary
     /// Times that liveness probes took, as far as they succeeded; nil of an app that is not probed.
     public var probes: LatencySummary?
+    /// Why the app cannot be probed; nil when it can.
+    public var probeRefusal: String?
     /// Answers that came late without exhausting the allowance.
     public var hangs: LatencySummary
     /// Answers to no ping.
@@ -33,6 +35,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public init(
         file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
         restartsByCause: [String: Int] = [:], pings: LatencySummary = LatencySummary(), probes: LatencySummary? = nil,
+        probeRefusal: String? = nil,
         hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil,
         lifecycle: String? = nil, output: String? = nil
     ) {
@@ -43,6 +46,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.restartsByCause = restartsByCause
         self.pings = pings
         self.probes = probes
+        self.probeRefusal = probeRefusal
         self.hangs = hangs
         self.strayAnswers = strayAnswers
         self.lastExit = lastExit

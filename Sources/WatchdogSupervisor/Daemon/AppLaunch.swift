@@ -13,6 +13,8 @@ final class AppLaunch {
     let supervisor: Supervisor
     /// What made it ready.
     private(set) var readiness: ReadinessSource?
+    /// Why it cannot be probed.
+    private(set) var probeRefusal: String?
     /// When it came into the state in which it is.
     private(set) var stateBegan = Timestamp.now()
 
@@ -52,6 +54,9 @@ final class AppLaunch {
     /// Remembers what a summary tells.
     func note(_ notice: Notice) {
         switch notice {
+        case .probe(.impossible(let reason)):
+            probeRefusal = reason
+            return
         case .ready(let source, _): readiness = source
         case .launched, .adopted, .terminating, .transgressed, .exited, .unkillable: break
         case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,

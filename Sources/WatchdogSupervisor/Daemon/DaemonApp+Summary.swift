@@ -55,6 +55,7 @@ extension DaemonApp {
             restartsByCause: causes,
             pings: machine.map { LatencySummary($0.pings) } ?? LatencySummary(),
             probes: configuration.watchdog.probe.map { _ in LatencySummary(machine?.probes ?? LatencyHistogram()) },
+            probeRefusal: machine?.isProbeImpossible == true ? latest?.probeRefusal : nil,
             hangs: machine.map { LatencySummary($0.hangs) } ?? LatencySummary(),
             strayAnswers: machine?.strayAnswers ?? 0,
             lastExit: lastExit,

@@ -251,11 +251,11 @@ final class DaemonApp {
     func settle(_ outcome: Outcome, reason: String, causedByMemory: Bool = false) {
         for answer in endWaiters { answer.succeed(TerminateReply(isGone: true)) }
         endWaiters = []
-        if wish != .relaunch {
-            for waiter in launchWaiters { waiter.answer.fail(.launchFailed(name, reason: reason)) }
-            launchWaiters = []
-        }
         stage = .stopped
+        let decision =
+            wish == .asConfigured
+            ? restarts.ended(outcome, causedByMemory: causedByMemory, at: daemon.host.loop.now) : nil
+        if wish != .relaunch { answerLaunch(endedAs: outcome, decision, reason: reason) }
         switch wish {
         case .stop: daemon.appCameToRest()
         case .forget: daemon.forget(self)
@@ -264,17 +264,32 @@ final class DaemonApp {
             // Not at once: a launch that fails comes back here.
             wait(until: daemon.host.loop.now)
         case .asConfigured:
-            follow(restarts.ended(outcome, causedByMemory: causedByMemory, at: daemon.host.loop.now))
+            if let decision { follow(decision, outcome) }
         }
     }
 
-    private func follow(_ decision: RestartDecision) {
+    /// One that ends well, and is to be left at that, was launched: it has done its work.
+    private func answerLaunch(endedAs outcome: Outcome, _ decision: RestartDecision?, reason: String) {
+        var isDone = false
+        if case .stay? = decision, outcome.cause == .exited, outcome.status == .exited(code: 0) { isDone = true }
+        for waiter in launchWaiters {
+            if isDone {
+                waiter.answer.succeed(LaunchReply(ended: reason))
+            } else {
+                waiter.answer.fail(.launchFailed(name, reason: reason))
+            }
+        }
+        launchWaiters = []
+    }
+
+    private func follow(_ decision: RestartDecision, _ outcome: Outcome) {
         switch decision {
         case .restart(let instant, let cause):
             let delay = instant - daemon.host.loop.now
             daemon.publish(
                 .restarting, of: self,
-                "restarting " + (delay > .milliseconds(1) ? "in \(delay.brief)" : "at once") + " (\(cause.rawValue))")
+                "restarting " + (delay > .milliseconds(1) ? "in \(delay.brief)" : "at once") + " (\(cause.rawValue)): "
+                    + Narration(name: name, verbosity: .quiet).words(for: outcome))
             wait(until: instant)
         case .limitReached(let cause, let next):
             let consequence = next.map { "next attempt in \(($0 - daemon.host.loop.now).brief)" }
