@@ -44,6 +44,10 @@ extension LinuxKernel {
     private func finished(_ status: ExitStatus) {
         isReaped = true
         terminal?.reclaim()
+        if status == .exited(code: 0) {
+            let ours = children
+            leftBehind = containment?.processes().filter { !ours.contains($0) }.count ?? 0
+        }
         supervisor?.exited(status)
     }
 

@@ -56,6 +56,8 @@ final class LinuxKernel: Kernel {
     /// Whether the end of the main process was taken note of.
     var isReaped = false
     var exitUsage: ResourceUsage?
+    /// How many processes of the app ran on when its main process had exited with 0.
+    var leftBehind = 0
     var pendingReports: [Int: Incident] = [:]
     /// The looks at an app whose allowance runs out.
     var watch: HangWatch?

@@ -120,6 +120,14 @@ extension Narration {
         }
     }
 
+    /// As in "redis *exited with code 0 while 1 process of it ran on …*".
+    func words(forLeaving processes: Int) -> String {
+        "exited with code 0 while "
+            + (processes == 1
+                ? "1 process of it ran on, which was ended" : "\(processes) processes of it ran on, which were ended")
+            + "; it has to stay in the foreground (redis: --daemonize no; nginx: daemon off)"
+    }
+
     /// A line without the app's name at its beginning, for where that stands already.
     func withoutName(_ line: String) -> String {
         let rest = line.hasPrefix(name) ? line.dropFirst(name.count) : ""

@@ -58,6 +58,20 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("What goes into the background is ended with its first process, and that is told")
+        func background() throws {
+            let service = try Service(["forks": Self.shell("sleep 1000 & exit 0")])
+            try service.wait(for: "forks") { $0.state == .stopped && $0.lastIncident != nil }
+            let incident = try #require(try service.app("forks").lastIncident)
+            #expect(incident.kind == .exit)
+            #expect(
+                incident.summary.hasPrefix(
+                    "exited with code 0 while 1 process of it ran on, which was ended; it has to"))
+            try service.program.line("forks \(incident.summary)", on: .errors)
+            #expect(service.processes == [])
+            #expect(try service.end() == 0)
+        }
+
         @Test("Apps that fail without a pause delay neither the deadline of another nor the request to end them")
         func failingWithoutPause() throws {
             // More work than one CPU can do: each is restarted as soon as its end is seen.

@@ -220,14 +220,17 @@ final class Daemon {
     }
 
     func publish(
-        _ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String, _ subject: EventSubject? = nil
+        _ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String, _ subject: EventSubject? = nil,
+        status: ExitStatus? = nil
     ) {
         tell(kind, of: app, message, pid: subject?.pid)
         let line = "\(app.name) \(message)"
         tell(
             verbosity == .quiet ? nil : line,
             EventKind(rawValue: kind.rawValue).map {
-                JournalEntry($0, line, about: subject ?? EventSubject(app: app.name))
+                var entry = JournalEntry($0, line, about: subject ?? EventSubject(app: app.name))
+                if let status { entry.add(status) }
+                return entry
             })
     }
 

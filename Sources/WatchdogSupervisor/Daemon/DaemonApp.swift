@@ -232,15 +232,19 @@ final class DaemonApp {
         if outcome.cause == .spawnFailed {
             noteLaunchFailure(reason)
         } else if case .exited = outcome.cause, let status = outcome.status, wish == .asConfigured {
-            noteExit(status)
+            noteExit(status, of: launch)
         }
         settle(outcome, reason: reason, causedByMemory: causedByMemory)
     }
 
     /// An end that nobody asked for, and that the watchdog did not bring about.
-    private func noteExit(_ status: ExitStatus) {
+    private func noteExit(_ status: ExitStatus, of launch: AppLaunch) {
         switch status {
-        case .exited(code: 0): break
+        case .exited(code: 0):
+            guard launch.kernel.leftBehind > 0 else { return }
+            let words = Narration(name: name, verbosity: .quiet).words(forLeaving: launch.kernel.leftBehind)
+            lastIncident = IncidentSummary(kind: .exit, time: .now(), summary: words)
+            daemon.publish(.exited, of: self, words, launch.kernel.subject, status: status)
         case .exited: lastIncident = IncidentSummary(kind: .exit, time: .now(), summary: status.words)
         case .signaled: lastIncident = IncidentSummary(kind: .crash, time: .now(), summary: status.words)
         case .unknown: break
