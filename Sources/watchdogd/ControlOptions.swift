@@ -26,8 +26,9 @@ struct ControlOptions: ParsableArguments {
 
     /// Connects, carries the body out, and tells an error in one line with an exit code of sysexits.h.
     func withClient<Value>(_ body: (ControlClient) throws(ControlClientError) -> Value) throws -> Value {
+        let place = try place
         do throws(ControlClientError) {
-            return try body(ControlClient(try place))
+            return try body(ControlClient(place))
         } catch {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)
@@ -35,12 +36,19 @@ struct ControlOptions: ParsableArguments {
     }
 
     private var place: ControlPath {
-        get throws(ControlClientError) {
+        get throws {
             if let control { return ControlPath(control) }
             if system { return .system }
-            guard let own = ControlPath.user() else { return .system }
-            if user { return own }
-            return geteuid() == 0 || access(own.path, F_OK) != 0 ? .system : own
+            let own = ControlPath.user()
+            if user {
+                guard let own else {
+                    StandardError.say(ControlPath.noUserPath)
+                    throw ExitCode(69)
+                }
+                return own
+            }
+            guard let own, geteuid() != 0, access(own.path, F_OK) == 0 else { return .system }
+            return own
         }
     }
 }

@@ -148,6 +148,18 @@ extension EndToEnd {
                     == "watchdogd: watchdogd is not running: no socket at \(scratch["control"])\n")
         }
 
+        @Test("--user without a runtime directory is an error, and never the machine's daemon")
+        func noRuntimeDirectory() throws {
+            var environment = testEnvironment()
+            environment["XDG_RUNTIME_DIR"] = nil
+            let program = try Program([product("watchdogd"), "list", "--user"], environment: environment)
+            #expect(try program.end().code == 69)
+            #expect(
+                program.text(.errors)
+                    == "watchdogd: XDG_RUNTIME_DIR is not set, so that there is no place for the control socket; "
+                    + "log in through a session, or name a path with --control\n")
+        }
+
         @Test("A named directory that is not there is an error; so are contradictions")
         func badInput() throws {
             let scratch = try Scratch()

@@ -28,6 +28,11 @@ public struct ControlPath: Hashable, Sendable {
         return ControlPath("\(directory)/watchdogd/control", startCommand: "systemctl --user start watchdogd")
     }
 
+    /// Why there is no place of the user's own, and what to do about it.
+    public static let noUserPath =
+        "XDG_RUNTIME_DIR is not set, so that there is no place for the control socket;"
+        + " log in through a session, or name a path with --control"
+
     /// The mode of the socket: everybody may look at the machine's apps, nobody else at a user's.
     public var socketMode: UInt32 { self == .system ? 0o666 : 0o600 }
 }

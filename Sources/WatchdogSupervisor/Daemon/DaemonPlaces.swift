@@ -48,9 +48,7 @@ public struct DaemonPlaces: Hashable, Sendable {
                 return "\(environment["HOME"] ?? "/tmp")/\(standard)"
             }
             guard let path = controlPath ?? ControlPath.user(environment: environment) else {
-                throw RunError.unavailable(
-                    "XDG_RUNTIME_DIR is not set, so that there is no place for the control socket;"
-                        + " log in through a session, or name a path with --control")
+                throw RunError.unavailable(ControlPath.noUserPath)
             }
             configurationDirectory = directory("XDG_CONFIG_HOME", ".config") + "/watchdogd/apps.d"
             self.controlPath = path
