@@ -65,10 +65,13 @@ struct OutputOptions: ParsableArguments {
         }
     }
 
-    /// How text is written here: in color on a terminal, unless `NO_COLOR` is set (no-color.org).
+    /// How text is written here: on a terminal in color, unless `NO_COLOR` is set (no-color.org), and in its width.
     var style: ControlText.Style {
-        let isColored = isatty(STDOUT_FILENO) == 1 && (Environment.inherited["NO_COLOR"] ?? "").isEmpty
-        return ControlText.Style(isColored: isColored)
+        guard isatty(STDOUT_FILENO) == 1 else { return ControlText.Style(columns: nil) }
+        var size = winsize()
+        let columns = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) - 1 : 0
+        return ControlText.Style(
+            isColored: (Environment.inherited["NO_COLOR"] ?? "").isEmpty, columns: max(ControlText.width, columns))
     }
 }
 

@@ -46,6 +46,27 @@ struct TextTests {
         try golden(inColor.replacing("\u{1b}", with: "ESC"), "list-colored.txt")
     }
 
+    @Test("a list gives way at the incident, then inside names; without a terminal it is whole")
+    func width() throws {
+        func app(_ name: String) -> AppSummary {
+            AppSummary(
+                name: name, state: .running, since: Samples.now, pid: 7, uptime: .seconds(5),
+                lastIncident: Samples.incident)
+        }
+        func list(_ name: String, columns: Int?) -> Substring {
+            let style = ControlText.Style(columns: columns, time: LocalTime(now: Samples.now))
+            return ControlText.list(ListReply(apps: [app(name)]), style: style).split(separator: "\n")[1]
+        }
+        let long = "proj.team.service-that-answers-1"
+        let end = "  running    7      5s         0  "
+        #expect(list(long, columns: 79) == "\(long)\(end)scene-upda...")
+        #expect(list(long, columns: 70) == "proj.team....-answers-1\(end)scene-upda...")
+        #expect(list("proj.team.service-1", columns: 70) == "proj.team.service-1\(end)scene-update, ...")
+        #expect(list(long, columns: nil) == "\(long)\(end)scene-update, 2h ago")
+        #expect(list(long, columns: 100) == "\(long)\(end)scene-update, 2h ago")
+        #expect(list(long, columns: 40) == "proj....rs-1\(end)...")
+    }
+
     @Test("lists with nothing in them")
     func emptyLists() {
         #expect(ControlText.list(ListReply(apps: []), style: plain) == "0 apps\n")

@@ -19,13 +19,15 @@ extension ControlText {
         let rows =
             [["APP", "STATE", "PID", "UPTIME", "RESTARTS", "LAST INCIDENT"]] + apps.map { cells($0, style) }
         var widths = (0..<6).map { column in rows.map { $0[column].count }.max() ?? 0 }
-        // What is left goes to the incident, and then to the name; of a name the beginning is shown.
-        let others = widths[1...4].reduce(gap.count * 5, +)
-        widths[0] = min(widths[0], max(12, width - others - widths[5]))
-        widths[5] = max(3, min(widths[5], width - others - widths[0]))
+        if let columns = style.columns {
+            // The incident gives way first, as far as its heading; then names, whose ends tell them apart as well.
+            let left = columns - widths[1...4].reduce(gap.count * 5, +)
+            widths[0] = min(widths[0], max(12, left - min(widths[5], rows[0][5].count)))
+            widths[5] = min(widths[5], max(3, left - widths[0]))
+        }
         return rows.enumerated().map { index, row in
             let cells = row.enumerated().map { column, cell in
-                let cut = cell.cut(to: widths[column])
+                let cut = column == 0 ? cell.cutInside(to: widths[0]) : cell.cut(to: widths[column])
                 switch column {
                 case 1:
                     let padded = cut.left(widths[column])

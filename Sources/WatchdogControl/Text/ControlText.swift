@@ -11,18 +11,21 @@ public enum ControlText {
     public struct Style: Sendable {
         /// Whether states have colours.
         public var isColored: Bool
+        /// How many columns a table may have; nil: as many as its cells need, so that a program finds whole names.
+        public var columns: Int?
         /// The clock by which times are shown.
         public var time: LocalTime
 
-        /// Creates a style.
-        public init(isColored: Bool = false, time: LocalTime = .current()) {
+        /// Creates a style; without arguments, for a terminal of the usual 80 columns.
+        public init(isColored: Bool = false, columns: Int? = ControlText.width, time: LocalTime = .current()) {
             self.isColored = isColored
+            self.columns = columns
             self.time = time
         }
     }
 
     /// One less than a terminal's usual 80, so that no terminal wraps.
-    static let width = 79
+    public static let width = 79
 
     /// An answer as JSON, with its members in the order of their names; ends with a newline.
     public static func json(_ value: some Encodable) -> String {
