@@ -35,6 +35,13 @@ extension EndToEnd {
             #expect(list.code == 0)
             #expect(list.output.contains("bad.app:2:1: error: unknown key \"ExecStrat\""))
             #expect(list.output.contains("1 app: 1 running; 1 invalid file"))
+            #expect(list.output.contains("bad   invalid "))
+            for command in ["status", "launch"] {
+                let answer = try service.command(command, "bad")
+                #expect(answer.code == 65)
+                #expect(answer.errors.contains("the configuration of \"bad\" is invalid; correct it"))
+                #expect(answer.errors.contains("bad.app:2:1: error: unknown key \"ExecStrat\""))
+            }
             #expect(try service.end() == 0)
         }
 

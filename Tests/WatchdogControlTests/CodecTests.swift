@@ -165,7 +165,8 @@ struct CodecTests {
     func errors() throws {
         let errors: [ControlError] = [
             .noSuchApp("a", suggestion: nil), .noSuchApp("a", suggestion: "b"),
-            .notPermitted(.act, user: 1000, owner: 0), .invalidConfiguration([]), .alreadyRunning("a", pid: 3),
+            .notPermitted(.act, user: 1000, owner: 0), .invalidConfiguration([]), .invalidConfiguration([], app: "a"),
+            .alreadyRunning("a", pid: 3),
             .notRunning("a"), .unkillable("a", pid: nil), .launchFailed("a", reason: "r"),
             .captureFailed("a", reason: "r"), .shuttingDown, .tooManyConnections(limit: 64),
             .malformedMessage(reason: "r"), .failed(reason: "r"), .methodNotFound("m"), .interfaceNotFound("i"),

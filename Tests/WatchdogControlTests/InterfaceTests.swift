@@ -60,7 +60,8 @@ struct InterfaceTests {
 
     private static let errors: [ControlError] = [
         .noSuchApp("a", suggestion: "b"), .notPermitted(.act, user: 1, owner: 2),
-        .invalidConfiguration(Samples.diagnostics), .alreadyRunning("a", pid: 3), .alreadyRunning("a", pid: nil),
+        .invalidConfiguration(Samples.diagnostics, app: "a"), .invalidConfiguration([]), .alreadyRunning("a", pid: 3),
+        .alreadyRunning("a", pid: nil),
         .notRunning("a"), .unkillable("a", pid: 3), .launchFailed("a", reason: "r"), .captureFailed("a", reason: "r"),
         .refused("a", reason: "r"), .reloadFailed("a", reason: "r"),
         .shuttingDown, .tooManyConnections(limit: 64), .malformedMessage(reason: "r"), .failed(reason: "r"),

@@ -131,6 +131,29 @@ struct MethodTests {
         #expect(came[4] == #"there is no app "\#(String(repeating: "w", count: 64))""#)
     }
 
+    @Test("an app whose files are invalid is answered with what is wrong, and one without a name with nothing")
+    func invalidApp() throws {
+        let station = try Station()
+        let diagnostic = ControlDiagnostic(.error, file: "/a/bad.app", line: 3, message: "no")
+        station.handler.invalidFiles = [
+            InvalidFile(name: "bad", file: "/a/bad.app", diagnostics: [diagnostic]),
+            InvalidFile(name: "", file: "/a/.x.app", diagnostics: [diagnostic]),
+        ]
+        let place = ControlPath(station.path)
+        let errors = try station.serving {
+            let client = try ControlClient(place)
+            return try ["bad", ""].map { name in
+                try #require(
+                    #expect(throws: ControlClientError.self) { try client.describe(DescribeRequest(name)) })
+            }
+        }
+        #expect(errors.map(\.controlError) == [.invalidConfiguration([diagnostic], app: "bad"), .noSuchApp("")])
+        #expect(
+            errors[0].description
+                == "the configuration of \"bad\" is invalid; correct it, then use 'watchdogd reload'\n"
+                + "/a/bad.app:3: error: no")
+    }
+
     @Test("what the protocol does not know is answered with the standard's errors")
     func protocolErrors() throws {
         let station = try Station()

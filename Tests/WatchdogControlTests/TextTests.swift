@@ -74,7 +74,19 @@ struct TextTests {
             name: "a", file: "/a.app", diagnostics: [ControlDiagnostic(.error, file: "/a.app", message: "empty")])
         #expect(
             ControlText.list(ListReply(apps: [], invalidFiles: [bad]), style: plain)
-                == "/a.app: error: empty\n\n0 apps; 1 invalid file\n")
+                == """
+                APP  STATE    PID  UPTIME  RESTARTS  LAST INCIDENT
+                a    invalid    -       -         -  -
+
+                /a.app: error: empty
+
+                0 apps; 1 invalid file
+
+                """)
+        let nobodys = InvalidFile(name: "", file: "/.app", diagnostics: bad.diagnostics)
+        let running = AppSummary(name: "a", state: .running, since: Samples.now)
+        let text = ControlText.list(ListReply(apps: [running], invalidFiles: [bad, nobodys]), style: plain)
+        #expect(text.contains("running") && !text.contains("  invalid "), "an app that runs on keeps its row")
     }
 
     @Test("a list of 1,000 apps has a line for each, and fits")

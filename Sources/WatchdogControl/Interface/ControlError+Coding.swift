@@ -45,7 +45,8 @@ extension ControlError {
     /// The parameters, as they are sent.
     var body: ReplyBody {
         switch self {
-        case .invalidConfiguration(let diagnostics): .members([.list("diagnostics", diagnostics)])
+        case .invalidConfiguration(let diagnostics, let app):
+            .members([.list("diagnostics", diagnostics), app.map { .value("name", $0) }])
         default: .whole(parameters)
         }
     }
@@ -55,7 +56,7 @@ extension ControlError {
         case .noSuchApp(let name, let suggestion): Parameters(name: name, suggestion: suggestion)
         case .notPermitted(let right, let user, let owner):
             Parameters(right: right.rawValue, user: user, owner: owner)
-        case .invalidConfiguration(let diagnostics): Parameters(diagnostics: diagnostics)
+        case .invalidConfiguration(let diagnostics, let app): Parameters(name: app, diagnostics: diagnostics)
         case .alreadyRunning(let name, let pid), .unkillable(let name, let pid): Parameters(name: name, pid: pid)
         case .notRunning(let name): Parameters(name: name)
         case .launchFailed(let name, let reason), .captureFailed(let name, let reason),
@@ -102,7 +103,8 @@ extension ControlError {
                 let owner = parameters.owner
             else { return nil }
             return .notPermitted(right, user: user, owner: owner)
-        case ("InvalidConfiguration", _): return .invalidConfiguration(parameters.diagnostics ?? [])
+        case ("InvalidConfiguration", let name):
+            return .invalidConfiguration(parameters.diagnostics ?? [], app: name)
         case ("ShuttingDown", _): return .shuttingDown
         case ("TooManyConnections", _): return .tooManyConnections(limit: parameters.limit ?? 0)
         case ("MalformedMessage", _): return .malformedMessage(reason: reason)

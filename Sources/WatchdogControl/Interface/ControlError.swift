@@ -6,8 +6,8 @@ public enum ControlError: Error, Hashable, Sendable {
     case noSuchApp(String, suggestion: String? = nil)
     /// The caller lacks a right, which root and the owner have.
     case notPermitted(ControlRight, user: UInt32, owner: UInt32)
-    /// Files cannot be used; nothing was changed.
-    case invalidConfiguration([ControlDiagnostic])
+    /// Files cannot be used: those of one app, which therefore is not there, or some of all, and nothing was changed.
+    case invalidConfiguration([ControlDiagnostic], app: String? = nil)
     /// The app runs.
     case alreadyRunning(String, pid: Int32?)
     /// The app does not run.
@@ -50,11 +50,11 @@ extension ControlError: CustomStringConvertible {
             "there is no app \"\(name)\"" + (suggestion.map { "; did you mean \"\($0)\"?" } ?? "")
         case .notPermitted(let right, let user, let owner):
             "not permitted: \(right.deed) is for root\(owner == 0 ? "" : " and user \(owner)"), and you are user \(user)"
-        case .invalidConfiguration(let diagnostics):
-            diagnostics.isEmpty
-                ? "the configuration is invalid; nothing was changed"
-                : "the configuration is invalid; nothing was changed\n"
-                    + diagnostics.map(\.description).joined(separator: "\n")
+        case .invalidConfiguration(let diagnostics, let app):
+            ([
+                app.map { "the configuration of \"\($0)\" is invalid; correct it, then use 'watchdogd reload'" }
+                    ?? "the configuration is invalid; nothing was changed"
+            ] + diagnostics.map(\.description)).joined(separator: "\n")
         case .alreadyRunning(let name, let pid): "\(name) runs already\(Self.words(pid))"
         case .notRunning(let name): "\(name) does not run"
         case .unkillable(let name, let pid):

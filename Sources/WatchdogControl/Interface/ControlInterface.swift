@@ -223,8 +223,8 @@ public enum ControlInterface {
         # The caller lacks a right, which only root and the owner have.
         error NotPermitted (right: string, user: int, owner: int)
 
-        # Files cannot be used; nothing was changed.
-        error InvalidConfiguration (diagnostics: []Diagnostic)
+        # Files cannot be used. With a name: those of this app, which is not there for that reason. Without: nothing was changed.
+        error InvalidConfiguration (diagnostics: []Diagnostic, name: ?string)
 
         # The app runs.
         error AlreadyRunning (name: string, pid: ?int)

@@ -13,7 +13,7 @@ public protocol ControlHandler: AnyObject {
     /// Asked for each `List`, and for the nearest name when one does not exist.
     var appNames: [String] { get }
 
-    /// The files that cannot be used.
+    /// The files that cannot be used; who asks for an app of theirs is told what is wrong with them.
     var invalidFiles: [InvalidFile] { get }
 
     /// What `List` tells of an app; nil when it is gone since its name was asked for.

@@ -181,13 +181,19 @@ extension ControlServer {
     /// Begins to reply with an error.
     func begin(_ error: ControlError, for connection: ControlConnection) {
         var error = error
-        if case .noSuchApp(let name, nil) = error {
-            error = .noSuchApp(
-                String(name.prefix(Similarity.longest)),
-                suggestion: Similarity.nearest(to: name, among: handler?.appNames.prefix(Self.mostNames) ?? [])
-            )
-        }
+        if case .noSuchApp(let name, nil) = error { error = missing(name) }
         connection.activity = .replying(ReplyWriter(error.body, error: error.wireName, encoder: encoder))
+    }
+
+    /// Why there is no app of a name: its files are invalid, or the name is wrong.
+    private func missing(_ name: String) -> ControlError {
+        // A file that is no app's has an empty name.
+        if let file = handler?.invalidFiles.first(where: { $0.name == name && !name.isEmpty }) {
+            return .invalidConfiguration(file.diagnostics, app: name)
+        }
+        return .noSuchApp(
+            String(name.prefix(Similarity.longest)),
+            suggestion: Similarity.nearest(to: name, among: handler?.appNames.prefix(Self.mostNames) ?? []))
     }
 
     /// A whole error, with its NUL.

@@ -3,9 +3,21 @@
 extension ControlText {
     private static let gap = "  "
 
-    /// A table with a line for each app, what is wrong with files, and how many apps are in which state.
+    private struct Row {
+        let name: String
+        let state: AppState
+        let cells: [String]
+    }
+
+    /// A table with a line for each app, also for those that are not there because their files are invalid, what is wrong
+    /// with files, and how many apps are in which state.
     public static func list(_ reply: ListReply, style: Style = Style()) -> String {
-        var text = table(reply.apps, style)
+        let known = Set(reply.apps.map(\.name))
+        let invalid = reply.invalidFiles.map(\.name).filter { !$0.isEmpty && !known.contains($0) }
+        let rows =
+            reply.apps.map { Row(name: $0.name, state: $0.state, cells: cells($0, style)) }
+            + invalid.map { Row(name: $0, state: .invalid, cells: [$0.shown, "invalid", "-", "-", "-", "-"]) }
+        var text = table(rows.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }, style)
         if !reply.invalidFiles.isEmpty {
             if !text.isEmpty { text += "\n" }
             text += diagnostics(reply.invalidFiles, style)
@@ -14,10 +26,10 @@ extension ControlText {
         return text + total(reply)
     }
 
-    private static func table(_ apps: [AppSummary], _ style: Style) -> String {
+    private static func table(_ apps: [Row], _ style: Style) -> String {
         guard !apps.isEmpty else { return "" }
         let rows =
-            [["APP", "STATE", "PID", "UPTIME", "RESTARTS", "LAST INCIDENT"]] + apps.map { cells($0, style) }
+            [["APP", "STATE", "PID", "UPTIME", "RESTARTS", "LAST INCIDENT"]] + apps.map(\.cells)
         var widths = (0..<6).map { column in rows.map { $0[column].count }.max() ?? 0 }
         if let columns = style.columns {
             // The incident gives way first, as far as its heading; then names, whose ends tell them apart as well.

@@ -79,7 +79,7 @@ public enum ControlText {
         let color: String? =
             switch state {
             case .running: "32"
-            case .failed, .unkillable: "1;31"
+            case .failed, .unkillable, .invalid: "1;31"
             case .waiting, .launching, .terminating, .capturing, .dying: "33"
             default: nil
             }
@@ -89,4 +89,9 @@ public enum ControlText {
     static func diagnostics(_ files: [InvalidFile], _ style: Style) -> String {
         files.flatMap(\.diagnostics).map { wrap($0.description.shown, indent: 4) }.joined()
     }
+}
+
+extension AppState {
+    /// What a list shows of an app that is not there because its files are invalid.
+    static let invalid = AppState(rawValue: "invalid")
 }
