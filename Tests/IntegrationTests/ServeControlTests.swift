@@ -33,9 +33,11 @@ extension EndToEnd {
         @Test("A wrong name gets the nearest one")
         func wrongName() throws {
             let service = try Service(["photos": Self.sleeper])
-            let answer = try service.command("status", "photo")
-            #expect(answer.code == 66)
-            #expect(answer.errors == "watchdogd: there is no app \"photo\"; did you mean \"photos\"?\n")
+            for command in ["status", "events"] {
+                let answer = try service.command(command, "photo")
+                #expect(answer.code == 66)
+                #expect(answer.errors == "watchdogd: there is no app \"photo\"; did you mean \"photos\"?\n")
+            }
             #expect(try service.end() == 0)
         }
 

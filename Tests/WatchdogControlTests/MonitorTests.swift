@@ -51,13 +51,25 @@ struct MonitorTests {
     func filter() throws {
         let station = try Station()
         for number in 1...30 { station.server.publish(event(number, app: ["web", "api", "db"][number % 3])) }
-        let caller = try monitor(station, #"{"apps":["web","nobody"],"history":4}"#)
+        let caller = try monitor(station, #"{"apps":["web"],"history":4}"#)
         station.server.publish(event(31, app: "api"))
         station.server.publish(event(32, app: nil))
         station.server.publish(event(33, app: "web"))
         for number in [21, 24, 27, 30, 32, 33] { #expect(try decode(try caller.next()).event?.sequence == number) }
         let all = try monitor(station, #"{"history":1000000}"#)
         for number in 1...33 { #expect(try decode(try all.next()).event?.sequence == number) }
+    }
+
+    @Test("a name that no app has is an error with the nearest one")
+    func wrongName() throws {
+        let station = try Station()
+        let place = ControlPath(station.path)
+        let error = try station.serving {
+            #expect(throws: ControlClientError.self) {
+                try ControlClient(place).monitor(MonitorRequest(apps: ["api", "wbe"])) { _ in false }
+            }
+        }
+        #expect(error?.controlError == .noSuchApp("wbe", suggestion: "web"))
     }
 
     @Test("a subscriber that never reads delays nobody, costs bounded memory, and learns how much it missed")

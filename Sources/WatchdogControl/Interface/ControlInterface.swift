@@ -196,7 +196,7 @@ public enum ControlInterface {
 
         # Tells what happens, until the connection is closed; to be called with "more". The first reply is empty: from then on
         # nothing is missed. First come the latest events of the history, if they are asked for. Who does not read in
-        # time is told how many events (of any app) were missed.
+        # time is told how many events (of any app) were missed. A name that no app has is an error.
         method Monitor(apps: ?[]string, history: ?int) -> (event: ?Event, missed: ?int)
 
         # Reads the configuration again. Everything is valid or nothing changes; apps that are configured as before are not

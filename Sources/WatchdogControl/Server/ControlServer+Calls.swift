@@ -38,7 +38,7 @@ extension ControlServer {
             _ = try parameters(EmptyRequest.self, of: call)
             reply(list(handler), to: call, connection)
         case .monitor:
-            try monitor(parameters(MonitorRequest.self, of: call), call, for: connection)
+            try monitor(parameters(MonitorRequest.self, of: call), call, for: connection, by: handler)
         case .describe:
             try describe(parameters(DescribeRequest.self, of: call), call, for: connection, by: handler)
         case .reports:
@@ -109,10 +109,13 @@ extension ControlServer {
     }
 
     private func monitor(
-        _ request: MonitorRequest, _ call: VarlinkCall, for connection: ControlConnection
+        _ request: MonitorRequest, _ call: VarlinkCall, for connection: ControlConnection,
+        by handler: any ControlHandler
     ) throws(ControlError) {
         guard !call.isOneway else { return }
         guard call.wantsMore else { throw .expectedMore }
+        // Who waits for the events of a name that nobody has would wait for ever.
+        for name in request.apps ?? [] where handler.summary(of: name) == nil { throw .noSuchApp(name) }
         let history = try count(request.history, named: "history", default: 0, most: limits.eventHistory)
         connection.activity = .monitoring(events.cursor(apps: request.apps, history: history))
         connection.output.append(encode(MonitorReply()))
