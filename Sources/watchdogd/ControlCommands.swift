@@ -33,7 +33,7 @@ struct StatusCommand: ParsableCommand {
     var name: String
 
     func validate() throws {
-        try OutputOptions.check(lines: lines)
+        try OutputOptions.check(lines: lines, most: ControlLimits().logLines)
     }
 
     func run() throws {
@@ -177,7 +177,7 @@ struct EventsCommand: ParsableCommand {
     var apps: [String] = []
 
     func validate() throws {
-        try OutputOptions.check(lines: lines)
+        try OutputOptions.check(lines: lines, most: ControlLimits().eventHistory)
     }
 
     func run() throws {

@@ -58,10 +58,10 @@ struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// Refuses a number of lines that nobody means.
-    static func check(lines: Int) throws {
-        guard (0...10_000).contains(lines) else {
-            throw ValidationError("--lines \(lines) is out of range; use a number from 0 to 10000")
+    /// Refuses a number of lines that would silently be given as fewer.
+    static func check(lines: Int, most: Int, instead: String = "") throws {
+        guard (0...most).contains(lines) else {
+            throw ValidationError("--lines \(lines) is out of range; use a number from 0 to \(most)\(instead)")
         }
     }
 

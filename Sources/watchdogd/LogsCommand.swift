@@ -29,7 +29,12 @@ struct LogsCommand: ParsableCommand {
     var name: String
 
     func validate() throws {
-        try OutputOptions.check(lines: lines)
+        if follow {
+            try OutputOptions.check(lines: lines, most: 10_000)
+        } else {
+            try OutputOptions.check(
+                lines: lines, most: ControlLimits().logLines, instead: ", or up to 10000 with --follow")
+        }
         guard !(follow && output.json) else {
             throw ValidationError("--follow and --json contradict each other; journalctl -o json follows as JSON")
         }

@@ -53,6 +53,10 @@ extension EndToEnd {
             Mistake(["run", "--name", "", "--", "true"], "--name is empty"),
             Mistake(["run", "--lunch", "1s", "--", "true"], "--lunch", "--launch"),
             Mistake(["report", "show", "a", "b"], "b"),
+            Mistake(["logs", "-l", "1000", "a"], "--lines 1000", "from 0 to 200, or up to 10000 with --follow"),
+            Mistake(["logs", "-l", "10001", "--follow", "a"], "--lines 10001", "from 0 to 10000"),
+            Mistake(["status", "-l", "201", "a"], "--lines 201", "from 0 to 200"),
+            Mistake(["events", "-l", "1025"], "--lines 1025", "from 0 to 1024"),
             Mistake(["frobnicate"], "frobnicate"),
         ]
 
