@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import WatchdogPolicy
 import WatchdogSupervisor
 
 /// The command line of watchdogd.
@@ -24,6 +25,7 @@ struct Watchdogd: ParsableCommand {
     /// Errors are one line that names the option and what to do; the exit code is one of sysexits.h.
     static func main() {
         do {
+            try checkCommand(in: CommandLine.arguments.dropFirst(), of: configuration)
             var command = try parseAsRoot()
             try command.run()
         } catch {
@@ -40,5 +42,23 @@ struct Watchdogd: ParsableCommand {
             }
             Glibc.exit(code.rawValue)
         }
+    }
+
+    /// Refuses a misspelt command by its own name; the parser would blame whatever comes after it.
+    private static func checkCommand(
+        in words: ArraySlice<String>, of parent: CommandConfiguration, _ path: String = "watchdogd"
+    ) throws {
+        guard let word = words.first, !word.isEmpty, !word.hasPrefix("-"), !parent.subcommands.isEmpty else { return }
+        let commands = parent.subcommands.map { $0.configuration }
+        if let command = commands.first(where: { $0.commandName == word }) {
+            return try checkCommand(in: words.dropFirst(), of: command, "\(path) \(word)")
+        }
+        // The parser's own.
+        let names = commands.compactMap { $0.commandName } + (path == "watchdogd" ? ["help"] : [])
+        guard !names.contains(word) else { return }
+        let question = Similarity.nearest(to: word, among: names)
+        throw ValidationError(
+            "there is no command '\(path) \(word)'; "
+                + (question.map { "did you mean '\($0)'?" } ?? "'\(path) --help' lists them"))
     }
 }

@@ -57,7 +57,10 @@ extension EndToEnd {
             Mistake(["logs", "-l", "10001", "--follow", "a"], "--lines 10001", "from 0 to 10000"),
             Mistake(["status", "-l", "201", "a"], "--lines 201", "from 0 to 200"),
             Mistake(["events", "-l", "1025"], "--lines 1025", "from 0 to 1024"),
-            Mistake(["frobnicate"], "frobnicate"),
+            Mistake(["frobnicate"], "there is no command 'watchdogd frobnicate'; 'watchdogd --help' lists them"),
+            Mistake(["lst"], "there is no command 'watchdogd lst'; did you mean 'list'?"),
+            Mistake(["lst", "--control", "/x"], "there is no command 'watchdogd lst'; did you mean 'list'?"),
+            Mistake(["report", "shw"], "there is no command 'watchdogd report shw'; did you mean 'show'?"),
         ]
 
         @Test("A mistake is one line that names the option and what to write, and 64", arguments: mistakes)
