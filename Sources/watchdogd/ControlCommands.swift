@@ -13,7 +13,7 @@ struct ListCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let reply = try daemon.withClient { client throws(ControlClientError) in try client.list() }
+        let reply = try daemon.withClient(output) { client throws(ControlClientError) in try client.list() }
         print(output.json ? ControlText.json(reply) : ControlText.list(reply, style: output.style), terminator: "")
     }
 }
@@ -37,7 +37,7 @@ struct StatusCommand: ParsableCommand {
     }
 
     func run() throws {
-        let reply = try daemon.withClient { client throws(ControlClientError) in
+        let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.describe(DescribeRequest(name, logLines: lines))
         }
         print(output.json ? ControlText.json(reply) : ControlText.status(reply, style: output.style), terminator: "")
@@ -47,6 +47,7 @@ struct StatusCommand: ParsableCommand {
 /// What commands that act on one app have in common.
 struct ActionOptions: ParsableArguments {
     @OptionGroup var daemon: ControlOptions
+    @OptionGroup var output: OutputOptions
 
     @Flag(inversion: .prefixedNo, help: "Wait until it is done.")
     var wait = true
@@ -54,11 +55,21 @@ struct ActionOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
     var name: String
 
-    var request: AppRequest { AppRequest(name, waits: wait) }
+    /// Carries out what is asked of the app; only programs are told what came of it, beyond the exit code.
+    @discardableResult
+    func perform<Reply: ControlReply>(
+        _ call: (ControlClient, AppRequest) throws(ControlClientError) -> Reply
+    ) throws -> Reply {
+        let reply = try daemon.withClient(output) { client throws(ControlClientError) in
+            try call(client, AppRequest(name, waits: wait))
+        }
+        if output.json { print(ControlText.json(reply), terminator: "") }
+        return reply
+    }
 
     /// An app that is there needs no words.
     func tell(_ reply: LaunchReply) {
-        if let text = ControlText.end(reply, of: name) { print(text) }
+        if !output.json, let text = ControlText.end(reply, of: name) { print(text) }
     }
 }
 
@@ -77,10 +88,7 @@ struct LaunchCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        let reply = try action.daemon.withClient { client throws(ControlClientError) in
-            try client.launch(action.request)
-        }
-        action.tell(reply)
+        action.tell(try action.perform { client, request throws(ControlClientError) in try client.launch(request) })
     }
 }
 
@@ -98,7 +106,7 @@ struct TerminateCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.terminate(action.request) }
+        try action.perform { client, request throws(ControlClientError) in try client.terminate(request) }
     }
 }
 
@@ -110,10 +118,7 @@ struct RestartCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        let reply = try action.daemon.withClient { client throws(ControlClientError) in
-            try client.restart(action.request)
-        }
-        action.tell(reply)
+        action.tell(try action.perform { client, request throws(ControlClientError) in try client.restart(request) })
     }
 }
 
@@ -155,7 +160,7 @@ struct CaptureCommand: ParsableCommand {
 
     func run() throws {
         if let process = Int32(name) { return try capture(process) }
-        let reply = try daemon.withClient { client throws(ControlClientError) in
+        let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.capture(CaptureRequest(name))
         }
         print(output.json ? ControlText.json(reply) : "\(reply.report)\n", terminator: "")
@@ -183,8 +188,10 @@ struct EventsCommand: ParsableCommand {
     func run() throws {
         let style = output.style
         let request = MonitorRequest(apps: apps.isEmpty ? nil : apps, history: lines)
-        try daemon.withClient { client throws(ControlClientError) in
+        try daemon.withClient(output) { client throws(ControlClientError) in
             try client.monitor(request) { reply in
+                // The first answer, which says that from now on nothing is missed, tells of nothing.
+                guard reply.event != nil || reply.missed != nil else { return true }
                 print(
                     output.json ? ControlText.jsonLine(reply) : ControlText.event(reply, style: style), terminator: "")
                 // A pipe would keep it back until it is full.

@@ -24,27 +24,27 @@ struct ControlOptions: ParsableArguments {
         guard control != "" else { throw ValidationError("--control is empty; give it a value or leave it out") }
     }
 
-    /// Connects, carries the body out, and tells an error in one line with an exit code of sysexits.h.
-    func withClient<Value>(_ body: (ControlClient) throws(ControlClientError) -> Value) throws -> Value {
-        let place = try place
+    /// Connects, carries the body out, and tells an error in one line with an exit code of sysexits.h; programs are told
+    /// it as an object on the output besides.
+    func withClient<Value>(
+        _ output: OutputOptions, _ body: (ControlClient) throws(ControlClientError) -> Value
+    ) throws -> Value {
         do throws(ControlClientError) {
-            return try body(ControlClient(place))
+            return try body(ControlClient(try place))
         } catch {
+            if output.json { print(ControlText.json(error), terminator: "") }
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)
         }
     }
 
     private var place: ControlPath {
-        get throws {
+        get throws(ControlClientError) {
             if let control { return ControlPath(control) }
             if system { return .system }
             let own = ControlPath.user()
             if user {
-                guard let own else {
-                    StandardError.say(ControlPath.noUserPath)
-                    throw ExitCode(69)
-                }
+                guard let own else { throw .noUserPath }
                 return own
             }
             guard let own, geteuid() != 0, access(own.path, F_OK) == 0 else { return .system }

@@ -14,7 +14,7 @@ struct ForegroundCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.foreground(action.request) }
+        try action.perform { client, request throws(ControlClientError) in try client.foreground(request) }
     }
 }
 
@@ -29,7 +29,7 @@ struct BackgroundCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.background(action.request) }
+        try action.perform { client, request throws(ControlClientError) in try client.background(request) }
     }
 }
 
@@ -44,7 +44,7 @@ struct SuspendCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.suspend(action.request) }
+        try action.perform { client, request throws(ControlClientError) in try client.suspend(request) }
     }
 }
 
@@ -59,7 +59,7 @@ struct ResumeCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.resume(action.request) }
+        try action.perform { client, request throws(ControlClientError) in try client.resume(request) }
     }
 }
 
@@ -86,7 +86,8 @@ struct EventCommand: ParsableCommand {
     }
 
     func run() throws {
-        let request = EventRequest(action.name, kind: kind, payload: payload, waits: action.wait)
-        _ = try action.daemon.withClient { client throws(ControlClientError) in try client.sendEvent(request) }
+        try action.perform { client, request throws(ControlClientError) in
+            try client.sendEvent(EventRequest(request.name, kind: kind, payload: payload, waits: request.waits))
+        }
     }
 }

@@ -41,7 +41,7 @@ struct LogsCommand: ParsableCommand {
     }
 
     func run() throws {
-        let reply = try daemon.withClient { client throws(ControlClientError) in
+        let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.describe(DescribeRequest(name, logLines: follow ? 0 : lines))
         }
         if follow { try go(on: reply.details.output ?? "inherit") }

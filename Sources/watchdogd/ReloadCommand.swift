@@ -32,7 +32,7 @@ struct ReloadCommand: ParsableCommand {
 
     func run() throws {
         guard !apps.isEmpty else {
-            let reply = try daemon.withClient { client throws(ControlClientError) in try client.reload() }
+            let reply = try daemon.withClient(output) { client throws(ControlClientError) in try client.reload() }
             print(output.json ? ControlText.json(reply) : ControlText.reload(reply), terminator: "")
             return
         }
@@ -49,7 +49,7 @@ struct ReloadCommand: ParsableCommand {
     }
 
     private func reload(_ app: String) throws {
-        let reply = try daemon.withClient { client throws(ControlClientError) in
+        let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.reload(AppRequest(app, waits: wait))
         }
         let text = output.json ? ControlText.jsonLine(Line(app: app, reply)) : ControlText.reload(reply, of: app)

@@ -41,6 +41,33 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("--json answers with an object, whatever comes of it")
+        func json() throws {
+            let service = try Service(["photos": Self.sleeper])
+            let pid = try service.wait(for: "photos") { $0.state == .running }.pid ?? 0
+            let running = try service.command("launch", "--json", "photos")
+            #expect(running.code == 1)
+            let name = "org.watchdogd.Supervisor"
+            #expect(
+                running.output
+                    == "{\"error\":\"\(name).AlreadyRunning\",\"message\":\"photos runs already (pid \(pid))\","
+                    + "\"parameters\":{\"name\":\"photos\",\"pid\":\(pid)}}\n")
+            #expect(running.errors == "watchdogd: photos runs already (pid \(pid))\n")
+            for command in ["status", "logs", "events", "reload", "suspend", "capture"] {
+                let wrong = try service.command(command, "--json", "photo")
+                #expect(wrong.code == 66)
+                #expect(wrong.output.contains("\"parameters\":{\"name\":\"photo\",\"suggestion\":\"photos\"}"))
+            }
+            #expect(try service.command("terminate", "--json", "photos").output == "{\n  \"isGone\" : true\n}\n")
+            #expect(try service.command("launch", "--json", "photos").output.hasPrefix("{\n  \"pid\" : "))
+            try service.write("[App]\nExecStrat=x\n", to: "photos")
+            let reload = try service.command("reload", "--json")
+            #expect(reload.code == 65)
+            #expect(reload.output.contains("\"error\":\"\(name).InvalidConfiguration\""))
+            #expect(reload.output.contains("\"suggestion\":\"ExecStart\""))
+            #expect(try service.end() == 0)
+        }
+
         @Test("launch waits for readiness, and tells why there is none")
         func waits() throws {
             let service = try Service([
@@ -118,8 +145,8 @@ extension EndToEnd {
             let service = try Service(["a": Self.sleeper])
             try service.wait(for: "a") { $0.state == .running }
             let watcher = try Program(
-                [product("watchdogd"), "events", "--json", "--control", service.scratch["control"], "-l", "0", "a"])
-            try watcher.line("{")
+                [product("watchdogd"), "events", "--json", "--control", service.scratch["control"], "-l", "1", "a"])
+            #expect(try watcher.line().hasPrefix("{\"event\":{"), "no empty object")
             #expect(try service.command("restart", "a").code == 0)
             for kind in ["terminating", "exited", "launched", "ready"] { try watcher.line("\"kind\":\"\(kind)\"") }
             try watcher.send(SIGINT)

@@ -38,6 +38,9 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
         if case .refused(let error) = code { error } else { nil }
     }
 
+    /// There is no place of the user's own where a watchdogd could be.
+    public static let noUserPath = ControlClientError(.notRunning, ControlPath.noUserPath)
+
     static func refused(_ error: ControlError) -> ControlClientError {
         ControlClientError(.refused(error), error.description)
     }

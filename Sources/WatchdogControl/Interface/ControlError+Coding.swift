@@ -51,7 +51,8 @@ extension ControlError {
         }
     }
 
-    private var parameters: Parameters {
+    /// The parameters in one piece.
+    var parameters: Parameters {
         switch self {
         case .noSuchApp(let name, let suggestion): Parameters(name: name, suggestion: suggestion)
         case .notPermitted(let right, let user, let owner):

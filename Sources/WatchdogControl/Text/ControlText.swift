@@ -41,6 +41,18 @@ public enum ControlText {
         return encode(value, encoder)
     }
 
+    /// Why a call has no result, as JSON on one line: `message`, and what the daemon has answered, as it was sent.
+    public static func json(_ error: ControlClientError) -> String {
+        struct Failure: Encodable {
+            let message: String
+            let error: String?
+            let parameters: ControlError.Parameters?
+        }
+        let refusal = error.controlError
+        return jsonLine(
+            Failure(message: error.description, error: refusal?.wireName, parameters: refusal?.parameters))
+    }
+
     private static func encode(_ value: some Encodable, _ encoder: JSONEncoder) -> String {
         do {
             return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
