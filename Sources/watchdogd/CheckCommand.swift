@@ -11,8 +11,9 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Check the configuration of apps.",
         discussion: """
-            Of a directory every NAME.app is checked, each together with its drop-ins NAME.app.d/*.conf. Ends with 0 when \
-            all are valid, also with warnings, with 65 when there is an error in one, with 66 when a path cannot be read.
+            Of a directory every NAME.app is checked, each together with its drop-ins NAME.app.d/*.conf; of a directory \
+            NAME.app.d the app to which it belongs. Ends with 0 when all are valid, also with \
+            warnings, with 65 when there is an error in one, with 66 when a path cannot be read.
             """
     )
 
@@ -34,9 +35,17 @@ struct CheckCommand: ParsableCommand {
         var isUnreadable = false
         for path in paths {
             do throws(ConfigurationReadError) {
-                let isDirectory = fileSystem.isDirectory(path)
-                let listing = isDirectory ? try loader.load(directory: path) : try loader.load(file: path)
-                report.add(listing)
+                let listing: ConfigurationListing
+                if !fileSystem.isDirectory(path) {
+                    listing = try loader.load(file: path)
+                    report.add(listing)
+                } else if let app = try loader.load(dropIns: path) {
+                    listing = app
+                    report.add(listing)
+                } else {
+                    listing = try loader.load(directory: path)
+                    report.add(listing, ofDirectory: path)
+                }
                 report.add(listing.apps.flatMap(\.machineWarnings))
             } catch {
                 isUnreadable = true

@@ -32,6 +32,21 @@ extension EndToEnd {
             #expect(answer.errors == "")
         }
 
+        @Test("A folder of drop-ins checks its app, and an empty one is told")
+        func folders() throws {
+            let scratch = try Scratch()
+            try scratch.write("[App]\nExecStart=/bin/true\n", to: "one.app")
+            let dropIns = try scratch.makeDirectory("one.app.d")
+            try scratch.write("[App]\nNcie=1\n", to: "one.app.d/10.conf")
+            let wrong = try check(dropIns)
+            #expect(wrong.code == 65)
+            #expect(wrong.output.contains("one.app.d/10.conf:2:1: error: unknown key \"Ncie\""))
+            let empty = try check(try scratch.makeDirectory("empty"))
+            #expect(empty.code == 0)
+            #expect(empty.output.contains("empty: warning: nothing was checked: there is no NAME.app"))
+            #expect(empty.output.hasSuffix("\n0 apps checked: 1 warning\n"))
+        }
+
         @Test("Errors are 65, and all of them are told, in text and in JSON")
         func invalid() throws {
             let scratch = try Scratch()

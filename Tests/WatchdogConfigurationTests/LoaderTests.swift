@@ -54,6 +54,37 @@ struct LoaderTests {
         #expect(listing.diagnostics == [])
     }
 
+    @Test("A folder of drop-ins stands for its app, also the instance of a template; without one it is an error")
+    func dropIns() throws {
+        let files = [
+            "/d/web.app": valid, "/d/web.app.d/10.conf": "[App]\nNice=1\n", "/d/job@.app": valid,
+            "/d/job@1.app.d/10.conf": "[App]\nNice=2\n", "/d/wbe.app.d/10.conf": "", "/d/api.app": "[App]\n",
+        ]
+        func load(_ path: String) throws -> ConfigurationListing? { try loader(files).load(dropIns: path) }
+        for path in ["/d/web.app.d", "/d/web.app.d/"] {
+            let web = try #require(try load(path))
+            #expect(web.apps.map(\.files) == [["/d/web.app", "/d/web.app.d/10.conf"]])
+            #expect(web.diagnostics == [])
+        }
+        #expect(try load("/d/job@1.app.d")?.apps.map(\.files) == [["/d/job@.app", "/d/job@1.app.d/10.conf"]])
+        #expect(
+            try load("/d/wbe.app.d")?.diagnostics.map(\.description) == [
+                "/d/wbe.app.d: error: there is no wbe.app to which these drop-ins belong; did you mean \"web.app.d\"?"
+            ])
+        #expect(try load("/d/.app.d")?.diagnostics.map(\.severity) == [.error])
+        #expect(try load("/d") == nil)
+    }
+
+    @Test("A directory in which there is nothing to check is a warning, and not valid")
+    func nothing() {
+        var report = CheckReport()
+        report.add(ConfigurationListing(), ofDirectory: "/d")
+        #expect(
+            report.text
+                == "/d: warning: nothing was checked: there is no NAME.app in this directory\n"
+                + "0 apps checked: 1 warning\n")
+    }
+
     @Test("A broken file never stops the others")
     func brokenFiles() throws {
         let listing = try loader([
@@ -121,7 +152,7 @@ struct LoaderTests {
     @Test("The report sums up")
     func report() throws {
         var report = CheckReport()
-        #expect(report.text == "0 apps checked, all valid\n")
+        #expect(report.text == "0 apps checked\n")
         report.add(try loader(["web.app": valid]).load(file: "web.app"))
         #expect(report.text == "1 app checked, all valid\n")
         report.add(try loader(["a.app": valid + "Nice=1\nNice=2\n"]).load(file: "a.app"))

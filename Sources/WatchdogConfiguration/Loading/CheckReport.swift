@@ -16,6 +16,14 @@ public struct CheckReport: Hashable, Sendable {
         diagnostics += listing.apps.flatMap(\.diagnostics) + listing.diagnostics
     }
 
+    /// Adds what was found in a directory; that there was nothing to check is probably not what was meant.
+    public mutating func add(_ listing: ConfigurationListing, ofDirectory path: String) {
+        add(listing)
+        guard listing.apps.isEmpty, listing.diagnostics.isEmpty else { return }
+        let message = "nothing was checked: there is no NAME.app in this directory"
+        diagnostics.append(ConfigurationDiagnostic(.warning, file: path, message))
+    }
+
     /// Adds what was found out in another way.
     public mutating func add(_ more: [ConfigurationDiagnostic]) {
         diagnostics += more
@@ -41,7 +49,8 @@ public struct CheckReport: Hashable, Sendable {
     private var summary: String {
         func number(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
         let checked = "\(number(apps.count, "app")) checked"
-        let verdict = isValid ? ", all valid" : invalidCount > 0 ? ", \(invalidCount) of them invalid" : ""
+        let valid = apps.isEmpty ? "" : ", all valid"
+        let verdict = isValid ? valid : invalidCount > 0 ? ", \(invalidCount) of them invalid" : ""
         let errors = errorCount > 0 ? number(errorCount, "error") : nil
         let warnings = warningCount > 0 ? number(warningCount, "warning") : nil
         let counts = [errors, warnings].compactMap(\.self)

@@ -33,7 +33,7 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
                     listing.diagnostics.append(ConfigurationDiagnostic(.error, file: path, invalid.description))
                 }
             } else if fileName.hasSuffix(Self.dropInSuffix), !names.contains(String(fileName.dropLast(2))) {
-                listing.diagnostics.append(orphan(path, fileName, names))
+                listing.diagnostics.append(orphan(.warning, path, fileName, names))
             }
         }
         listing.apps.sort { $0.name < $1.name }
@@ -58,6 +58,29 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
         case .success(let name):
             let main = ConfigurationFile(path: path, contents: contents)
             listing.apps = [complete(name, main, siblings: nil, String(path.dropLast(fileName.count)))]
+        }
+        return listing
+    }
+
+    /// Loads the app to which a folder of drop-ins belongs, with all of its drop-ins.
+    ///
+    /// - Returns: nil when the folder's name does not end in `.app.d`.
+    /// - Throws: ``ConfigurationReadError`` when the folder in which the app would be cannot be listed.
+    public func load(dropIns path: String) throws(ConfigurationReadError) -> ConfigurationListing? {
+        let parts = path.split(separator: "/")
+        guard let folder = parts.last.map(String.init), folder.hasSuffix(Self.dropInSuffix) else { return nil }
+        let parent = (path.hasPrefix("/") ? "/" : "") + parts.dropLast().joined(separator: "/")
+        let directory = parent.isEmpty ? "." : parent
+        var listing = ConfigurationListing()
+        switch Self.name(ofFile: String(folder.dropLast(2))) {
+        case .failure(let invalid):
+            listing.diagnostics = [ConfigurationDiagnostic(.error, file: path, invalid.description)]
+        case .success(let name):
+            if let app = try load(app: name, in: directory) {
+                listing.apps = [app]
+            } else {
+                listing.diagnostics = [orphan(.error, path, folder, Set(try fileSystem.names(in: directory)))]
+            }
         }
         return listing
     }
@@ -96,11 +119,13 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
             : "the file of an app ends in .app"
     }
 
-    private func orphan(_ path: String, _ fileName: String, _ names: Set<String>) -> ConfigurationDiagnostic {
+    private func orphan(
+        _ severity: ConfigurationDiagnostic.Severity, _ path: String, _ fileName: String, _ names: Set<String>
+    ) -> ConfigurationDiagnostic {
         let main = String(fileName.dropLast(2))
         let apps = names.filter { $0.hasSuffix(AppName.fileSuffix) }.sorted()
         return ConfigurationDiagnostic(
-            .warning, file: path, "there is no \(main) to which these drop-ins belong",
+            severity, file: path, "there is no \(main) to which these drop-ins belong",
             suggestion: Similarity.nearest(to: main, among: apps).map { $0 + ".d" })
     }
 
