@@ -16,6 +16,8 @@ final class ProbeProcess {
     /// A process that is born into a cgroup by clone3(2) is killed if the cgroup ever was: the kernel compares its count of
     /// kills with that of the parent's cgroup, `cgroup_post_fork()` in kernel/cgroup/cgroup.c.
     private(set) var isCgroupSpent = false
+    /// Whether it was killed because its time was up.
+    private(set) var hasTimedOut = false
     private let onEnd: (ExitStatus) -> Void
     private var source: IOSource?
     private var timer: Timer?
@@ -41,7 +43,10 @@ final class ProbeProcess {
         self.onEnd = onEnd
         source = try loop.onReadable(process.descriptor, priority: .important) { [unowned self] in reap() }
         guard let limit else { return }
-        timer = try loop.timer { [unowned self] _ in killTree() }
+        timer = try loop.timer { [unowned self] _ in
+            hasTimedOut = true
+            killTree()
+        }
         timer?.arm(at: loop.now + limit)
     }
 
@@ -85,13 +90,18 @@ extension LinuxKernel {
         }
     }
 
-    /// Runs a command of the app that is not its program, for so long at most.
-    func run(_ request: SpawnRequest, for limit: Duration, onEnd: @escaping (Bool) -> Void) throws {
+    /// Runs a command of the app that is not its program.
+    ///
+    /// - Parameters:
+    ///   - limit: after so long it is killed.
+    ///   - onEnd: gets how it ended; nil when it was killed so.
+    func run(_ request: SpawnRequest, for limit: Duration, onEnd: @escaping (ExitStatus?) -> Void) throws {
         var request = request
         if let scheduling = host.scheduling { request.withdraw(scheduling) }
         probeProcess = try ProbeProcess(request, on: loop, limit: limit) { [unowned self] status in
+            let hasTimedOut = probeProcess?.hasTimedOut == true
             probeProcess = nil
-            onEnd(status == .exited(code: 0))
+            onEnd(hasTimedOut ? nil : status)
         }
     }
 
@@ -109,8 +119,8 @@ extension LinuxKernel {
 
     private func runProbe(_ command: String) {
         do {
-            try run(shellRequest(for: command), for: ProbeProcess.readinessLimit) { [unowned self] isReady in
-                supervisor?.probeEnded(isReady: isReady)
+            try run(shellRequest(for: command), for: ProbeProcess.readinessLimit) { [unowned self] status in
+                supervisor?.probeEnded(isReady: status == .exited(code: 0))
             }
         } catch {
             StandardError.mention("the readiness command cannot be run: \(error)")

@@ -64,7 +64,7 @@ extension EndToEnd {
             let answer = try run(["--app", "web"], in: scratch)
             #expect(answer.code == 125)
             #expect(answer.output == "")
-            #expect(answer.errors == "watchdogd: web was not launched: ExecStartPre: /bin/false failed\n")
+            #expect(answer.errors == "watchdogd: web was not launched: ExecStartPre: /bin/false exited with code 1\n")
         }
     }
 }

@@ -171,12 +171,18 @@ extension EndToEnd {
                 + "ExecStartPre=/bin/sh -c 'echo two >> \(file)'\n"
             let service = try Service([
                 "ok": "[App]\n\(steps)ExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n",
-                "no": "[App]\nExecStartPre=/bin/false\nExecStart=/bin/sh -c 'echo three >> \(file)'\n"
+                "no": "[App]\nExecStartPre=/bin/true\nExecStartPre=/bin/sh -c 'exit 5'\n"
+                    + "ExecStart=/bin/sh -c 'echo three >> \(file)'\n[Restart]\nPolicy=never\n",
+                "slow": "[App]\nExecStartPre=/bin/sleep 1000\nExecStart=/bin/true\n[Watchdog]\nLaunch=300ms\n"
                     + "[Restart]\nPolicy=never\n",
             ])
             try service.wait(for: "ok") { $0.state == .running }
             let failed = try service.wait(for: "no") { $0.lastIncident != nil }
-            #expect(failed.lastIncident?.summary.contains("ExecStartPre: /bin/false failed") == true)
+            let failure = "ExecStartPre (2 of 2): /bin/sh exited with code 5"
+            #expect(failed.lastIncident?.summary.contains(failure) == true, "\(String(describing: failed))")
+            let slow = try service.wait(for: "slow") { $0.lastIncident != nil }
+            let late = "ExecStartPre: /bin/sleep did not end within 300 ms, and was killed"
+            #expect(slow.lastIncident?.summary.contains(late) == true, "\(String(describing: slow))")
             #expect(try service.end() == 0)
             #expect(scratch.read("order") == "one\ntwo\n")
         }
