@@ -23,10 +23,11 @@ enum Failure {
         return ExitCode(exitCode(for: error))
     }
 
-    /// EX_NOINPUT, EX_USAGE, EX_DATAERR, else EX_IOERR.
+    /// EX_NOINPUT, EX_NOPERM, EX_USAGE, EX_DATAERR, else EX_IOERR.
     private static func exitCode(for error: ReportStoreError) -> Int32 {
         switch error.code {
         case .notFound, .unusable: 66
+        case .notReadable: 77
         case .ambiguous: 64
         case .damaged, .invalidReport: 65
         default: 74

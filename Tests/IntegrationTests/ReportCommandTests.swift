@@ -95,6 +95,27 @@ extension EndToEnd {
             try expectFailure(try report("list", in: scratch["nowhere"]), 66, "nowhere")
         }
 
+        @Test(
+            "Without permission, who has it is told: 77",
+            .enabled(if: isRoot && isInstalled("setpriv"), "needs root and setpriv"))
+        func permission() throws {
+            let scratch = try Scratch()
+            chmod(scratch.path, 0o755)
+            let folder = try scratch.makeDirectory("reports", mode: 0o750)
+            try scratch.write("", to: "reports/web-2026-01-01-000000.ips")
+            for arguments in [
+                ["list", "--reports", folder], ["show", "latest", "--reports", folder],
+                ["show", "\(folder)/web-2026-01-01-000000.ips"],
+            ] {
+                let program = try Program(
+                    ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", product("watchdogd"), "report"]
+                        + arguments)
+                #expect(try program.end().code == 77)
+                let end = ": Permission denied (EACCES); \(folder) is readable by root and group root\n"
+                #expect(program.text(.errors).hasSuffix(end), "\(program.text(.errors))")
+            }
+        }
+
         @Test("A reference that fits nothing: 66; one that fits several: 64")
         func references() throws {
             let ending = try twoReports()

@@ -71,6 +71,27 @@ struct ReportStoreTests {
         }
     }
 
+    @Test("Who may read a folder is told by its mode, owner and group", .enabled(if: geteuid() == 0, "needs root"))
+    func readers() throws {
+        try TestFiles.withFolder { folder in
+            func readers(_ mode: mode_t, _ user: uid_t = 0, _ group: gid_t = 0) -> String? {
+                chmod(folder, mode)
+                chown(folder, user, group)
+                return Readers(of: "\(folder)/nowhere/x.ips")?.description
+            }
+            #expect(readers(0o700) == "\(folder) is readable by root only")
+            #expect(readers(0o710) == "\(folder) is readable by root only", "a folder has to be searched and listed")
+            #expect(readers(0o750) == "\(folder) is readable by root and group root")
+            #expect(
+                readers(0o750, 4_000_000, 4_000_001)
+                    == "\(folder) is readable by root, user 4000000 and group 4000001")
+            #expect(readers(0o755) == nil, "then it is something else that forbids it")
+            try TestFiles.write([], to: "\(folder)/file")
+            chmod("\(folder)/file", 0o640)
+            #expect(Readers(of: "\(folder)/file")?.description == "\(folder)/file is readable by root and group root")
+        }
+    }
+
     // MARK: Writing
 
     @Test("A report gets app and time for a name, and only its group may read it")

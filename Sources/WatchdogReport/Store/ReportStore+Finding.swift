@@ -12,7 +12,7 @@ extension ReportStore {
     ///
     /// - Throws: ``ReportStoreError`` when the folder cannot be read.
     public func list() throws(ReportStoreError) -> [StoredReport] {
-        let folder = try StoreFolder(directory)
+        let folder = try StoreFolder(directory, isToRead: true)
         var reports: [StoredReport] = []
         for name in try folder.names() where ReportFileName.isReport(name) {
             guard let report = look(at: name, in: folder) else { continue }
@@ -28,7 +28,9 @@ extension ReportStore {
 
     /// The report of an incident among the latest of an app; nil when there is none, or none can be read.
     public func report(of incident: IncidentID, app: String) -> StoredReport? {
-        guard let folder = try? StoreFolder(directory), let names = try? folder.names() else { return nil }
+        guard let folder = try? StoreFolder(directory, isToRead: true), let names = try? folder.names() else {
+            return nil
+        }
         let stem = ReportFileName.sanitised(app) + "-"
         // The time is in the name.
         let latest = names.filter { $0.hasPrefix(stem) && ReportFileName.isReport($0) }.sorted(by: >).prefix(64)
@@ -49,7 +51,9 @@ extension ReportStore {
         if reference.contains("/") { return try look(atPath: reference) }
         if reference.hasSuffix(".ips") {
             // The folder may be missing or closed to this user, and the file lie elsewhere.
-            if let folder = try? StoreFolder(directory), let report = look(at: reference, in: folder) { return report }
+            if let folder = try? StoreFolder(directory, isToRead: true), let report = look(at: reference, in: folder) {
+                return report
+            }
             return try look(atPath: reference)
         }
         let reports = try list()
@@ -106,7 +110,7 @@ extension ReportStore {
     private func bytes(of stored: StoredReport) throws(ReportStoreError) -> [UInt8] {
         let limit = ReportLimits.fileBytes + 1
         return stored.isInStore
-            ? try StoreFolder(directory).read(stored.name, limit: limit)
+            ? try StoreFolder(directory, isToRead: true).read(stored.name, limit: limit)
             : try StoreFolder.read(path: stored.path, limit: limit)
     }
 
@@ -123,8 +127,7 @@ extension ReportStore {
     private func look(atPath path: String) throws(ReportStoreError) -> StoredReport {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw ReportStoreError(
-                errno == ENOENT ? .notFound : .failed, "find", path, errnoReason: errno)
+            throw ReportStoreError(reading: "find", path, errno: errno, code: errno == ENOENT ? .notFound : .failed)
         }
         let line = try StoreFolder.read(path: path, limit: Self.firstLineBytes.most)
         let name = path.split(separator: "/").last.map(String.init) ?? path

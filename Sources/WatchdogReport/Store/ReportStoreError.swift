@@ -8,6 +8,7 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
     public struct Code: Hashable, Sendable {
         private enum Value {
             case unusable
+            case notReadable
             case full
             case failed
             case notFound
@@ -20,6 +21,8 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
 
         /// The folder cannot be made or written to.
         public static let unusable = Code(value: .unusable)
+        /// The folder or the file may not be read by this user.
+        public static let notReadable = Code(value: .notReadable)
         /// No room on the disk or in the quota.
         public static let full = Code(value: .full)
         /// Another system call failed.
@@ -71,6 +74,17 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
     init(_ code: Code, _ operation: String, _ subject: String, errnoReason errno: Int32) {
         self.init(
             code, operation, subject, reason: Self.text(errno), errno: errno, suggestion: Self.suggestion(errno))
+    }
+
+    /// A failed system call of somebody who only wants to read; where that is not permitted, it is said to whom it is.
+    init(reading operation: String, _ subject: String, errno: Int32, code: Code = .failed) {
+        guard errno == EACCES || errno == EPERM else {
+            self.init(code, operation, subject, errnoReason: errno)
+            return
+        }
+        self.init(
+            .notReadable, operation, subject, reason: Self.text(errno), errno: errno,
+            suggestion: Readers(of: subject)?.description)
     }
 
     /// True when the store's folder does not exist.

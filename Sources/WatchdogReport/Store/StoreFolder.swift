@@ -13,11 +13,16 @@ struct StoreFolder: ~Copyable {
     let path: String
     private let descriptor: Int32
 
-    init(_ path: String) throws(ReportStoreError) {
+    /// - Parameter isToRead: whether nothing is going to be written, which says what to advise.
+    init(_ path: String, isToRead: Bool = false) throws(ReportStoreError) {
         // O_NONBLOCK: opening a FIFO in its place must not wait for a writer.
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
         self.path = path
-        guard descriptor >= 0 else { throw ReportStoreError("open", path, errno: errno, code: .unusable) }
+        guard descriptor >= 0 else {
+            throw isToRead
+                ? ReportStoreError(reading: "open", path, errno: errno, code: .unusable)
+                : ReportStoreError("open", path, errno: errno, code: .unusable)
+        }
     }
 
     deinit {
@@ -152,7 +157,7 @@ struct StoreFolder: ~Copyable {
     /// The first bytes of a file.
     func read(_ name: String, limit: Int) throws(ReportStoreError) -> [UInt8] {
         let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
-        guard file >= 0 else { throw failure("open", name) }
+        guard file >= 0 else { throw ReportStoreError(reading: "open", pathOf(name), errno: errno) }
         defer { close(file) }
         return try Self.read(file, pathOf(name), limit: limit)
     }
@@ -160,7 +165,7 @@ struct StoreFolder: ~Copyable {
     /// The first bytes of a file at a path that the user named, through symbolic links.
     static func read(path: String, limit: Int) throws(ReportStoreError) -> [UInt8] {
         let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard file >= 0 else { throw ReportStoreError("open", path, errno: errno) }
+        guard file >= 0 else { throw ReportStoreError(reading: "open", path, errno: errno) }
         defer { close(file) }
         return try read(file, path, limit: limit)
     }
