@@ -32,6 +32,25 @@ extension EndToEnd {
             #expect(answer.errors == "")
         }
 
+        @Test("What only a shell understands, and a user that does not exist, are warnings")
+        func doubts() throws {
+            let scratch = try Scratch()
+            let path = try scratch.write(
+                "[App]\nExecStart=/bin/echo a | tee \"|\"\nExecStartPre=/bin/echo # b\nUser=nosuch\n", to: "one.app")
+            let answer = try check(path)
+            #expect(answer.code == 0)
+            let lines = answer.output.split(separator: "\n").filter { $0.contains("warning: ") }.map {
+                String($0.dropFirst(path.utf8.count + 1))
+            }
+            let shell = "no shell runs here, and the program gets"
+            #expect(
+                lines == [
+                    "2:23: warning: \(shell) | as an argument; for a shell, write /bin/sh -c '…'",
+                    "3:24: warning: \(shell) # as an argument; a comment has a line of its own",
+                    "4:1: warning: User: user 'nosuch' does not exist on this machine",
+                ])
+        }
+
         @Test("A folder of drop-ins checks its app, and an empty one is told")
         func folders() throws {
             let scratch = try Scratch()

@@ -24,9 +24,9 @@ public struct CheckReport: Hashable, Sendable {
         diagnostics.append(ConfigurationDiagnostic(.warning, file: path, message))
     }
 
-    /// Adds what was found out in another way.
+    /// Adds what was found out in another way, each thing once: what is said of a folder is said of every app in it.
     public mutating func add(_ more: [ConfigurationDiagnostic]) {
-        diagnostics += more
+        for diagnostic in more where !diagnostics.contains(diagnostic) { diagnostics.append(diagnostic) }
     }
 
     /// Adds a file or directory that could not be read.

@@ -89,6 +89,7 @@ extension AppReader {
             }
             guard let word = try words.next() else { break }
             warnOfEscapes(in: word, of: words.text)
+            warnOfShell(word, of: words.text)
             // Told here, so that what is wrong with the next one is told too.
             do throws(ValueError) {
                 let argument = try expanded(word)
@@ -102,6 +103,20 @@ extension AppReader {
             throw first.error("after the prefix @ the program's name for itself is missing")
         }
         return command
+    }
+
+    /// What only a shell understands; quoted, it is what it is.
+    private mutating func warnOfShell(_ word: Word, of text: SourceText) {
+        let source = text[word.range].string
+        let advice: String
+        switch source {
+        case "#": advice = "a comment has a line of its own"
+        case "|", "||", "&", "&&", "<", ">", ">>", "2>", "2>&1", "&>": advice = "for a shell, write /bin/sh -c '…'"
+        default: return
+        }
+        diagnostics.report(
+            .warning, word.error("no shell runs here, and the program gets \(source) as an argument; \(advice)"),
+            in: text)
     }
 
     private func check(program: String, _ word: Word) throws(ValueError) {
