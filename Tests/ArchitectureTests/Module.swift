@@ -19,7 +19,7 @@ struct Module: Sendable, CustomTestStringConvertible {
         // Pure core.
         Module("WatchdogPolicy"),
         Module("WatchdogConfiguration", "WatchdogPolicy"),
-        Module("WatchdogReport", "WatchdogPolicy", "FoundationEssentials", "Glibc"),
+        Module("WatchdogReport", "WatchdogPolicy", "FoundationEssentials", "Glibc", "Synchronization"),
         // Linux.
         Module("WatchdogLinux", "WatchdogPolicy", "CLinux", "CSystemd", "Glibc", "Synchronization"),
         Module(
