@@ -124,7 +124,7 @@ struct SpawnErrorTests {
             let setLease: Int32 = 1024  // F_SETLEASE
             guard fcntl(holder.number, setLease, F_WRLCK) == 0 else { return print("not tested: no leases") }
             var request = SpawnRequest(executable: path, arguments: ["held"])
-            request.launchLimit = .milliseconds(50)
+            request.launchLimit = .milliseconds(300)
             let error = try failure(request)
             #expect(error.stage == .execute)
             #expect(error.errno == .timedOut)
