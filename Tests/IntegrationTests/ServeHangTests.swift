@@ -41,8 +41,7 @@ extension EndToEnd {
                     "unwanted": app(program, milliseconds: 1_500, "HangReports=off"),
                 ], scratch: scratch)
             let watcher = try Program(
-                [product("watchdogd"), "events", "--json", "--control", scratch["control"], "-l", "0"])
-            try watcher.line("{")
+                [product("watchdogd"), "events", "--json", "--control", scratch["control"], "-l", "100"])
             for name in ["long", "short", "unwanted"] {
                 #expect(try service.command("launch", "--no-wait", name).code == 0)
             }
