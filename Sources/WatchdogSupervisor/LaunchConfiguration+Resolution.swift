@@ -16,6 +16,7 @@ extension LaunchConfiguration {
         var launch: LaunchConfiguration
         do throws(LaunchRefusal) {
             launch = try LaunchConfiguration(app, scope: .ofThisUser, store: store, warn: { StandardError.say($0) })
+            store.keep(reportsOf: app.name.description, for: app.watchdog.reportAge)
         } catch {
             throw RunError.internalFailure("\(app.name): \(error)")
         }

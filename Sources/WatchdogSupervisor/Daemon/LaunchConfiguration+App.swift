@@ -35,7 +35,6 @@ extension LaunchConfiguration {
         let directory = try Self.directory(program.workingDirectory, user: user, scope: scope)
         workingDirectory = directory
         self.store = store
-        store.keep(reportsOf: app.name.description, for: app.watchdog.reportAge)
         probe = Self.probe(of: app.watchdog)
         sharedSpec.wrappedValue.readinessTarget = probe?.description
         livenessTarget = app.watchdog.probe?.target
