@@ -76,7 +76,8 @@ final class DaemonApp {
     var settled: [IncidentID] = []
     /// The launch that was counted last.
     var counted: IncidentID?
-    private var isRemembering = false
+    /// Whether something has changed since the state was kept.
+    private var isUnkept = false
     /// What is taken over is there already.
     private var isRestoring = false
 
@@ -359,16 +360,16 @@ final class DaemonApp {
 
     /// Keeps the state for the next watchdogd when what is being done now is over.
     func remember() {
-        guard !isRemembering, !isRestoring else { return }
-        isRemembering = true
+        guard !isUnkept, !isRestoring else { return }
+        isUnkept = true
         daemon.later { [self] in
-            isRemembering = false
-            keep()
+            if isUnkept { keep() }
         }
     }
 
     /// Keeps the state for the next watchdogd, which begins anew with apps that an orderly end has brought to rest.
     func keep() {
+        isUnkept = false
         guard let survival = daemon.host.survival else { return }
         if daemon.apps[name] !== self || (daemon.isStopping && current == nil) {
             survival.forget(app: name)
