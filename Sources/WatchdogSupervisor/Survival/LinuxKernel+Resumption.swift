@@ -64,6 +64,11 @@ extension LinuxKernel {
         }
         hold(process, saved, thread: nil)
         supervisor.adopted(process.pid)
+        takeUp()
+    }
+
+    /// Stores what nobody has stored of a process that was found, and hears what it has said.
+    private func takeUp() {
         storeSockets()
         storeProcess()
         hearLastWords()
@@ -103,10 +108,7 @@ extension LinuxKernel {
             thread: nil)
         hold(process, saved, thread: nil)
         supervisor.spawned(found)
-        storeSockets()
-        storeProcess()
-        hearLastWords()
-        mainProcessEnded()
+        takeUp()
         return true
     }
 
