@@ -19,6 +19,9 @@ public struct RestartMachine: Hashable, Sendable, Codable {
     /// The restarts so far by what had ended the app.
     public private(set) var restartsByCause: [RestartSettings.Cause: Int] = [:]
 
+    /// The limit that keeps the app down, or its next launch away; nil of one that was launched since.
+    public private(set) var reachedLimit: RestartSettings.ReachedLimit?
+
     private var settings: RestartSettings
     /// The wait of the next restart, without jitter; nil when the next is immediate.
     private var backOff: Duration?
@@ -46,6 +49,7 @@ public struct RestartMachine: Hashable, Sendable, Codable {
     /// A launch began.
     public mutating func launched(at now: Instant) {
         readySince = nil
+        reachedLimit = nil
         guard let cause = pending else { return }
         pending = nil
         restarts += 1
@@ -81,7 +85,8 @@ public struct RestartMachine: Hashable, Sendable, Codable {
         guard settings.policy.restarts(after: outcome) else { return .stay(.policy) }
         let cause = RestartSettings.Cause(of: outcome, wasReady: wasReady, byMemory: causedByMemory)
         let next = now + jittered(nextWait())
-        guard isLimitReached(for: cause, at: next) else {
+        reachedLimit = limitReached(for: cause, at: next)
+        guard reachedLimit != nil else {
             pending = cause
             return .restart(at: next, cause: cause)
         }
@@ -100,6 +105,7 @@ public struct RestartMachine: Hashable, Sendable, Codable {
         backOff = nil
         history = [:]
         pending = nil
+        reachedLimit = nil
     }
 
     // MARK: - Delays
@@ -136,13 +142,16 @@ public struct RestartMachine: Hashable, Sendable, Codable {
 
     // MARK: - Limits
 
-    private func isLimitReached(for cause: RestartSettings.Cause, at next: Instant) -> Bool {
-        let causes = settings.causeLimits[cause] == nil ? settings.commonCauses : [cause]
-        guard let most = (settings.causeLimits[cause] ?? settings.limit).count else { return false }
+    private func limitReached(for cause: RestartSettings.Cause, at next: Instant) -> RestartSettings.ReachedLimit? {
+        let isOwn = settings.causeLimits[cause] != nil
+        let causes = isOwn ? [cause] : settings.commonCauses
+        guard let most = (settings.causeLimits[cause] ?? settings.limit).count else { return nil }
         let recent = causes.reduce(0) { sum, cause in
             sum + (history[cause] ?? []).count { next - $0 < settings.limitInterval }
         }
-        return recent >= most
+        guard recent >= most else { return nil }
+        return RestartSettings.ReachedLimit(
+            cause: isOwn ? cause : nil, count: most, interval: settings.limitInterval)
     }
 }
 

@@ -40,6 +40,29 @@ public struct RestartSettings: Hashable, Sendable, Codable {
         case infinity
     }
 
+    /// A limit that allowed no further restart.
+    public struct ReachedLimit: Hashable, Sendable, Codable {
+        /// Whose restarts it counts; nil: of all causes together that have no limit of their own.
+        public let cause: Cause?
+        /// So many it allows.
+        public let count: Int
+        /// The time within which they are counted.
+        public let interval: Duration
+
+        /// Creates a limit that is reached.
+        public init(cause: Cause?, count: Int, interval: Duration) {
+            self.cause = cause
+            self.count = count
+            self.interval = interval
+        }
+
+        /// What sets it in the section `[Restart]`: "LimitHang".
+        public var key: String {
+            let word = cause?.rawValue ?? ""
+            return "Limit" + word.prefix(1).uppercased() + word.dropFirst()
+        }
+    }
+
     /// What happens when a limit is reached.
     public enum Consequence: String, Hashable, Sendable, CaseIterable, Codable {
         /// The app stays down until somebody launches it.

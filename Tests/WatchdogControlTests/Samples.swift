@@ -28,6 +28,7 @@ enum Samples {
         file: "/etc/watchdogd/apps.d/web.app", isEnforced: true, allowances: AllowanceSummary(Allowances()),
         launch: LaunchSummary(duration: .milliseconds(312), source: .notify),
         restartsByCause: ["hang": 2, "crash": 1],
+        reachedLimit: LimitSummary(.init(cause: .hang, count: 2, interval: .seconds(600))),
         pings: LatencySummary(
             count: 7_200, median: .microseconds(210), percentile99: .microseconds(1_900), maximum: .milliseconds(11)),
         probes: LatencySummary(
@@ -37,6 +38,13 @@ enum Samples {
             count: 2, median: .milliseconds(800), percentile99: .milliseconds(1_200), maximum: .milliseconds(1_200)),
         strayAnswers: 1, lastExit: "was ended by SIGKILL", status: "Serving 12 requests",
         lifecycle: "foreground", output: "journal")
+
+    /// Of an app that has failed too often.
+    static let failedDescription = DescribeReply(
+        app: list.apps[5],
+        details: AppDetails(
+            allowances: AllowanceSummary(Allowances()), restartsByCause: ["crash": 5],
+            reachedLimit: LimitSummary(.init(cause: nil, count: 5, interval: .seconds(5_400)))))
 
     static let log = [
         LogLine(time: ago(.seconds(7_200)), text: "listening on :8080"),

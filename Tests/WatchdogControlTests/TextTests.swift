@@ -121,6 +121,13 @@ struct TextTests {
         try golden(ControlText.status(waiting, style: plain), "status-waiting.txt")
     }
 
+    @Test("an app that has failed too often: which limit was reached, and how to go on")
+    func failed() throws {
+        let text = ControlText.status(Samples.failedDescription, style: plain)
+        expectFits(text)
+        try golden(text, "status-failed.txt")
+    }
+
     @Test("events, as they come")
     func events() throws {
         let events = [

@@ -176,6 +176,29 @@ struct RestartTests {
         #expect(life.end(.exit(1), readyFor: .zero).decision == .limitReached(.exit, next: nil))
     }
 
+    @Test("Which limit was reached is known until the app is launched, also by a machine that was saved")
+    func reachedLimit() {
+        var life = RestartLife(
+            .with {
+                ($0.limit, $0.policy, $0.consequence) = (.count(2), .always, .stop)
+                ($0.limitInterval, $0.causeLimits) = (.minutes(10), [.hang: .count(1)])
+            })
+        _ = life.end(.watchdog, readyFor: .zero)
+        #expect(life.machine.reachedLimit == nil)
+        _ = life.end(.watchdog, readyFor: .zero)
+        life.saveAndRestore()
+        let limit = life.machine.reachedLimit
+        #expect(limit == .init(cause: .hang, count: 1, interval: .minutes(10)))
+        #expect(limit?.key == "LimitHang")
+        life.reset()
+        #expect(life.machine.reachedLimit == nil)
+        for _ in 0..<3 { _ = life.fail() }
+        #expect(life.machine.reachedLimit == .init(cause: nil, count: 2, interval: .minutes(10)))
+        #expect(life.machine.reachedLimit?.key == "Limit")
+        life.launch()
+        #expect(life.machine.reachedLimit == nil)
+    }
+
     @Test("A cause without any limit leaves the common one to the others")
     func infiniteCause() {
         var life = RestartLife(

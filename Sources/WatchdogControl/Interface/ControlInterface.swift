@@ -78,7 +78,17 @@ public enum ControlInterface {
           maxUSec: ?int
         )
 
+        # A limit of restarts that is reached: the key that sets it, and the cause that it counts, or all that have none of
+        # their own.
+        type ReachedLimit (
+          key: string,
+          cause: ?string,
+          restarts: int,
+          intervalUSec: int
+        )
+
         # An app, beyond what a list tells. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
+        # Reached limit: keeps the app down, or its next launch away.
         # Lifecycle: launching, foreground, inactive (on its way between two states), background, suspended, terminating.
         # Probes: those that succeeded, of an app that is probed; their refusal: why it cannot be.
         # Output: where its standard output goes: journal, inherit, null, or the path of a file.
@@ -88,6 +98,7 @@ public enum ControlInterface {
           allowances: Allowances,
           launch: ?LaunchResult,
           restartsByCause: [string]int,
+          reachedLimit: ?ReachedLimit,
           pings: Latency,
           probes: ?Latency,
           probeRefusal: ?string,

@@ -19,6 +19,7 @@ extension ControlText {
         let state = wrapped("State", stateText(app, style))
         let name = app.state.rawValue.shown
         text += state.replacing(name, with: colored(name, for: app.state, style), maxReplacements: 1)
+        if app.state == .failed { text += wrapped("To go on", "watchdogd launch \(app.name.shown)") }
         if let pid = app.pid { text += wrapped("PID", "\(pid)") }
         if let lifecycle = details.lifecycle, lifecycle != LifecycleState.foreground.rawValue {
             text += wrapped("Lifecycle", lifecycle.shown)
@@ -36,6 +37,7 @@ extension ControlText {
         }
         if details.hangs.count > 0 { text += wrapped("Hangs", hangs(details.hangs)) }
         text += wrapped("Restarts", restarts(app, details))
+        if let limit = details.reachedLimit { text += wrapped("Limit", limit.words.shown) }
         if let exit = details.lastExit { text += wrapped("Last exit", exit.shown) }
         if let incident = app.lastIncident { text += self.incident(incident, style) }
         if let status = details.status { text += wrapped("Status", status.shown) }

@@ -12,6 +12,8 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var launch: LaunchSummary?
     /// How often it was started again, by cause: `RestartSettings.Cause`, or `request`.
     public var restartsByCause: [String: Int]
+    /// The limit that keeps it down, or its next launch away.
+    public var reachedLimit: LimitSummary?
     /// Round trips of pings.
     public var pings: LatencySummary
     /// Times that liveness probes took, as far as they succeeded; nil of an app that is not probed.
@@ -34,8 +36,8 @@ public struct AppDetails: Hashable, Sendable, Codable {
     /// Creates details.
     public init(
         file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
-        restartsByCause: [String: Int] = [:], pings: LatencySummary = LatencySummary(), probes: LatencySummary? = nil,
-        probeRefusal: String? = nil,
+        restartsByCause: [String: Int] = [:], reachedLimit: LimitSummary? = nil,
+        pings: LatencySummary = LatencySummary(), probes: LatencySummary? = nil, probeRefusal: String? = nil,
         hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil,
         lifecycle: String? = nil, output: String? = nil
     ) {
@@ -44,6 +46,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.allowances = allowances
         self.launch = launch
         self.restartsByCause = restartsByCause
+        self.reachedLimit = reachedLimit
         self.pings = pings
         self.probes = probes
         self.probeRefusal = probeRefusal

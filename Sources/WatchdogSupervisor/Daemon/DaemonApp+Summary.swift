@@ -38,6 +38,13 @@ extension DaemonApp {
         )
     }
 
+    private var reachedLimit: LimitSummary? {
+        switch stage {
+        case .waiting, .failed: restarts.reachedLimit.map { LimitSummary($0) }
+        case .stopped, .preparing, .live, .unkillable: nil
+        }
+    }
+
     /// What is told beyond that.
     var details: AppDetails {
         let machine = latest?.supervisor.machine
@@ -53,6 +60,7 @@ extension DaemonApp {
             allowances: AllowanceSummary(configuration.spec.allowances),
             launch: launch,
             restartsByCause: causes,
+            reachedLimit: reachedLimit,
             pings: machine.map { LatencySummary($0.pings) } ?? LatencySummary(),
             probes: configuration.watchdog.probe.map { _ in LatencySummary(machine?.probes ?? LatencyHistogram()) },
             probeRefusal: machine?.isProbeImpossible == true ? latest?.probeRefusal : nil,

@@ -297,10 +297,12 @@ final class DaemonApp {
                     + Narration(name: name, verbosity: .quiet).words(for: outcome))
             wait(until: instant)
         case .limitReached(let cause, let next):
+            let limit = restarts.reachedLimit.map { ": \(LimitSummary($0).words)" } ?? ""
             let consequence = next.map { "next attempt in \(($0 - daemon.host.loop.now).brief)" }
             daemon.publish(
                 .limitReached, of: self,
-                "failed too often (\(cause.rawValue)); " + (consequence ?? "it stays down until it is launched"))
+                "failed too often (\(cause.rawValue))\(limit); "
+                    + (consequence ?? "it stays down until \"watchdogd launch \(name)\""))
             if let next { wait(until: next) } else { stage = .failed }
         case .stay:
             break
@@ -329,8 +331,10 @@ final class DaemonApp {
         do {
             try setTimer(at: instant, action)
         } catch {
+            let message = "cannot be restarted: \(error)"
+            lastIncident = IncidentSummary(kind: .spawn, time: .now(), summary: message)
             stage = .failed
-            daemon.say("\(name) cannot be restarted: \(error)")
+            daemon.say("\(name) \(message)")
         }
     }
 
