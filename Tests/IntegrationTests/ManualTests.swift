@@ -45,6 +45,28 @@ extension EndToEnd {
             for command in commands { #expect(main.contains(".Xr watchdogd-\(command) 1")) }
         }
 
+        @Test("every command's page tells its exit codes: its own, or that they stand in the main page")
+        func exitCodes() throws {
+            func codes(_ page: String) throws -> Substring {
+                let parts = try #require(scratch.read(page)).split(separator: ".Sh EXIT STATUS\n")
+                try #require(parts.count == 2, "\(page)")
+                return try #require(parts[1].split(separator: ".Sh ").first)
+            }
+            let main = try codes("man1/watchdogd.1")
+            for code in [0, 1, 64, 65, 66, 67, 69, 70, 71, 73, 74, 75, 76, 77] {
+                #expect(main.contains(".It \(code)\n"), "\(code)")
+            }
+            for page in pages where page.hasPrefix("man1/watchdogd-") {
+                let text = try codes(page)
+                #expect(text.contains(".It 64\n") || text.contains(".Xr watchdogd 1"), "\(page)")
+            }
+            #expect(try codes("man1/watchdogd-run.1").contains(".It 137\n"))
+            #expect(try codes("man1/watchdogd-check.1").contains(".It 65\n"))
+            #expect(try codes("man1/watchdogd-serve.1").contains(".It 73\n"))
+            #expect(try codes("man1/watchdogd-report.1").contains(".It 69, 70\n"))
+            #expect(try codes("man1/watchdogd-status.1").contains(".Xr watchdogd 1"))
+        }
+
         @Test("mandoc finds no fault with them", .enabled(if: isInstalled("mandoc"), "needs mandoc"))
         func lint() throws {
             for page in pages {
