@@ -51,6 +51,59 @@ extension EndToEnd {
                 ])
         }
 
+        @Test("What a launch would not find on this machine is a warning, with its place")
+        func missingPaths() throws {
+            let scratch = try Scratch()
+            let plain = try scratch.write("", to: "plain")
+            let there = try scratch.write("", to: "there.env")
+            let here = scratch.path
+            let path = try scratch.write(
+                """
+                [App]
+                ExecStart=\(plain)
+                WorkingDirectory=\(here)/%N
+                EnvironmentFile=\(here)/none.env
+                EnvironmentFile=-\(here)/optional.env
+                EnvironmentFile=\(there)
+                EnvironmentFile=\(here)/*.conf
+                StandardOutput=append:\(here)/logs/one.log
+                StandardError=file:\(plain)/one.log
+
+                """, to: "one.app")
+            let answer = try check(path)
+            #expect(answer.code == 0)
+            #expect(
+                answer.output == """
+                    \(path):2:1: warning: ExecStart: \(plain) is not executable on this machine
+                    \(path):3:1: warning: WorkingDirectory: \(here)/one does not exist on this machine
+                    \(path):4:1: warning: EnvironmentFile: \(here)/none.env does not exist on this machine
+                    \(path):7:1: warning: EnvironmentFile: \(here)/*.conf matches no file on this machine
+                    \(path):8:1: warning: StandardOutput: the folder \(here)/logs does not exist on this machine
+                    \(path):9:1: warning: StandardError: the folder \(plain) is no folder on this machine
+                    1 app checked, all valid: 6 warnings
+
+                    """)
+        }
+
+        @Test("What may be there after all is no warning: optional, found by another PATH, or of an instance")
+        func possiblePaths() throws {
+            let scratch = try Scratch()
+            let here = scratch.path
+            let texts = [
+                "optional": "ExecStart=-/nonexistent/x\nWorkingDirectory=-/nonexistent\n",
+                "found": "ExecStart=true\nStandardOutput=file:\(here)/new.log\n",
+                "own": "ExecStart=tool\nEnvironment=PATH=/nonexistent:\(here)\n",
+                "file": "ExecStart=nosuchtool\nEnvironmentFile=\(here)/found.app\n",
+                "template@": "ExecStart=\(here)/%i/x\n",
+            ]
+            #expect(chmod(try scratch.write("", to: "tool"), 0o755) == 0)
+            for (name, text) in texts { try scratch.write("[App]\n\(text)", to: "\(name).app") }
+            #expect(try check(here).output == "5 apps checked, all valid\n")
+            try scratch.write("[App]\nExecStart=tool\nEnvironment=PATH=/nonexistent\n", to: "own.app")
+            let warning = "own.app:2:1: warning: ExecStart: tool is in no folder of its PATH on this machine\n"
+            #expect(try check(here).output.contains(warning))
+        }
+
         @Test("A folder of drop-ins checks its app, and an empty one is told")
         func folders() throws {
             let scratch = try Scratch()

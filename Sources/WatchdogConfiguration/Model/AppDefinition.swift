@@ -10,7 +10,7 @@ public struct AppDefinition: Hashable, Sendable {
     public let configuration: AppConfiguration?
     /// All errors and warnings, by file and line.
     public let diagnostics: [ConfigurationDiagnostic]
-    private let places: [ConfigurationKey: ConfigurationPlace]
+    private let places: [ConfigurationKey: [ConfigurationPlace]]
 
     /// Reads the files of an app.
     ///
@@ -28,8 +28,8 @@ public struct AppDefinition: Hashable, Sendable {
         if let command = reader.command { configuration.program.command = command }
         self.configuration = reader.diagnostics.hasErrors || reader.command == nil ? nil : configuration
         diagnostics = reader.diagnostics.diagnostics
-        places = reader.settings.compactMapValues { settings in
-            settings.last.map { reader.diagnostics.files[$0.position.file].place($0.position) }
+        places = reader.settings.mapValues { settings in
+            settings.map { reader.diagnostics.files[$0.position.file].place($0.position) }
         }
     }
 
@@ -44,15 +44,21 @@ public struct AppDefinition: Hashable, Sendable {
 
     /// Where a setting stands that is in force, of a list its last part; nil when the default is.
     public func place(of key: ConfigurationKey) -> ConfigurationPlace? {
-        places[key]
+        places[key]?.last
     }
 
     /// A diagnostic about a setting that only the machine can show, such as a limit that needs a cgroup controller.
+    ///
+    /// - Parameter index: which part of a list it is about; nil for the last.
     public func diagnostic(
-        _ severity: ConfigurationDiagnostic.Severity, about key: ConfigurationKey, _ message: String
+        _ severity: ConfigurationDiagnostic.Severity, about key: ConfigurationKey, at index: Int? = nil,
+        _ message: String
     ) -> ConfigurationDiagnostic {
         let text = "\(key.rawValue): \(message)"
-        guard let place = places[key] else { return ConfigurationDiagnostic(severity, file: files[0], text) }
+        let parts = places[key] ?? []
+        guard let place = parts.dropFirst(index ?? parts.count).first ?? parts.last else {
+            return ConfigurationDiagnostic(severity, file: files[0], text)
+        }
         return ConfigurationDiagnostic(severity, at: place, text)
     }
 }

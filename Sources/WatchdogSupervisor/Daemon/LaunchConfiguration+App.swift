@@ -17,6 +17,9 @@ struct LaunchRefusal: Error, Hashable, CustomStringConvertible {
 }
 
 extension LaunchConfiguration {
+    /// `PATH` of the apps of the machine's daemon.
+    static let systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
     /// Looks up what an app's configuration names, as it is now: accounts, directories, files of variables, programs.
     ///
     /// - Parameters:
@@ -101,7 +104,7 @@ extension LaunchConfiguration {
         if scope == .system {
             // As systemd.exec(5) has it: what happens to be in the daemon's environment is none of the app's business.
             let language = base["LANG"]
-            base = ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
+            base = ["PATH": Self.systemPath]
             if let language { base["LANG"] = language }
         }
         var variables = program.environment.map { (name: $0.name, value: $0.value) }

@@ -7,7 +7,7 @@ import WatchdogLinux
 extension AppDefinition {
     /// What is written correctly, and does not do on this machine.
     public var machineWarnings: [ConfigurationDiagnostic] {
-        controllerWarnings + accountWarnings + writerWarnings(below: "/etc/watchdogd/")
+        controllerWarnings + accountWarnings + pathWarnings + writerWarnings(below: "/etc/watchdogd/")
     }
 
     private var controllerWarnings: [ConfigurationDiagnostic] {
