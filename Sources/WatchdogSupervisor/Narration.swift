@@ -120,12 +120,11 @@ extension Narration {
         }
     }
 
-    /// As in "redis *exited with code 0 while 1 process of it ran on …*".
+    /// As in "redis *left 1 process behind when it exited with code 0 …*".
     func words(forLeaving processes: Int) -> String {
-        "exited with code 0 while "
-            + (processes == 1
-                ? "1 process of it ran on, which was ended" : "\(processes) processes of it ran on, which were ended")
-            + "; it has to stay in the foreground (redis: --daemonize no; nginx: daemon off)"
+        "left \(processes == 1 ? "1 process" : "\(processes) processes") behind when it exited with code 0, which"
+            + " \(processes == 1 ? "was" : "were") ended; it has to stay in the foreground"
+            + " (redis: --daemonize no; nginx: daemon off)"
     }
 
     /// A line without the app's name at its beginning, for where that stands already.

@@ -130,6 +130,12 @@ final class RunSession {
             let text = "messages left out, because they were too many or nobody read them: \(unwritten)"
             log.tell(JournalEntry(.messagesDropped, text, about: kernel.subject), line: text, within: .seconds(1))
         }
+        if outcome.cause == .exited, kernel.leftBehind > 0 {
+            let text = "\(narration.name) \(narration.words(forLeaving: kernel.leftBehind))"
+            var entry = JournalEntry(.leftBehind, text, about: kernel.subject)
+            if let status = outcome.status { entry.add(status) }
+            log.tell(entry, line: configuration.verbosity == .quiet ? nil : text, within: .seconds(1))
+        }
         if let failure = supervisor.spawnFailure {
             let text = "\(failure)"
             log.tell(JournalEntry(.launchFailed, text, about: kernel.subject), line: text, within: .seconds(1))

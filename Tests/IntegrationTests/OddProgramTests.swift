@@ -101,7 +101,10 @@ extension EndToEnd {
                     os.wait()
                     """))
             let daemon = try #require(Int32(try run.line()))
-            #expect(try run.end().exitCode == 0)
+            let ending = try run.end()
+            #expect(ending.exitCode == 0)
+            let told = "left 1 process behind when it exited with code 0, which was ended"
+            #expect(ending.messages.count == 1 && ending.messages[0].contains(told), "\(ending.messages)")
             // Reaped, too: not left to process 1 as a zombie.
             let isGone = kill(daemon, 0) != 0
             if !isGone { kill(daemon, SIGKILL) }

@@ -71,11 +71,17 @@ extension EndToEnd {
             try service.wait(for: "forks") { $0.state == .stopped && $0.lastIncident != nil }
             let incident = try #require(try service.app("forks").lastIncident)
             #expect(incident.kind == .exit)
-            #expect(
-                incident.summary.hasPrefix(
-                    "exited with code 0 while 1 process of it ran on, which was ended; it has to"))
+            let words = "left 1 process behind when it exited with code 0, which was ended; it has to stay"
+            #expect(incident.summary.hasPrefix(words))
             try service.program.line("forks \(incident.summary)", on: .errors)
             #expect(service.processes == [])
+            var events: [ControlEvent] = []
+            try service.client.monitor(MonitorRequest(apps: ["forks"], history: 10)) { reply in
+                if let event = reply.event { events.append(event) }
+                return events.last?.kind != .leftBehind
+            }
+            #expect(events.map(\.kind) == [.launched, .ready, .exited, .leftBehind], "\(events)")
+            #expect(events.last?.message == incident.summary)
             #expect(try service.end() == 0)
         }
 

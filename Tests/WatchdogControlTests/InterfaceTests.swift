@@ -132,7 +132,7 @@ struct InterfaceTests {
             .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
             .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
             .limitReached, .launchFailed, .reloaded, .lifecycle, .probeFailed, .probeRecovered, .probeImpossible,
-            .appReloaded, .reloadFailed,
+            .appReloaded, .reloadFailed, .leftBehind,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))

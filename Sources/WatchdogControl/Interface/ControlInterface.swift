@@ -150,7 +150,7 @@ public enum ControlInterface {
         # Something that happened. The sequence counts from 1 without gaps since watchdogd was started. Kinds: launched, ready,
         # adopted, hung, credited, rebased, paused, resumed, extended, extensionRefused, terminating, exhausted, captureFailed,
         # reported, channelLost, exited, unkillable, restarting, limitReached, launchFailed, reloaded, lifecycle,
-        # probeFailed, probeRecovered, probeImpossible, appReloaded, reloadFailed.
+        # probeFailed, probeRecovered, probeImpossible, appReloaded, reloadFailed, leftBehind.
         type Event (
           sequence: int,
           timeUSec: int,

@@ -52,6 +52,8 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let channelLost = Kind(rawValue: "channelLost")
         /// The main process ended.
         public static let exited = Kind(rawValue: "exited")
+        /// Processes of it ran on when its main process had exited with 0, and were ended.
+        public static let leftBehind = Kind(rawValue: "leftBehind")
         /// Processes outlive SIGKILL.
         public static let unkillable = Kind(rawValue: "unkillable")
         /// The app is going to be started again.

@@ -245,7 +245,7 @@ final class DaemonApp {
             guard launch.kernel.leftBehind > 0 else { return }
             let words = Narration(name: name, verbosity: .quiet).words(forLeaving: launch.kernel.leftBehind)
             lastIncident = IncidentSummary(kind: .exit, time: .now(), summary: words)
-            daemon.publish(.exited, of: self, words, launch.kernel.subject, status: status)
+            daemon.publish(.leftBehind, of: self, words, launch.kernel.subject, status: status)
         case .exited: lastIncident = IncidentSummary(kind: .exit, time: .now(), summary: status.words)
         case .signaled: lastIncident = IncidentSummary(kind: .crash, time: .now(), summary: status.words)
         case .unknown: break

@@ -29,6 +29,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case channelLost
     case lifecycle
     case exited
+    case leftBehind
     case unkillable
     case launchFailed
     case outputRefused
@@ -67,6 +68,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .channelLost: "9456c2c094054c5ab35eb6e9bd4e07d5"
         case .lifecycle: "860a193751954a3f8b2602a765093013"
         case .exited: "898e4ab452bc4bf3a80a6f8898e9f6ae"
+        case .leftBehind: "767774a6283f45b0be564979de9af5e5"
         case .unkillable: "5b876105e9d046289b68e84d4204195d"
         case .launchFailed: "3ee9cc25dad94cefaead6729d9eb7da5"
         case .outputRefused: "07fbe44254ef4073a57130140d2cfbef"
@@ -87,7 +89,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .unkillable: .critical
         case .killed, .crashed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
         case .reported, .hangReported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost,
-            .outputRefused, .messagesDropped:
+            .leftBehind, .outputRefused, .messagesDropped:
             .warning
         case .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured:
             .notice
@@ -103,8 +105,8 @@ enum EventKind: String, CaseIterable, Sendable {
             .credited, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused, .lifecycle,
             .terminating, .reported, .captured, .appReloaded, .reloadFailed:
             true
-        case .killed, .crashed, .captureFailed, .channelLost, .exited, .unkillable, .launchFailed, .outputRefused,
-            .restarting, .limitReached, .reloaded, .configurationInvalid, .messagesDropped:
+        case .killed, .crashed, .captureFailed, .channelLost, .exited, .leftBehind, .unkillable, .launchFailed,
+            .outputRefused, .restarting, .limitReached, .reloaded, .configurationInvalid, .messagesDropped:
             false
         }
     }
