@@ -218,6 +218,21 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test(
+            "Variables about passed descriptors that are wrong, or another's, keep it from nothing",
+            arguments: [
+                ("LISTEN_PID=$$ LISTEN_FDS=0", false), ("LISTEN_PID=1 LISTEN_FDS=x", false),
+                ("LISTEN_PID=$$ LISTEN_FDS=x", true), ("LISTEN_PID=$$ LISTEN_FDS=-1", true),
+                ("LISTEN_PID=$$ LISTEN_FDS=0 LISTEN_FDNAMES=a:b", false), ("LISTEN_PID=x LISTEN_FDS=1", true),
+            ])
+        func passedDescriptors(variables: String, isTold: Bool) throws {
+            let service = try Service(
+                ["app": Self.shell("exec sleep 1000")], wrapper: ["/bin/sh", "-c", "\(variables) exec \"$@\"", "sh"])
+            try service.wait(for: "app") { $0.state == .running }
+            #expect(try service.end() == 0)
+            #expect(service.program.text(.errors).contains("LISTEN_FDS and LISTEN_FDNAMES are ignored") == isTold)
+        }
+
         @Test("SIGTERM ends each app within its own allowance; who does not end is killed and reported")
         func stop() throws {
             let service = try Service([

@@ -45,7 +45,11 @@ public enum ServiceManager {
     /// Takes over the descriptors that the service manager passed; a second call gives none.
     ///
     /// To be called before any other thread is created: removes `LISTEN_FDS` and its like from the environment.
+    ///
+    /// - Throws: when the variables are meant for this process and are wrong.
     public static func takeDescriptors() throws(LinuxError) -> [PassedDescriptor] {
+        // None are passed; sd_listen_fds(3) takes that for a mistake.
+        if getenv("LISTEN_FDS").map({ String(cString: $0) }) == "0" { unsetenv("LISTEN_FDS") }
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = try checkEvent("receive descriptors", sd_listen_fds_with_names(1, &names))
         defer { free(names) }

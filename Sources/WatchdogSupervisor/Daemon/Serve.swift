@@ -32,7 +32,7 @@ public struct Serve {
         SignalSource.block(Self.signals + [SIGCHLD, SIGTTOU])
         for ignored in [SIGPIPE, SIGXFSZ] { signal(ignored, SIG_IGN) }
         _ = Reexecution.program
-        let passed = try passedDescriptors()
+        let passed = PassedDescriptors.take()
         let listing = try listing()
         let store = ReportStore(directory: configuration.places.reportsDirectory)
         do {
@@ -50,14 +50,6 @@ public struct Serve {
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
-            throw RunError.internalFailure("\(error)")
-        }
-    }
-
-    private func passedDescriptors() throws(RunError) -> PassedDescriptors {
-        do throws(LinuxError) {
-            return try PassedDescriptors.take()
-        } catch {
             throw RunError.internalFailure("\(error)")
         }
     }

@@ -185,11 +185,17 @@ struct PassedDescriptors {
     var isSameProcess = false
 
     /// Takes over what the service manager passes; to be called before another thread exists.
-    static func take() throws(LinuxError) -> PassedDescriptors {
+    ///
+    /// Variables that were inherited from somewhere are no reason not to supervise.
+    static func take() -> PassedDescriptors {
         var result = PassedDescriptors()
         result.isSameProcess = Reexecution.takeMark()
-        for passed in try ServiceManager.takeDescriptors() {
-            result.byName[passed.name, default: []].append(passed.descriptor)
+        do throws(LinuxError) {
+            for passed in try ServiceManager.takeDescriptors() {
+                result.byName[passed.name, default: []].append(passed.descriptor)
+            }
+        } catch {
+            StandardError.say("\(error); LISTEN_FDS and LISTEN_FDNAMES are ignored")
         }
         return result
     }
