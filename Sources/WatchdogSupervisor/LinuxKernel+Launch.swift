@@ -44,6 +44,8 @@ extension LinuxKernel {
         let log = configuration.streams.map(\.log) ?? StandardStreams.ownLog
         // Before: should watchdogd be killed while it starts the process, the next one can still talk to it.
         storeSockets()
+        // Before: the program may print before it is known here that it runs.
+        let launch = (now, WatchdogReport.WallTime.current())
         let spawned = try WatchdogLinux.spawn(request)
         closeStreams()
         if let cgroup, request.cgroup != nil, spawned.cgroupRefusal == nil {
@@ -54,7 +56,7 @@ extension LinuxKernel {
             let tree = ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: launchMarker)
             containment = .processTree(tree)
         }
-        try supervise(spawned.process, startTime: spawned.startTime)
+        try supervise(spawned.process, startTime: spawned.startTime, launched: launch)
         logSource = log.map { logSource(of: $0, process: spawned.pid) }
         storeProcess()
         return spawned.pid
@@ -78,7 +80,11 @@ extension LinuxKernel {
     }
 
     /// Makes a process the main process: its end is the app's end from now on.
-    private func supervise(_ process: Pidfd, startTime: UInt64?) throws {
+    ///
+    /// - Parameter launch: when the app was launched, if this is its first main process.
+    private func supervise(
+        _ process: Pidfd, startTime: UInt64?, launched launch: (Instant, WatchdogReport.WallTime)
+    ) throws {
         let source = try loop.onReadable(process.descriptor, priority: .important) { [unowned self] in
             mainProcessEnded()
         }
@@ -90,8 +96,8 @@ extension LinuxKernel {
             startTime: startTime,
             probe: try? ProcessProbe(process.pid),
             source: source,
-            launchedAt: main?.launchedAt ?? now,
-            launchTime: main?.launchTime ?? .current()
+            launchedAt: main?.launchedAt ?? launch.0,
+            launchTime: main?.launchTime ?? launch.1
         )
         window = nil
         isReaped = false
@@ -102,7 +108,7 @@ extension LinuxKernel {
         // The pidfd first: what is checked afterwards is then checked of the process that it holds.
         guard let process = try? Pidfd(opening: pid), isOurs(pid), !process.hasExited else { return false }
         do {
-            try supervise(process, startTime: ProcessStat.read(pid)?.startTime)
+            try supervise(process, startTime: ProcessStat.read(pid)?.startTime, launched: (now, .current()))
             beginWindow()
             storeProcess()
             return true
