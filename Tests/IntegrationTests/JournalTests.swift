@@ -104,9 +104,15 @@ extension EndToEnd {
             #expect(!run.entries.contains { $0._TRANSPORT == "stdout" && $0.MESSAGE?.contains("0x8badf00d") == true })
         }
 
-        @Test("a report has the last lines that the app printed to the journal", .enabled(if: canRun))
-        func log() throws {
-            let run = try run(asService: true)
+        /// As in a container of systemd-nspawn, where a unit with `ProtectKernelTunables=` sees the machine's own.
+        private static let otherBoot =
+            "echo 01234567-89ab-4def-8123-456789abcdef >/run/boot; mount --bind /run/boot /proc/sys/kernel/random/boot_id"
+
+        @Test(
+            "a report has the last lines that the app printed to the journal, also to one of another boot id",
+            .enabled(if: canRun), arguments: ["", otherBoot])
+        func log(before: String) throws {
+            let run = try run(asService: true, before: before)
             let report = try report(in: run.scratch)
             let log = try #require(report.body.linux?.log)
             #expect(log.source == .journal)

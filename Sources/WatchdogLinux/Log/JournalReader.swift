@@ -18,6 +18,8 @@ struct JournalReader: ~Copyable {
     }
 
     private let journal: OpaquePointer
+    /// The ids that this boot may have in the journal.
+    private let boots: [String]
 
     static func tail(of match: JournalMatch, _ limit: LogLimit, directory: String? = nil) -> [PrintedLine] {
         guard let reader = JournalReader(directory: directory), reader.select(match) else { return [] }
@@ -32,6 +34,7 @@ struct JournalReader: ~Copyable {
             ?? sd_journal_open(&journal, Int32(SD_JOURNAL_LOCAL_ONLY))
         guard result >= 0, let journal else { return nil }
         self.journal = journal
+        boots = Self.boots(in: journal)
     }
 
     deinit {
@@ -54,10 +57,8 @@ struct JournalReader: ~Copyable {
     /// Goes to the entry before, which must not be older than `start`.
     func stepBack(since start: Instant) -> Step {
         guard sd_journal_previous(journal) > 0 else { return .end }
-        var monotonic: UInt64 = 0
-        // Nil stands for this boot.
-        guard sd_journal_get_monotonic_usec(journal, &monotonic, nil) >= 0 else { return .foreign }
-        return Int64(clamping: monotonic) >= start.nanoseconds / 1_000 ? .entry : .end
+        guard let time = Self.time(ofEntryIn: journal), boots.contains(time.boot) else { return .foreign }
+        return Int64(clamping: time.monotonic) >= start.nanoseconds / 1_000 ? .entry : .end
     }
 
     /// A field of the entry; nil when it has none of that name.
@@ -69,21 +70,44 @@ struct JournalReader: ~Copyable {
         return String(decoding: bytes.dropFirst(name.utf8.count + 1), as: UTF8.self)
     }
 
+    // MARK: - Boots
+
+    /// That of this process's kernel, and that of the newest entry.
+    ///
+    /// systemd-nspawn gives its container a boot id of its own by a mount over the kernel's, as journald sees it;
+    /// `ProtectKernelTunables=` hides that mount from a unit in it, which sees the machine's.
+    private static func boots(in journal: OpaquePointer) -> [String] {
+        var boots: [String] = []
+        var boot = sd_id128_t()
+        if sd_id128_get_boot(&boot) >= 0 { boots.append(text(boot)) }
+        guard sd_journal_seek_tail(journal) >= 0, sd_journal_previous(journal) > 0,
+            let newest = time(ofEntryIn: journal), !boots.contains(newest.boot)
+        else { return boots }
+        return boots + [newest.boot]
+    }
+
+    private static func time(ofEntryIn journal: OpaquePointer) -> (monotonic: UInt64, boot: String)? {
+        var monotonic: UInt64 = 0
+        var boot = sd_id128_t()
+        guard sd_journal_get_monotonic_usec(journal, &monotonic, &boot) >= 0 else { return nil }
+        return (monotonic, text(boot))
+    }
+
+    private static func text(_ boot: sd_id128_t) -> String {
+        withUnsafeBytes(of: boot) { $0.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+    }
+
     // MARK: - The end of an output
 
     /// Of this boot, and one of the fields.
     private func select(_ match: JournalMatch) -> Bool {
-        var boot = sd_id128_t()
-        guard sd_id128_get_boot(&boot) >= 0, !match.fields.isEmpty else { return false }
-        let bootField = "_BOOT_ID=" + withUnsafeBytes(of: boot) { $0.map(Self.hexadecimal).joined() }
+        guard !match.fields.isEmpty else { return false }
         for field in match.fields {
-            guard add(field), add(bootField), sd_journal_add_disjunction(journal) >= 0 else { return false }
+            // Of fields of one name an entry needs one.
+            guard add(field), boots.allSatisfy({ add("_BOOT_ID=\($0)") }), sd_journal_add_disjunction(journal) >= 0
+            else { return false }
         }
-        return true
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        return !boots.isEmpty
     }
 
     private func tail(since start: Instant, _ limit: LogLimit) -> [PrintedLine] {

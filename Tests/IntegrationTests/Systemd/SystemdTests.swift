@@ -259,6 +259,23 @@ extension EndToEnd {
             #expect(explained.contains("watchdogd report explain \(report)"))
         }
 
+        @Test("what apps print at once is read from the journal, though the unit hides the container's boot id")
+        func logs() throws {
+            let talks = appFile("/bin/sh -c 'echo one; echo two; exec sleep 1000'", watchdog: "Readiness=none")
+            let names = (1...8).map { "talks\($0)" }
+            try container.serve(Dictionary(uniqueKeysWithValues: names.map { ($0, talks) }))
+            for name in names {
+                try container.app(name, becomes: "running")
+                var words: [String?] = []
+                let isRead = try eventually {
+                    words = try container.shell("watchdogd logs \(name)").split(separator: "\n")
+                        .map { $0.split(separator: " ").last.map(String.init) }
+                    return words == ["one", "two"]
+                }
+                #expect(isRead, "\(words)")
+            }
+        }
+
         // MARK: What apps live through
 
         /// The numbers of the processes of some apps, all of which run.
