@@ -62,7 +62,7 @@ extension AppMachine {
         life = .terminating(isRequested: isRequested)
         countdown = Countdown(.processExit, from: now, allowance: spec.allowances.terminate)
         lifecycle.end()
-        lifecycle.record.enter(.terminating, at: now)
+        enter(.terminating, at: now)
         nextPing = nil
         nextProbe = nil
         effects += [.announce(.terminating(isRequested: isRequested)), .beginWindow]

@@ -16,7 +16,6 @@ extension AppMachine {
             .processLaunch, from: now,
             allowance: isInBackground ? spec.lifecycle.backgroundLaunch : spec.allowances.launch)
         if isInBackground { watchLaunchCPUTime(at: now) }
-        lifecycle.record.enter(.launching, at: now)
         effects += [.announce(.launched(pid: pid)), .beginWindow]
         if spec.readiness == .none {
             becomeReady(.exec, at: now, &effects)
@@ -81,9 +80,11 @@ extension AppMachine {
         countdown = nil
         nextProbe = nil
         graceEnd = nil
+        if hasChangedLifecycle {
+            lifecycle.cpu = nil
+            enter(lifecycleState, at: now)
+        }
         launchDuration = duration
-        lifecycle.cpu = nil
-        lifecycle.record.enter(lifecycleState, at: now)
         readinessSource = source
         effects.append(.announce(.ready(source, after: duration)))
         if answersPings {

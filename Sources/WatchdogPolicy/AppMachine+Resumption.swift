@@ -237,6 +237,8 @@ extension AppMachine {
         guard life == .idle, !isSpawning else { return }
         life = .running
         launchedAt = now
+        // There was no launch that anybody saw.
+        lifecycle.record.enter(.foreground, at: now)
         hasSpoken = true
         effects += [.announce(.adopted(pid: pid)), .beginWindow]
         issuePing(at: now, &effects)

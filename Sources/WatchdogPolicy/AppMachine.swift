@@ -112,6 +112,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
         _read { yield _changedLifecycle[default: Lifecycle.unchanged] }
         set { changedLifecycle = newValue == Lifecycle.unchanged ? nil : newValue }
     }
+    /// Whether there is more of the lifecycle than a launch into the foreground.
+    var hasChangedLifecycle: Bool { !_changedLifecycle.isEmpty }
     /// From the supervisor's restart until it has returned: when an answer came is not known then.
     var isUnattended = false
 

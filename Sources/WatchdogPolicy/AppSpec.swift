@@ -44,7 +44,7 @@ public struct AppSpec: Hashable, Sendable, Codable {
     /// Time for a killed process tree to be gone before the survivors are reported as unkillable.
     public var deathBudget: Duration = .seconds(2)
     /// How long it may take for what on its way through the lifecycle.
-    public var lifecycle = LifecycleAllowances()
+    @Shared public var lifecycle = LifecycleAllowances()
     /// Where the sequence of ping nonces starts.
     public var nonceSeed: UInt64
 

@@ -22,7 +22,7 @@ public struct RestartMachine: Hashable, Sendable, Codable {
     /// The limit that keeps the app down, or its next launch away; nil of one that was launched since.
     public private(set) var reachedLimit: RestartSettings.ReachedLimit?
 
-    private var settings: RestartSettings
+    @Shared private var settings: RestartSettings
     /// The wait of the next restart, without jitter; nil when the next is immediate.
     private var backOff: Duration?
     private var history: [RestartSettings.Cause: [Instant]] = [:]
@@ -36,14 +36,14 @@ public struct RestartMachine: Hashable, Sendable, Codable {
     /// - Parameters:
     ///   - settings: when to restart.
     ///   - seed: where the jitter starts; each app needs its own.
-    public init(settings: RestartSettings, seed: UInt64) {
-        self.settings = settings
+    public init(settings: Shared<RestartSettings>, seed: UInt64) {
+        _settings = settings
         self.jitterState = seed
     }
 
     /// The settings changed; what has happened still counts.
-    public mutating func update(_ settings: RestartSettings) {
-        self.settings = settings
+    public mutating func update(_ settings: Shared<RestartSettings>) {
+        _settings = settings
     }
 
     /// A launch began.

@@ -28,14 +28,30 @@ public struct Shared<Value: Sendable>: Sendable {
     }
 
     /// What another can hold to share the value.
-    public var projectedValue: Shared { self }
+    public var projectedValue: Shared {
+        get { self }
+        set { self = newValue }
+    }
+
+    /// Holds the same copy as another that has the same value; a value of its own stays as it is.
+    public mutating func share(with other: Shared) where Value: Equatable {
+        if self == other { self = other }
+    }
+
+    /// Whether both hold the same copy, and not merely equal ones.
+    public func isSameCopy(as other: Shared) -> Bool { storage === other.storage }
 }
 
 extension Shared: Equatable where Value: Equatable {
     /// True for the same value, at once when it is the same copy.
     public static func == (left: Shared, right: Shared) -> Bool {
-        left.storage === right.storage || left.wrappedValue == right.wrappedValue
+        left.isSameCopy(as: right) || left.wrappedValue == right.wrappedValue
     }
+}
+
+extension Shared: Hashable where Value: Hashable {
+    /// Hashes the value as if it were kept in place.
+    public func hash(into hasher: inout Hasher) { wrappedValue.hash(into: &hasher) }
 }
 
 extension Shared: Encodable where Value: Encodable {

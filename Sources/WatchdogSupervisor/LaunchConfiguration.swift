@@ -44,6 +44,12 @@ struct LaunchConfiguration {
         }
     }
 
+    /// Keeps what is the same as for another launch only once.
+    mutating func share(with other: LaunchConfiguration) {
+        if environment == other.environment { environment = other.environment }
+        spec.$lifecycle.share(with: other.spec.$lifecycle)
+    }
+
     var name: String { spec.name }
     var spec: AppSpec {
         get { sharedSpec.wrappedValue }

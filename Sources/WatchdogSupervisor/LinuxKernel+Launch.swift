@@ -85,7 +85,7 @@ extension LinuxKernel {
     private func supervise(
         _ process: Pidfd, startTime: UInt64?, launched launch: (Instant, WatchdogReport.WallTime)
     ) throws {
-        let source = try loop.onReadable(process.descriptor, priority: .important) { [unowned self] in
+        let source = try loop.onReady(process.descriptor, for: .readable, priority: .important) { [unowned self] _ in
             mainProcessEnded()
         }
         main?.source.cancel()

@@ -138,8 +138,10 @@ final class LinuxKernel: Kernel {
         self.supervisor = supervisor
         key = host.add(self)
         deadline = try loop.timer(priority: .idle) { [weak supervisor] _ in supervisor?.deadlineReached() }
-        notifySource = try loop.onReadable(notifySocket.descriptor) { [unowned self] in readNotifySocket() }
-        channelSource = try loop.onReadable(channel.descriptor) { [unowned self] in readChannel() }
+        notifySource = try loop.onReady(notifySocket.descriptor, for: .readable) { [unowned self] _ in
+            readNotifySocket()
+        }
+        channelSource = try loop.onReady(channel.descriptor, for: .readable) { [unowned self] _ in readChannel() }
         try limitRates()
     }
 

@@ -12,6 +12,18 @@ struct KeyTests {
     }
     private func restart(_ lines: String) throws -> RestartSettings { try configuration(in: "Restart", lines).restart }
 
+    @Test("what two apps have in common is kept once, and nothing of it changes")
+    func sharing() throws {
+        var first = AppConfiguration(name: try AppName("web"), command: Command(program: "/bin/web", arguments: []))
+        first.watchdog.timeScale = 2
+        var second = AppConfiguration(name: try AppName("db"), command: Command(program: "/bin/db", arguments: []))
+        let before = second
+        second.share(with: first)
+        #expect(second == before)
+        #expect(second.$restart.isSameCopy(as: first.$restart))
+        #expect(!second.$watchdog.isSameCopy(as: first.$watchdog))
+    }
+
     @Test("Without settings an app has the documented defaults")
     func defaults() throws {
         let app = try configuration(in: "App", "")

@@ -33,6 +33,32 @@ struct LifecycleTests {
         #expect(life.state == .terminating)
     }
 
+    @Test("an app that takes no part has the history of its launch, and what follows comes after it")
+    func plainHistory() {
+        var life = Timeline()
+        func history() -> [LifecycleRecord.Moment] { life.machine.lifecycleRecord.moments }
+        let launched = life.machine.launchedAt ?? Instant(nanoseconds: 0)
+        let launching = LifecycleRecord.Moment(at: launched, state: .launching)
+        #expect(history() == [launching])
+        life.at(.seconds(2), .ready(.notify))
+        let ready = LifecycleRecord.Moment(at: launched + .seconds(2), state: .foreground)
+        #expect(history() == [launching, ready])
+        life.ask(.background, at: .seconds(3))
+        let behind = LifecycleRecord.Moment(at: launched + .seconds(3), state: .background)
+        #expect(history() == [launching, ready, behind])
+    }
+
+    @Test("an app that is killed before it is ready was launching, one that was found running never was")
+    func shortHistory() {
+        var late = Timeline(AppSpec(name: "App", readiness: .notify))
+        late.run(to: .seconds(30))
+        #expect(late.state == .notRunning)
+        #expect(late.machine.lifecycleRecord.moments.map(\.state) == [.launching])
+        var found = Timeline(isLaunched: false)
+        found.tell(.adopted(pid: 9))
+        #expect(found.machine.lifecycleRecord.moments.map(\.state) == [.foreground])
+    }
+
     @Test("didEnterBackground that takes just over 5 s is a kill, just under is none", arguments: [false, true])
     func enteringBackground(isOver: Bool) {
         var life = Timeline.participating()

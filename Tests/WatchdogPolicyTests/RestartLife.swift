@@ -56,7 +56,7 @@ struct RestartLife {
     private var next: Instant?
 
     init(_ settings: RestartSettings, seed: UInt64 = 0) {
-        machine = RestartMachine(settings: settings, seed: seed)
+        machine = RestartMachine(settings: Shared(wrappedValue: settings), seed: seed)
     }
 
     mutating func fail(launching: Duration = .milliseconds(5), readyFor: Duration? = .zero) -> RestartAnswer {
@@ -94,7 +94,7 @@ struct RestartLife {
 
     mutating func reset() { machine.reset() }
 
-    mutating func update(_ settings: RestartSettings) { machine.update(settings) }
+    mutating func update(_ settings: RestartSettings) { machine.update(Shared(wrappedValue: settings)) }
 
     mutating func saveAndRestore() {
         do {

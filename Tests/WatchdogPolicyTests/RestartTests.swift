@@ -102,7 +102,7 @@ struct RestartTests {
         arguments: [Outcome.Cause.terminated, .killedOnRequest]
     )
     func requestedOutcomes(cause: Outcome.Cause) {
-        var machine = RestartMachine(settings: Self.unlimited, seed: 0)
+        var machine = RestartMachine(settings: Shared(wrappedValue: Self.unlimited), seed: 0)
         machine.launched(at: .origin)
         let outcome = Outcome(cause: cause, status: .exited(code: 1), isDeathVerified: true)
         #expect(machine.ended(outcome, causedByMemory: false, at: .origin) == .stay(.requested))

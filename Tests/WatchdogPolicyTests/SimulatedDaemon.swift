@@ -52,7 +52,8 @@ final class SimulatedDaemon {
                 name: "app\(index)",
                 allowances: Allowances(launch: .seconds(3), update: .seconds(2), terminate: .seconds(1)),
                 readiness: generator.pick([.channel, .none]), nonceSeed: generator.next())
-            apps.append(App(spec: spec, restarts: RestartMachine(settings: settings, seed: generator.next())))
+            let restarts = RestartMachine(settings: Shared(wrappedValue: settings), seed: generator.next())
+            apps.append(App(spec: spec, restarts: restarts))
             launch(index)
         }
     }
@@ -144,7 +145,7 @@ final class SimulatedDaemon {
         case 3:
             var settings = RestartSettings()
             settings.delay = .milliseconds(Int64(1 + generator.below(500)))
-            apps[index].restarts.update(settings)
+            apps[index].restarts.update(Shared(wrappedValue: settings))
         default:
             try die()
         }

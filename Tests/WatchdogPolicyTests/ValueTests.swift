@@ -112,3 +112,20 @@ struct ExitStatusTests {
         #expect(ExitStatus.unknown.shellCode == 255)
     }
 }
+
+@Suite("Shared values")
+struct SharedTests {
+    @Test("the same value is kept once, another stays what it is, and a change is nobody else's")
+    func sharing() {
+        let first = Shared(wrappedValue: RestartSettings())
+        var same = Shared(wrappedValue: RestartSettings())
+        #expect(!same.isSameCopy(as: first))
+        same.share(with: first)
+        #expect(same.isSameCopy(as: first))
+        same.wrappedValue.factor = 3
+        #expect(first.wrappedValue.factor == 2)
+        var other = same
+        other.share(with: first)
+        #expect(other.wrappedValue.factor == 3 && other.isSameCopy(as: same))
+    }
+}

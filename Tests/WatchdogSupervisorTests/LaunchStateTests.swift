@@ -87,7 +87,7 @@ struct LaunchStateTests {
     func keeping() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/a.launch"
-            let keeper = LaunchKeeper(creating: path, storeName: "a")
+            let keeper = LaunchKeeper(.random(), creating: path)
             var machine = running()
             var now = Self.start
             var checkpoints = 0
@@ -130,7 +130,7 @@ struct LaunchStateTests {
     func tooLong() throws {
         let path = "/tmp/watchdogd-state-\(UInt64.random(in: 0 ... .max)).launch"
         defer { unlink(path) }
-        let keeper = LaunchKeeper(creating: path, storeName: "a")
+        let keeper = LaunchKeeper(.random(), creating: path)
         var long = state(running())
         long.program.environment = ["A=" + String(repeating: "x", count: LaunchState.capacity)]
         keeper.prepare(long, at: Self.start)

@@ -13,14 +13,20 @@ public struct AppConfiguration: Hashable, Sendable {
     /// The section `[App]`.
     public var program: ProgramSettings
     /// The section `[Watchdog]`.
-    public var watchdog = WatchdogSettings()
+    @Shared public var watchdog = WatchdogSettings()
     /// The section `[Restart]`.
-    public var restart = RestartSettings()
+    @Shared public var restart = RestartSettings()
 
     /// Creates the default configuration of a program.
     public init(name: AppName, command: Command) {
         self.name = name
         program = ProgramSettings(command: command)
+    }
+
+    /// Keeps what is the same as in another configuration only once: most apps have the defaults, or those of their host.
+    public mutating func share(with other: AppConfiguration) {
+        $watchdog.share(with: other.$watchdog)
+        $restart.share(with: other.$restart)
     }
 
     /// Whether a process that was launched with another configuration can go on with this one: what differs concerns its

@@ -4,8 +4,8 @@ import Glibc
 
 /// Environment variables, in an order that is kept.
 public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
-    private var values: [ByteString: ByteString] = [:]
-    private var order: [ByteString] = []
+    /// `NAME=value` entries, in the order in which the names came.
+    public private(set) var entries: [ByteString] = []
 
     /// Creates an environment without variables.
     public init() {}
@@ -41,23 +41,28 @@ public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// The value of a variable as text; nil removes it.
     public subscript(name: String) -> String? {
-        get { values[ByteString(name)]?.description }
+        get {
+            let name = ByteString(name)
+            guard let index = index(of: name) else { return nil }
+            return String(decoding: entries[index].bytes.dropFirst(name.bytes.count + 1), as: UTF8.self)
+        }
         set { set(ByteString(name), to: newValue.map { ByteString($0) }) }
     }
 
     /// Sets a variable byte for byte; nil removes it.
     public mutating func set(_ name: ByteString, to value: ByteString?) {
+        let index = index(of: name)
         guard let value else {
-            if values.removeValue(forKey: name) != nil { order.removeAll { $0 == name } }
+            if let index { entries.remove(at: index) }
             return
         }
-        if values.updateValue(value, forKey: name) == nil { order.append(name) }
+        let entry = ByteString(bytes: name.bytes + [UInt8(ascii: "=")] + value.bytes)
+        if let index { entries[index] = entry } else { entries.append(entry) }
     }
 
-    /// `NAME=value` entries, in the order in which the names came.
-    public var entries: [ByteString] {
-        order.compactMap { name in
-            values[name].map { ByteString(bytes: name.bytes + [UInt8(ascii: "=")] + $0.bytes) }
+    private func index(of name: ByteString) -> Int? {
+        entries.firstIndex { entry in
+            entry.bytes.starts(with: name.bytes) && entry.bytes.dropFirst(name.bytes.count).first == UInt8(ascii: "=")
         }
     }
 }

@@ -20,7 +20,7 @@ public final class Cgroup: Sendable {
 
     /// Opens a cgroup by its directory, such as one whose app outlived the supervisor's restart.
     public init(opening path: String) throws(LinuxError) {
-        self.path = path
+        self.path = path.withoutSpareRoom
         events = try OwnedDescriptor(opening: "\(path)/cgroup.events", flags: O_RDONLY)
         killDescriptor = try? OwnedDescriptor(opening: "\(path)/cgroup.kill", flags: O_WRONLY)
     }

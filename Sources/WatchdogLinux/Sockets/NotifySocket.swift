@@ -23,7 +23,7 @@ public final class NotifySocket {
     ///   - user: The only other user who may send to it; nil lets every user who can enter the directory send.
     ///     Nobody is kept from an abstract name.
     public init(in directory: RuntimeDirectory, name: String, user: UInt32? = nil) throws(LinuxError) {
-        let path = "\(directory.path)/\(name)"
+        let path = "\(directory.path)/\(name)".withoutSpareRoom
         let receiveBuffer: Int32 = 8 << 20
         guard path.utf8.count <= wd_socket_longest_name else {
             var generator = SystemRandomNumberGenerator()

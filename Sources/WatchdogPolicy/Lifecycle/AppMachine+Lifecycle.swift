@@ -12,7 +12,25 @@ extension AppMachine {
     }
 
     /// What it has gone through.
-    public var lifecycleRecord: LifecycleRecord { lifecycle.record }
+    public var lifecycleRecord: LifecycleRecord {
+        var record = lifecycle.record
+        if record.moments.isEmpty { record.moments = launchMoments }
+        return record
+    }
+
+    /// What most apps go through, and nothing else: not recorded before more follows.
+    private var launchMoments: [LifecycleRecord.Moment] {
+        guard let launchedAt else { return [] }
+        let launching = LifecycleRecord.Moment(at: launchedAt, state: .launching)
+        guard let launchDuration else { return [launching] }
+        return [launching, LifecycleRecord.Moment(at: launchedAt + launchDuration, state: .foreground)]
+    }
+
+    /// Records a state that begins.
+    mutating func enter(_ state: LifecycleState, at now: Instant) {
+        if lifecycle.record.moments.isEmpty { lifecycle.record.moments = launchMoments }
+        lifecycle.record.enter(state, at: now)
+    }
 
     private var restingState: LifecycleState { lifecycle.visibility == .foreground ? .foreground : .background }
 
@@ -153,14 +171,14 @@ extension AppMachine {
         if visibility == .foreground { endStay() }
         guard lifecycle.record.takesPart else {
             lifecycle.visibility = visibility
-            lifecycle.record.enter(restingState, at: now)
+            enter(restingState, at: now)
             effects.append(.announce(.lifecycle(.entered(visibility, after: .zero))))
             return
         }
         lifecycle.statesAsked += 1
         let id = lifecycle.statesAsked
         let isLeaving = visibility == .background
-        lifecycle.record.enter(.inactive, at: now)
+        enter(.inactive, at: now)
         effects += [
             .announce(.lifecycle(.moving(to: visibility))),
             .lifecycle(.enter(visibility, id: id, backgroundTime: isLeaving ? spec.lifecycle.background : nil)),
@@ -225,7 +243,7 @@ extension AppMachine {
         else { return }
         let answered = lifecycle.obligations.remove(at: index)
         lifecycle.visibility = visibility
-        lifecycle.record.enter(restingState, at: now)
+        enter(restingState, at: now)
         effects.append(.announce(.lifecycle(.entered(visibility, after: now - answered.sentAt))))
         resumeAnswered(at: now, &effects)
         if visibility == .background { beginStay(at: now, &effects) }

@@ -29,7 +29,7 @@ extension AppMachine {
 
     mutating func becomeFrozen(since: Instant, hasReport: Bool, at now: Instant, _ effects: inout [AppEffect]) {
         lifecycle.freeze = .frozen(since: now, hasReport: hasReport)
-        lifecycle.record.enter(.suspended, at: now)
+        enter(.suspended, at: now)
         effects.append(.announce(.lifecycle(.suspended(after: now - since))))
         pursueGoal(at: now, &effects)
     }
@@ -54,7 +54,7 @@ extension AppMachine {
         lifecycle.freeze = nil
         lifecycle.foundLocks = []
         lifecycle.resumeStart = lifecycle.askedAt ?? now
-        lifecycle.record.enter(lifecycle.visibility == .foreground ? .foreground : .background, at: now)
+        enter(lifecycle.visibility == .foreground ? .foreground : .background, at: now)
         effects += [.lifecycle(.thaw), .announce(.lifecycle(.resumed(after: now - since)))]
         if answersPings {
             sendPing(at: now, &effects)

@@ -68,8 +68,12 @@ extension Daemon {
         var reply = ReloadReply(warnings: listing.allDiagnostics.map(ControlDiagnostic.init))
         var added: [DaemonApp] = []
         var removed = Set(appNames)
+        var neighbour: AppConfiguration?
         for (configuration, file) in listing.valid {
             let name = configuration.name.description
+            var configuration = configuration
+            if let neighbour { configuration.share(with: neighbour) }
+            neighbour = apps[name]?.configuration ?? configuration
             removed.remove(name)
             guard let app = apps[name] else {
                 added.append(DaemonApp(configuration, file: file, of: self))

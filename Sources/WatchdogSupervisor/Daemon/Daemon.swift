@@ -46,6 +46,8 @@ final class Daemon {
     private(set) var status: ServiceStatus?
     private var signOfLife: Timer?
 
+    /// What was launched last.
+    private var latest: LaunchConfiguration?
     private var postponed: [() -> Void] = []
     private var postponement: CallSource?
     private var limiter = RateLimiter(capacity: 200, refillPerSecond: 50)
@@ -104,6 +106,12 @@ final class Daemon {
         if !app.isAtRest { departing.append(app) }
         status?.changed()
         appCameToRest()
+    }
+
+    /// Keeps what a launch has in common with the one before it only once.
+    func share(_ launching: inout LaunchConfiguration) {
+        if let latest { launching.share(with: latest) }
+        latest = launching
     }
 
     /// Standard streams for a launch, as the configuration has them.

@@ -29,7 +29,7 @@ extension DaemonApp {
     func restore(_ kept: KeptApp) {
         restoring {
             restarts = kept.restarts
-            restarts.update(configuration.restart)
+            restarts.update(configuration.$restart)
             requestedRestarts = kept.requestedRestarts
             settled = kept.settled
             counted = kept.counted

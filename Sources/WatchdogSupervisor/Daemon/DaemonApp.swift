@@ -99,7 +99,7 @@ final class DaemonApp {
         self.configuration = configuration
         self.file = file
         self.daemon = daemon
-        restarts = RestartMachine(settings: configuration.restart, seed: .random(in: 0 ... .max))
+        restarts = RestartMachine(settings: configuration.$restart, seed: .random(in: 0 ... .max))
         daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge)
     }
 
@@ -130,6 +130,7 @@ final class DaemonApp {
             var launching = try LaunchConfiguration(
                 configuration, scope: daemon.places.scope, store: daemon.store,
                 warn: { [daemon, name] in daemon.say("\(name): \($0)") })
+            daemon.share(&launching)
             launching.connect(try daemon.streams(for: configuration, launching))
             let launch = try AppLaunch(launching, on: daemon.host)
             for refusal in launch.kernel.limitCgroup() { daemon.say("\(name) \(refusal)") }
@@ -445,7 +446,7 @@ final class DaemonApp {
         self.configuration = configuration
         self.file = file
         daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge)
-        if previous.restart != configuration.restart { restarts.update(configuration.restart) }
+        if previous.restart != configuration.restart { restarts.update(configuration.$restart) }
         guard !configuration.allowsProcess(of: previous) else {
             if configuration.isEnabled, !previous.isEnabled { begin() }
             return

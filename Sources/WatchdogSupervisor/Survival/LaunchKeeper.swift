@@ -2,6 +2,7 @@
 
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogReport
 import WatchdogWire
 
 /// Keeps one launch's state where the next watchdogd finds it.
@@ -16,8 +17,7 @@ final class LaunchKeeper {
 
     private let path: String
     private var file: StateFile?
-    /// The name under which the service manager has the descriptors.
-    let storeName: String
+    private let launchID: IncidentID
     private var saved: AppMachine.Checkpoint?
     private var savedAt = Instant(nanoseconds: 0)
     private var isDirty = false
@@ -27,9 +27,9 @@ final class LaunchKeeper {
     private(set) var failure: LinuxError?
 
     /// Begins to keep a launch; the file is made when there is something to go on with.
-    init(creating path: String, storeName: String) {
+    init(_ launchID: IncidentID, creating path: String) {
         self.path = path
-        self.storeName = storeName
+        self.launchID = launchID
     }
 
     /// Goes on with a file.
@@ -37,13 +37,16 @@ final class LaunchKeeper {
     /// - Parameters:
     ///   - file: read, and not written to yet.
     ///   - saved: the machine that is in it.
-    init(_ file: StateFile, storeName: String, holding saved: AppMachine, at now: Instant) {
+    init(_ launchID: IncidentID, _ file: StateFile, holding saved: AppMachine, at now: Instant) {
         path = file.path
         self.file = file
-        self.storeName = storeName
+        self.launchID = launchID
         self.saved = AppMachine.Checkpoint(of: saved)
         savedAt = now
     }
+
+    /// The name under which the service manager has the descriptors.
+    var storeName: String { launchID.description }
 
     /// The launch is over.
     func remove() {

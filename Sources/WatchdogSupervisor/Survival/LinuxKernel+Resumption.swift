@@ -14,8 +14,7 @@ extension LinuxKernel {
     /// - Returns: false when nothing was launched.
     func resume(_ inherited: InheritedLaunch) -> Bool {
         guard let supervisor else { return false }
-        keeper = LaunchKeeper(
-            inherited.file, storeName: "\(configuration.launchID)", holding: inherited.state.machine, at: now)
+        keeper = LaunchKeeper(configuration.launchID, inherited.file, holding: inherited.state.machine, at: now)
         let saved = inherited.state.process
         formerProcess = saved
         if let cgroup {

@@ -44,7 +44,7 @@ final class Survival {
 
     /// Begins to keep a launch.
     func keeper(for launchID: IncidentID) -> LaunchKeeper {
-        LaunchKeeper(creating: "\(directory.path)/\(launchID)\(Self.launchSuffix)", storeName: "\(launchID)")
+        LaunchKeeper(launchID, creating: "\(directory.path)/\(launchID)\(Self.launchSuffix)".withoutSpareRoom)
     }
 
     /// Gives descriptors of a launch to the service manager, if there is one.
@@ -117,7 +117,7 @@ final class Survival {
             let file =
                 try appFiles[app]
                 ?? StateFile(
-                    creating: "\(directory.path)/\(app)\(Self.appSuffix)", format: Self.appFormat,
+                    creating: "\(directory.path)/\(app)\(Self.appSuffix)".withoutSpareRoom, format: Self.appFormat,
                     capacity: Self.appCapacity, staysOpen: false)
             appFiles[app] = file
             try file.write(checkpoint: bytes)
