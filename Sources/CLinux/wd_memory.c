@@ -12,7 +12,7 @@ static int release(struct dl_phdr_info *object, size_t size, void *data) {
     for (int index = 0; index < object->dlpi_phnum; index++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
         /* Whatever may be written to, or was before it was protected, is no longer what the file has. */
-        if (segment->p_type != PT_LOAD || (segment->p_flags & (PF_X | PF_W)) != PF_X) continue;
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W)) continue;
         uintptr_t start = (object->dlpi_addr + segment->p_vaddr) & ~(page - 1);
         uintptr_t end = object->dlpi_addr + segment->p_vaddr + segment->p_filesz;
         /* Refused for the vDSO and for locked memory, and nothing is lost then. */
@@ -21,4 +21,4 @@ static int release(struct dl_phdr_info *object, size_t size, void *data) {
     return 0;
 }
 
-void wd_release_code(void) { dl_iterate_phdr(release, NULL); }
+void wd_release_program(void) { dl_iterate_phdr(release, NULL); }

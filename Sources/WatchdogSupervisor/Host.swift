@@ -44,7 +44,7 @@ final class Host {
     private var nextKey = 1
     private var sources: [EventSource] = []
     private var settling: Timer?
-    /// After so long the apps are launched, and what that took of memory can be given back.
+    /// After so long without a launch all apps are launched, and what that took of memory can be given back.
     private static let settlingTime = Duration.seconds(3)
     private var runningCaptures = 0
     private var runningWatches = 0
@@ -84,8 +84,13 @@ final class Host {
         sources += try loop.onSignal([SIGCHLD], priority: .important) { [unowned self] _ in childrenChanged() }
         sources.append(try loop.receive(from: mailbox) { [unowned self] in received($0) })
         requestScheduling()
-        settling = try loop.timer(priority: .last) { _ in ProcessMemory.releaseCode() }
+        settling = try loop.timer(priority: .last) { _ in ProcessMemory.releaseProgram() }
         settling?.arm(at: loop.now + Self.settlingTime)
+    }
+
+    /// An app was launched: the start is not over yet, if it was not before.
+    func launched() {
+        if settling?.due != nil { settling?.arm(at: loop.now + Self.settlingTime) }
     }
 
     /// Takes away what was put into the file system.

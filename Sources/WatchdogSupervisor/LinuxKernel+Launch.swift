@@ -47,6 +47,7 @@ extension LinuxKernel {
         // Before: the program may print before it is known here that it runs.
         let launch = (now, WatchdogReport.WallTime.current())
         let spawned = try WatchdogLinux.spawn(request)
+        host.launched()
         closeStreams()
         if let cgroup, request.cgroup != nil, spawned.cgroupRefusal == nil {
             containment = .cgroup(cgroup)

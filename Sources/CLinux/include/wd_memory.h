@@ -4,6 +4,6 @@
  */
 #pragma once
 
-/* Gives back the pages of all code that is loaded: each comes back from the page cache when it is used again. Breakpoints
- * that a debugger has set are given back with it. */
-void wd_release_code(void);
+/* Gives back the pages of all code and constants that are loaded: each comes back from the page cache when it is used
+ * again. Breakpoints that a debugger has set are given back with it. */
+void wd_release_program(void);
