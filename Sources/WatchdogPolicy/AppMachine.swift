@@ -97,7 +97,8 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var pushAllowance: Duration?
     var pushes = false
     var graceEnd: Instant?
-    var lastProgress: String?
+    /// The token of progress that came with the latest extension.
+    public internal(set) var lastProgress: String?
     var incidentCount = 0
     @Boxed var killed: Incident?
     var isKilledOnRequest = false

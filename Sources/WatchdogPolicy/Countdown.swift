@@ -93,11 +93,9 @@ struct Countdown: Hashable, Sendable, Codable {
 
     /// Leaves the app `duration` from now if that is more than it has and the cap on all its extensions allows it.
     mutating func extend(by duration: Duration, cap: Duration, at now: Instant) -> Extension {
-        let left = standstill?.remaining ?? deadline - now
-        let wanted = min(duration, cap) - left
-        guard wanted > .zero else { return .needless }
-        let gained = min(wanted, cap - extended)
-        guard gained > .zero, left + gained > .zero else { return .capped }
+        let result = Self.extended(
+            by: duration, having: standstill?.remaining ?? deadline - now, after: extended, cap: cap)
+        guard case .gained(let gained) = result else { return result }
         extended += gained
         if case .paused(var standstill) = condition {
             standstill.remaining += gained
@@ -106,6 +104,16 @@ struct Countdown: Hashable, Sendable, Codable {
             deadline = deadline + gained
             if case .examining = condition { condition = .counting }
         }
-        return .gained(gained)
+        return result
+    }
+
+    /// What an allowance of which `left` is left gains by an extension that is to leave `duration`.
+    static func extended(
+        by duration: Duration, having left: Duration, after extended: Duration, cap: Duration
+    ) -> Extension {
+        let wanted = min(duration, cap) - left
+        guard wanted > .zero else { return .needless }
+        let gained = min(wanted, cap - extended)
+        return gained > .zero && left + gained > .zero ? .gained(gained) : .capped
     }
 }

@@ -20,6 +20,8 @@ public struct ReloadMachine: Hashable, Sendable {
         case announced
         /// `READY=1`.
         case ready
+        /// `EXTEND_TIMEOUT_USEC=…`; the token must change from one request to the next to count as progress.
+        case extensionRequested(by: Duration, progress: String?)
         /// ``ReloadMachine/nextDeadline`` has come.
         case deadlineReached
     }
@@ -30,6 +32,10 @@ public struct ReloadMachine: Hashable, Sendable {
         case run(Int)
         /// Kill the command that runs, with all that it has started.
         case cancel
+        /// Tell that the app extended the allowance.
+        case extended(by: Duration)
+        /// Tell that the cap on extensions is used up.
+        case extensionCapped
         /// It is over.
         case finish(Outcome)
     }
@@ -49,9 +55,15 @@ public struct ReloadMachine: Hashable, Sendable {
     /// From the end of the last command until an app that may announce a reload must have done so.
     public static let announcementTime: Duration = .milliseconds(250)
 
+    /// How long all of it may take, extensions included.
+    public private(set) var allowance: Duration
+
     private let commandCount: Int
-    private let deadline: Instant
+    private let fairness: Fairness
     private let mayAnnounce: Bool
+    private var deadline: Instant
+    private var extended = Duration.zero
+    private var lastProgress: String?
     private var current: Int?
     private var isReloading = false
     private var hasReloaded = false
@@ -63,11 +75,19 @@ public struct ReloadMachine: Hashable, Sendable {
     /// - Parameters:
     ///   - commandCount: how many commands there are, at least one.
     ///   - allowance: how long all of it may take.
+    ///   - fairness: how far the app can extend that.
+    ///   - lastProgress: the latest token of progress before it.
     ///   - mayAnnounce: whether the app has said `READY=1` on its launch.
     ///   - now: when it begins.
-    public init(commandCount: Int, allowance: Duration, mayAnnounce: Bool, at now: Instant) {
+    public init(
+        commandCount: Int, allowance: Duration, fairness: Fairness, lastProgress: String?, mayAnnounce: Bool,
+        at now: Instant
+    ) {
         precondition(commandCount > 0 && allowance > .zero, "a reload needs a command and time for it")
         self.commandCount = commandCount
+        self.allowance = allowance
+        self.fairness = fairness
+        self.lastProgress = lastProgress
         self.mayAnnounce = mayAnnounce
         deadline = now + allowance
     }
@@ -101,8 +121,26 @@ public struct ReloadMachine: Hashable, Sendable {
             isReloading = false
             hasReloaded = true
             return current == commandCount ? finish(.done(isConfirmed: true)) : []
+        case .extensionRequested(let duration, let progress):
+            return extend(by: duration, progress, at: now)
         case .deadlineReached:
             return deadlineReached(at: now)
+        }
+    }
+
+    /// As ``AppMachine`` extends an allowance; one without progress is refused there.
+    private mutating func extend(by duration: Duration, _ progress: String?, at now: Instant) -> [Effect] {
+        let hasProgressed = progress != nil && progress != lastProgress
+        if hasProgressed { lastProgress = progress }
+        guard hasProgressed || fairness.allowsBlindExtension else { return [] }
+        switch Countdown.extended(by: duration, having: deadline - now, after: extended, cap: fairness.extensionCap) {
+        case .gained(let gained):
+            extended += gained
+            allowance += gained
+            deadline = deadline + gained
+            return [.extended(by: gained)]
+        case .capped: return [.extensionCapped]
+        case .needless: return []
         }
     }
 

@@ -35,6 +35,8 @@ final class Supervisor {
     var onFinish: (Outcome) -> Void = { _ in }
     /// Called with each message on the notify socket that tells of a reload, or that the app is ready.
     var onNotify: (NotifyMessage) -> Void = { _ in }
+    /// Called with each extension that the app asks for, and its token of progress, before the machine hears of it.
+    var onExtension: (Duration, String?) -> Void = { _, _ in }
 
     init(spec: Shared<AppSpec>, kernel: any Kernel, nonceSeed: UInt64? = .random(in: 0 ... .max)) {
         self.kernel = kernel
@@ -244,7 +246,7 @@ final class Supervisor {
         if let status = message.status { account.status = status }
         if let summary = message.summary { account.summary = summary }
         if let extra = message.timeoutExtension {
-            events.append(.extensionRequested(by: extra, progress: message.progress ?? message.status))
+            events.append(extensionRequested(by: extra, message.progress ?? message.status))
         }
         return events
     }
@@ -270,8 +272,13 @@ final class Supervisor {
         if let status = message.status { account.status = status }
         if let errno = message.errno { account.errno = errno }
         if let extra = message.timeoutExtension {
-            events.append(.extensionRequested(by: extra, progress: message.progress ?? message.status))
+            events.append(extensionRequested(by: extra, message.progress ?? message.status))
         }
         return events
+    }
+
+    private func extensionRequested(by duration: Duration, _ progress: String?) -> AppEvent {
+        onExtension(duration, progress)
+        return .extensionRequested(by: duration, progress: progress)
     }
 }

@@ -126,6 +126,24 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("An app that shows progress while it reloads has the time that it asks for, and no more")
+        func extended() throws {
+            let service = try service("extend=60 slow=1.5", more: "Reload=1s")
+            try service.wait(for: "app") { $0.state == .running }
+            try service.scratch.write("two", to: "own")
+            let answer = try service.command("reload", "app")
+            #expect(answer.code == 0, "\(answer.errors)")
+            #expect(try status(service) == "two")
+            #expect(try service.end() == 0)
+
+            let stuck = try self.service("extend=60 stuck", more: "Reload=1s\nExtensionCap=1500ms")
+            try stuck.wait(for: "app") { $0.state == .running }
+            let refusal = try stuck.command("reload", "app")
+            #expect(refusal.code == 1)
+            #expect(refusal.errors.contains("did not say READY=1 within 1.5"), "\(refusal.errors)")
+            #expect(try stuck.end() == 0)
+        }
+
         @Test("Who cannot be reloaded is told why, and the others are reloaded all the same")
         func refusals() throws {
             let service = try Service([

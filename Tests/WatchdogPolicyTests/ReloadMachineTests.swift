@@ -12,9 +12,12 @@ struct ReloadMachineTests {
         var machine: ReloadMachine
         var effects: [ReloadMachine.Effect] = []
 
-        init(commands: Int = 1, mayAnnounce: Bool = false) {
+        init(
+            commands: Int = 1, mayAnnounce: Bool = false, fairness: Fairness = Fairness(), lastProgress: String? = nil
+        ) {
             machine = ReloadMachine(
-                commandCount: commands, allowance: .seconds(20), mayAnnounce: mayAnnounce, at: start)
+                commandCount: commands, allowance: .seconds(20), fairness: fairness, lastProgress: lastProgress,
+                mayAnnounce: mayAnnounce, at: start)
             at(.zero, .begun)
         }
 
@@ -116,10 +119,79 @@ struct ReloadMachineTests {
         #expect(life.effects.last == .finish(.done(isConfirmed: false)))
     }
 
+    @Test("last as long as the app extends them, and not a nanosecond longer", arguments: [true, false])
+    func extensions(isCommandRunning: Bool) {
+        var life = Life(mayAnnounce: true)
+        life.at(.seconds(1), .announced)
+        if !isCommandRunning { life.at(.seconds(2), .commandEnded(isSuccess: true)) }
+        life.at(.seconds(19), .extensionRequested(by: .seconds(30), progress: "1 of 2"))
+        #expect(life.effects.last == .extended(by: .seconds(29)))
+        #expect(life.machine.allowance == .seconds(49))
+        life.at(.seconds(49) - .nanosecond, .deadlineReached)
+        #expect(life.nextDeadline == .seconds(49))
+        var late = life
+        life.at(.seconds(49) - .nanosecond, .ready, .commandEnded(isSuccess: true))
+        #expect(life.effects.last == .finish(.done(isConfirmed: true)))
+        late.at(.seconds(49), .deadlineReached)
+        #expect(late.effects.last == .finish(isCommandRunning ? .commandTimedOut(0) : .appTimedOut))
+    }
+
+    @Test("are extended by who asks before the deadline is noticed, and by none who asks after the end")
+    func lateExtension() {
+        var life = Life()
+        life.at(.seconds(20), .extensionRequested(by: .seconds(5), progress: "a"))
+        #expect(life.nextDeadline == .seconds(25))
+        life.at(.seconds(25), .deadlineReached)
+        let effects = life.effects
+        life.at(.seconds(25), .extensionRequested(by: .seconds(5), progress: "b"))
+        #expect(life.effects == effects)
+        #expect(life.nextDeadline == nil)
+    }
+
+    @Test("are not extended without progress, unless that is allowed")
+    func progress() {
+        var life = Life(lastProgress: "old")
+        life.at(.seconds(10), .extensionRequested(by: .seconds(30), progress: nil))
+        life.at(.seconds(10), .extensionRequested(by: .seconds(30), progress: "old"))
+        #expect(life.nextDeadline == .seconds(20))
+        life.at(.seconds(10), .extensionRequested(by: .seconds(30), progress: "new"))
+        #expect(life.nextDeadline == .seconds(40))
+        life.at(.seconds(11), .extensionRequested(by: .seconds(30), progress: "new"))
+        #expect(life.nextDeadline == .seconds(40))
+        // Less than there is already.
+        life.at(.seconds(11), .extensionRequested(by: .seconds(29), progress: "newer"))
+        #expect(life.effects == [.run(0), .extended(by: .seconds(20))])
+
+        var fairness = Fairness()
+        fairness.allowsBlindExtension = true
+        var blind = Life(fairness: fairness)
+        blind.at(.seconds(10), .extensionRequested(by: .seconds(30), progress: nil))
+        #expect(blind.nextDeadline == .seconds(40))
+    }
+
+    @Test("are extended up to the cap and not a nanosecond beyond")
+    func extensionCap() {
+        var fairness = Fairness()
+        fairness.extensionCap = .seconds(60)
+        var life = Life(fairness: fairness)
+        life.at(.seconds(10), .extensionRequested(by: .seconds(50), progress: "a"))
+        #expect(life.nextDeadline == .seconds(60))
+        life.at(.seconds(40), .extensionRequested(by: .seconds(60), progress: "b"))
+        #expect(life.effects.last == .extended(by: .seconds(20)))
+        #expect(life.nextDeadline == .seconds(80))
+        life.at(.seconds(79), .extensionRequested(by: .seconds(60), progress: "c"))
+        #expect(life.effects.last == .extensionCapped)
+        life.at(.seconds(80) - .nanosecond, .deadlineReached)
+        #expect(life.effects.last == .extensionCapped)
+        life.at(.seconds(80), .deadlineReached)
+        #expect(life.effects.last == .finish(.commandTimedOut(0)))
+    }
+
     @Test("end once, whatever comes")
     func storm() {
         let events: [ReloadMachine.Event] = [
             .begun, .commandEnded(isSuccess: true), .commandEnded(isSuccess: false), .announced, .ready,
+            .extensionRequested(by: .seconds(30), progress: "a"), .extensionRequested(by: .seconds(90), progress: "b"),
             .deadlineReached,
         ]
         var random = SeededGenerator(seed: 7)

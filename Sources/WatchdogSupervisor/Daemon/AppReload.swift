@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogConfiguration
+import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -21,25 +22,26 @@ final class AppReload {
     private let launch: AppLaunch
     private let configuration: LaunchConfiguration
     private let commands: [Command]
-    private let allowance: Duration
     private let begun: Instant
     private var machine: ReloadMachine
     private var timer: Timer?
     /// How the latest command ended, as in "/bin/kill *exited with code 1*".
     private var lastEnd = ""
+    private let tell: (ControlEvent.Kind, String) -> Void
     private let finish: (Result) -> Void
 
     /// - Parameters:
     ///   - launch: of an app that runs.
     ///   - program: what is configured of it.
     ///   - allowance: how long all of it may take.
+    ///   - tell: called with what becomes of the app's extensions.
     ///   - finish: called once, but not after ``cancel()``.
     init(
         of launch: AppLaunch, _ program: ProgramSettings, within allowance: Duration,
-        finish: @escaping (Result) -> Void
+        tell: @escaping (ControlEvent.Kind, String) -> Void, finish: @escaping (Result) -> Void
     ) throws {
         self.launch = launch
-        self.allowance = allowance
+        self.tell = tell
         self.finish = finish
         commands = program.reloadCommands
         var configuration = launch.kernel.configuration
@@ -51,8 +53,10 @@ final class AppReload {
             opening: OutputPlan(program).goingOn, identifier: configuration.name)
         self.configuration = configuration
         begun = launch.kernel.now
+        let app = launch.supervisor.machine
         machine = ReloadMachine(
-            commandCount: commands.count, allowance: allowance, mayAnnounce: launch.readiness == .notify, at: begun)
+            commandCount: commands.count, allowance: allowance, fairness: app.spec.fairness,
+            lastProgress: app.lastProgress, mayAnnounce: launch.readiness == .notify, at: begun)
         timer = try launch.kernel.loop.timer(priority: .idle) { [unowned self] _ in handle(.deadlineReached) }
     }
 
@@ -74,6 +78,11 @@ final class AppReload {
         if message.isReady { handle(.ready) }
     }
 
+    /// The app asked for more time.
+    func extensionRequested(by duration: Duration, _ progress: String?) {
+        handle(.extensionRequested(by: duration, progress: progress))
+    }
+
     private func handle(_ event: ReloadMachine.Event) {
         // A result lets go of it.
         withExtendedLifetime(self) {
@@ -86,6 +95,9 @@ final class AppReload {
         switch effect {
         case .run(let index): run(commands[index])
         case .cancel: launch.kernel.cancelReload()
+        case .extended(let gained): tell(.extended, "extended the allowance of its reload by \(gained.brief)")
+        case .extensionCapped:
+            tell(.extensionRefused, "asked for more time than its reload can be extended by; refused")
         case .finish(let outcome):
             timer?.cancel()
             finish(result(of: outcome))
@@ -113,8 +125,9 @@ final class AppReload {
         case .done(let isConfirmed): .done(launch.kernel.now - begun, isConfirmed: isConfirmed)
         case .commandFailed(let index): .failed("ExecReload: \(commands[index].program) \(lastEnd)")
         case .commandTimedOut(let index):
-            .failed("ExecReload: \(commands[index].program) did not end within \(allowance.brief), and was killed")
-        case .appTimedOut: .failed("it did not say READY=1 within \(allowance.brief) after RELOADING=1")
+            .failed(
+                "ExecReload: \(commands[index].program) did not end within \(machine.allowance.brief), and was killed")
+        case .appTimedOut: .failed("it did not say READY=1 within \(machine.allowance.brief) after RELOADING=1")
         }
     }
 }

@@ -229,12 +229,12 @@ final class Daemon {
 
     func publish(
         _ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String, _ subject: EventSubject? = nil,
-        status: ExitStatus? = nil
+        status: ExitStatus? = nil, isDetail: Bool = false
     ) {
         tell(kind, of: app, message, pid: subject?.pid)
         let line = "\(app.name) \(message)"
         tell(
-            verbosity == .quiet ? nil : line,
+            verbosity == .quiet || (isDetail && verbosity == .normal) ? nil : line,
             EventKind(rawValue: kind.rawValue).map {
                 var entry = JournalEntry($0, line, about: subject ?? EventSubject(app: app.name))
                 if let status { entry.add(status) }

@@ -9,6 +9,8 @@ extension DaemonApp {
     func noticed(_ notice: Notice, of launch: AppLaunch) {
         launch.note(notice)
         switch notice {
+        // The allowance of the reload was.
+        case .extensionRefused(.nothingToExtend) where reload != nil: return
         case .launched(let pid):
             answerLaunch(pid: pid) { !$0.waits }
             expectWord(of: launch)

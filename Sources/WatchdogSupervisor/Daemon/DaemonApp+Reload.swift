@@ -22,10 +22,12 @@ extension DaemonApp {
         }
         do {
             let reload = try AppReload(
-                of: launch, configuration.program, within: configuration.reloadAllowance
-            ) { [weak self] in self?.reloaded($0, of: launch) }
+                of: launch, configuration.program, within: configuration.reloadAllowance,
+                tell: { [unowned self] in daemon.publish($0, of: self, $1, launch.kernel.subject, isDetail: true) },
+                finish: { [weak self] in self?.reloaded($0, of: launch) })
             self.reload = reload
             launch.supervisor.onNotify = { [weak reload] in reload?.heard($0) }
+            launch.supervisor.onExtension = { [weak reload] in reload?.extensionRequested(by: $0, $1) }
             if waits { reloadAnswer = answer } else { answer.succeed(ReloadAppReply()) }
             reload.begin()
         } catch {
@@ -79,6 +81,7 @@ extension DaemonApp {
 
     private func forgetReload(of launch: AppLaunch) {
         launch.supervisor.onNotify = { _ in }
+        launch.supervisor.onExtension = { _, _ in }
         reload = nil
         reloadAnswer = nil
     }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads its configuration again on SIGHUP, and says so as sd_notify(3) has it, unless told otherwise.
 
-    reloading_app.py CONFIGURATION [silent] [slow=SECONDS] [stuck]
+    reloading_app.py CONFIGURATION [silent] [slow=SECONDS] [stuck] [extend=SECONDS]
 """
 
 import os
@@ -28,6 +28,8 @@ def reload(*_):
     if "silent" not in options:
         say(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
     for option in options:
+        if option.startswith("extend="):
+            say(f"EXTEND_TIMEOUT_USEC={int(float(option[7:]) * 1e6)}\nPROGRESS={time.monotonic_ns()}")
         if option.startswith("slow="):
             time.sleep(float(option[5:]))
     text = read()
