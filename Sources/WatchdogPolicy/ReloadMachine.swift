@@ -9,7 +9,7 @@
 /// runs, and nobody is waited for, beyond the allowance.
 ///
 /// Isolation: a value; whoever holds it serialises the calls.
-public struct ReloadMachine: Hashable, Sendable {
+public struct ReloadMachine: Hashable, Sendable, Codable {
     /// What happened.
     public enum Event: Hashable, Sendable {
         /// Somebody wants it; the first event.
@@ -55,6 +55,8 @@ public struct ReloadMachine: Hashable, Sendable {
     /// From the end of the last command until an app that may announce a reload must have done so.
     public static let announcementTime: Duration = .milliseconds(250)
 
+    /// When it began.
+    public let begun: Instant
     /// How long all of it may take, extensions included.
     public private(set) var allowance: Duration
 
@@ -89,8 +91,12 @@ public struct ReloadMachine: Hashable, Sendable {
         self.fairness = fairness
         self.lastProgress = lastProgress
         self.mayAnnounce = mayAnnounce
+        begun = now
         deadline = now + allowance
     }
+
+    /// The command that runs; nil when none does.
+    public var running: Int? { current.flatMap { isOver || $0 == commandCount ? nil : $0 } }
 
     /// When ``Event/deadlineReached`` has to be delivered; nil when it is over.
     public var nextDeadline: Instant? {

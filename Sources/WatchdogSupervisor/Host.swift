@@ -43,6 +43,8 @@ final class Host {
     private var owners: [Int32: LinuxKernel] = [:]
     private var nextKey = 1
     private var sources: [EventSource] = []
+    /// Those in which commands were killed for which nobody waits, until they are empty.
+    var spentCgroups: [Cgroup] = []
     private var settling: Timer?
     /// After so long without a launch all apps are launched, and what that took of memory can be given back.
     private static let settlingTime = Duration.seconds(3)
@@ -100,6 +102,10 @@ final class Host {
         guard !leaves else { return }
         survival?.forgetApps()
         runtimeDirectory.remove()
+        // What was killed just now is gone within a millisecond or two.
+        for cgroup in spentCgroups {
+            for _ in 0..<50 where (try? cgroup.remove()) == nil { usleep(1_000) }
+        }
         try? cgroupParent?.remove()
         // At the end, where nobody waits for it: what a watchdogd that was killed has left behind.
         cgroupParent?.removeLeftovers()
@@ -138,6 +144,7 @@ final class Host {
     /// A cgroup for an app, or the reason why there is none.
     func makeCgroup(for name: String) -> (cgroup: Cgroup?, refusal: String?) {
         guard let cgroupParent else { return (nil, cgroupRefusal) }
+        spentCgroups.removeAll { (try? $0.remove()) != nil }
         do {
             return (try cgroupParent.create(app: name), nil)
         } catch {

@@ -7,9 +7,11 @@ import WatchdogPolicy
 
 extension LinuxKernel {
     /// The children that are reaped here and nowhere else.
-    var children: [Int32] { [main?.process.pid, probeProcess?.pid, livenessCommand?.pid].compactMap(\.self) }
+    var children: [Int32] {
+        [main?.process.pid, probeProcess?.pid, livenessCommand?.pid, reloadProcess?.pid].compactMap(\.self)
+    }
 
-    private var livenessCommand: ProbeProcess? {
+    var livenessCommand: ProbeProcess? {
         if case .command(let process)? = livenessAttempt { process } else { nil }
     }
 
@@ -17,6 +19,7 @@ extension LinuxKernel {
         followJobControl()
         probeProcess?.reap()
         livenessCommand?.reap()
+        reloadProcess?.reap()
         mainProcessEnded()
     }
 

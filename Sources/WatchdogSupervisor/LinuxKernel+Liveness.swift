@@ -35,7 +35,9 @@ extension LinuxKernel {
             case nil: nil
             }
         // It may have ended before it was there to be remembered.
-        if !isOver { livenessAttempt = attempt }
+        guard !isOver else { return }
+        livenessAttempt = attempt
+        if case .command? = attempt { keepCommands() }
     }
 
     func cancelLivenessProbe() {
@@ -44,17 +46,8 @@ extension LinuxKernel {
     }
 
     private func forgetAttempt() {
-        if case .command(let process)? = livenessAttempt, process.isCgroupSpent, let cgroup = livenessCgroup {
-            spentCgroups.append(cgroup)
-            livenessCgroup = nil
-        }
+        if let livenessCommand { release(livenessCommand, .probe) }
         livenessAttempt = nil
-    }
-
-    func stopLiveness() {
-        cancelLivenessProbe()
-        // Busy while something in it dies: the next watchdogd removes what this one has to leave.
-        for cgroup in [livenessCgroup].compactMap(\.self) + spentCgroups { try? cgroup.remove() }
     }
 
     private func connect(
@@ -77,15 +70,11 @@ extension LinuxKernel {
     private func run(_ command: String, _ end: @escaping (ProbeResult) -> Void) -> LivenessAttempt? {
         do {
             var request = shellRequest(for: command)
-            if let scheduling = host.scheduling { request.withdraw(scheduling) }
             // What it says, every few seconds, is for nobody.
             let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
             request.descriptors = (0...2).map { .init(null.number, as: $0) }
-            spentCgroups.removeAll { (try? $0.remove()) != nil }
-            livenessCgroup = livenessCgroup ?? host.makeCgroup(for: "probe-\(configuration.launchID)").cgroup
             defer { withExtendedLifetime(null) {} }
-            return .command(
-                try ProbeProcess(request, in: livenessCgroup, on: loop, limit: nil) { end(Self.result(of: $0)) })
+            return .command(try start(request, .probe, for: nil) { end(Self.result(of: $0)) })
         } catch {
             end(.impossible("\(error)"))
             return nil

@@ -46,8 +46,11 @@ final class LinuxKernel: Kernel {
     var treeTimer: Timer?
     var probeProcess: ProbeProcess?
     var livenessAttempt: LivenessAttempt?
-    /// For what liveness commands start, so that nothing of it outlives its time.
-    var livenessCgroup: Cgroup?
+    /// For what commands start, so that nothing of it outlives its time.
+    var commandCgroups: [CommandKind: Cgroup] = [:]
+    /// The reload that is under way, and its command that runs.
+    weak var reload: AppReload?
+    var reloadProcess: ProbeProcess?
     /// Those in which something had to be killed, until they are empty.
     var spentCgroups: [Cgroup] = []
     var freezer = Freezer()
@@ -147,8 +150,8 @@ final class LinuxKernel: Kernel {
 
     /// Leaves the loop, ends a probe that is still under way, and takes away what the launch put into the file system.
     func stop() {
-        probeProcess?.cancel()
-        stopLiveness()
+        cancelReload()
+        stopCommands()
         _ = takeWatch()
         for source in [deadline, notifySource, channelSource, main?.source, treeTimer, freezer.timer] {
             source?.cancel()

@@ -403,7 +403,7 @@ extension EndToEnd {
 }
 
 /// Linux 6.15 tells how a process ended that was somebody else's child.
-private let kernelTellsExitStatus: Bool = {
+let kernelTellsExitStatus: Bool = {
     let parts = Machine.kernelRelease.split(separator: ".").prefix(2).compactMap { Int($0.prefix { $0.isNumber }) }
     return parts.count == 2 && (parts[0], parts[1]) >= (6, 15)
 }()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A command line of `ExecStart=`, `ExecStartPre=` or `ExecReload=`, with its specifiers replaced and its variables not.
-public struct Command: Hashable, Sendable {
+public struct Command: Hashable, Sendable, Codable {
     /// The program: an absolute path, or a file name to be searched in `PATH`.
     public var program: String
     /// The arguments, beginning with the program's name for itself.

@@ -25,6 +25,11 @@ public final class Cgroup: Sendable {
         killDescriptor = try? OwnedDescriptor(opening: "\(path)/cgroup.kill", flags: O_WRONLY)
     }
 
+    /// The cgroups in a directory of which the names are such, whoever has created them.
+    public static func all(in directory: String, where isMeant: (String) -> Bool) -> [Cgroup] {
+        subdirectories(directory).filter(isMeant).compactMap { try? Cgroup(opening: "\(directory)/\($0)") }
+    }
+
     /// For ``SpawnRequest/cgroup``: processes are born into it.
     public func directory() throws(LinuxError) -> OwnedDescriptor {
         try OwnedDescriptor(opening: path, flags: wd_open_path | O_DIRECTORY)

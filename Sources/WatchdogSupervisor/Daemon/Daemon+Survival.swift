@@ -12,6 +12,7 @@ extension Daemon {
     ///
     /// - Parameter known: the apps that have files, valid or not.
     func resume(_ inheritance: Inheritance, known: Set<String>) {
+        host.endCommands(of: inheritance.launches)
         for problem in inheritance.problems { say("\(problem); what it told of a launch is lost") }
         let kept = Dictionary(
             uniqueKeysWithValues: appNames.compactMap { name in
@@ -67,6 +68,8 @@ extension Daemon {
             // The launch is in the middle of handling what has ended it.
             later { [self] in releaseIfOver(launch) }
         }
+        // How it is to go on is not configured.
+        inherited.state.reload?.command?.end()
         guard launch.kernel.resume(inherited) else { return release(launch) }
         if case .ended = launch.supervisor.machine.phase { return releaseIfOver(launch) }
         say("\(name) runs on, but has no \(isKnown ? "valid " : "")configuration" + (isKnown ? "" : "; it is ended"))

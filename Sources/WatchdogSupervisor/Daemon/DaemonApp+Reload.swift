@@ -20,19 +20,41 @@ extension DaemonApp {
         if let obstacle = obstacle(to: launch) {
             return answer.fail(.refused(name, reason: "reload: \(obstacle)"))
         }
+        let machine = launch.supervisor.machine
         do {
-            let reload = try AppReload(
-                of: launch, configuration.program, within: configuration.reloadAllowance,
-                tell: { [unowned self] in daemon.publish($0, of: self, $1, launch.kernel.subject, isDetail: true) },
-                finish: { [weak self] in self?.reloaded($0, of: launch) })
-            self.reload = reload
-            launch.supervisor.onNotify = { [weak reload] in reload?.heard($0) }
-            launch.supervisor.onExtension = { [weak reload] in reload?.extensionRequested(by: $0, $1) }
+            let reload = try begin(
+                ReloadMachine(
+                    commandCount: configuration.program.reloadCommands.count, allowance: configuration.reloadAllowance,
+                    fairness: machine.spec.fairness, lastProgress: machine.lastProgress,
+                    mayAnnounce: launch.readiness == .notify, at: launch.kernel.now),
+                of: launch)
             if waits { reloadAnswer = answer } else { answer.succeed(ReloadAppReply()) }
             reload.begin()
         } catch {
             answer.fail(.reloadFailed(name, reason: "\(error)"))
         }
+    }
+
+    /// Goes on with a reload of the watchdogd before this one, before the app is heard.
+    func resume(_ kept: KeptReload, of launch: AppLaunch) {
+        guard kept.commands == configuration.program.reloadCommands, let reload = try? begin(kept.machine, of: launch)
+        else {
+            kept.command?.end()
+            return
+        }
+        guard !reload.goOn(with: kept.command) else { return }
+        daemon.later { [weak reload] in reload?.lost() }
+    }
+
+    private func begin(_ machine: ReloadMachine, of launch: AppLaunch) throws -> AppReload {
+        let reload = try AppReload(
+            of: launch, configuration.program, machine,
+            tell: { [unowned self] in daemon.publish($0, of: self, $1, launch.kernel.subject, isDetail: true) },
+            finish: { [weak self] in self?.reloaded($0, of: launch) })
+        self.reload = reload
+        launch.supervisor.onNotify = { [weak reload] in reload?.heard($0) }
+        launch.supervisor.onExtension = { [weak reload] in reload?.extensionRequested(by: $0, $1) }
+        return reload
     }
 
     private func obstacle(to launch: AppLaunch) -> String? {

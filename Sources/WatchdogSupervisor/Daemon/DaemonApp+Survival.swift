@@ -51,6 +51,7 @@ extension DaemonApp {
             if !isCounted { wish = .asConfigured }
         }
         let wasOver = launch.supervisor.machine.phase
+        if let reload = inherited.state.reload { resume(reload, of: launch) }
         guard launch.kernel.resume(inherited) else {
             // The process was about to be started, and was not.
             restore(.stopped)
@@ -67,6 +68,7 @@ extension DaemonApp {
     /// Its end was accounted for, or another launch has followed it; what may be missing is a report.
     func resumeReports(of launch: AppLaunch, _ inherited: InheritedLaunch) {
         connect(launch)
+        inherited.state.reload?.command?.end()
         _ = launch.kernel.resume(inherited)
         retire(launch)
     }

@@ -40,7 +40,7 @@ final class Preparation {
     /// Ends the command that runs.
     func cancel() {
         next = commands.count
-        kernel.probeProcess?.cancel()
+        kernel.cancelCommand()
     }
 
     private func ended(_ command: Command, _ words: String, isSuccess: Bool) {

@@ -67,6 +67,10 @@ struct LaunchState: Codable {
     var owed: [OwedReport]
     /// The id of a crash's report that is not written yet.
     var owedCrash: IncidentID?
+    /// The reload that is under way.
+    var reload: KeptReload?
+    /// Commands that nobody is going to wait for.
+    var commands: [KeptCommand]?
 
     struct OwedReport: Codable, Hashable {
         var incident: Incident

@@ -25,8 +25,7 @@ extension LinuxKernel {
 
     /// Writes everything, for the watchdogd that follows at once.
     func flush() {
-        probeProcess?.cancel()
-        stopLiveness()
+        stopCommands()
         guard let keeper, let machine = supervisor?.machine, let state = state(machine) else { return }
         keeper.flush(state, pulse: pulse(machine.pulse), at: now)
     }
@@ -105,7 +104,9 @@ extension LinuxKernel {
             machine: machine,
             account: supervisor.account,
             owed: owed.values.sorted { $0.incident.id < $1.incident.id },
-            owedCrash: owedCrash
+            owedCrash: owedCrash,
+            reload: reload?.kept,
+            commands: runningCommands.isEmpty ? nil : runningCommands
         )
     }
 
