@@ -81,6 +81,40 @@ extension EndToEnd {
             try succession.end()
         }
 
+        @Test(
+            "an app that ends before it is known to have begun is counted as often as it was launched",
+            .enabled(if: Leftovers.canUseCgroups, "needs cgroups"), arguments: 1...10)
+        func shortLife(write: Int) throws {
+            let succession = try Succession([:])
+            let log = succession.scratch["log"]
+            try succession.scratch.write(
+                """
+                [App]
+                Enabled=no
+                ExecStart=/bin/sh -c 'echo >> \(log)'
+                [Watchdog]
+                Readiness=none
+                [Restart]
+                Policy=always
+                Delay=1h
+                MaxDelay=1h
+                """, to: "apps/app.app")
+            _ = try succession.client.reload()
+            var launches: Int { succession.scratch.read("log")?.count ?? 0 }
+            let strace = try trap(succession, write: write)
+            _ = try? succession.client.launch(AppRequest("app"))
+            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
+            try succession.killDaemon()
+            try strace.end()
+            #expect(eventually { succession.processes.isEmpty })
+            try succession.succeed()
+            // The first restart is at once.
+            let app = try succession.wait(for: "app") { [.waiting, .stopped].contains($0.state) }
+            #expect(launches == (app.state == .waiting ? 2 : 0))
+            #expect(app.restarts == max(0, launches - 1))
+            try succession.end()
+        }
+
         @Test("a crash that was seen has one report", arguments: 1...10)
         func crash(write: Int) throws {
             let succession = try Succession([:])

@@ -52,13 +52,16 @@ extension DaemonApp {
         }
         let wasOver = launch.supervisor.machine.phase
         if let reload = inherited.state.reload { resume(reload, of: launch) }
-        guard launch.kernel.resume(inherited) else {
-            // The process was about to be started, and was not.
+        let isThere = launch.kernel.resume(inherited)
+        let hasRun = isThere || launch.kernel.hasRun
+        if !isCounted, hasRun { restarts.launched(at: launch.launchedAt ?? daemon.host.loop.now) }
+        guard isThere else {
             restore(.stopped)
+            if hasRun { settled.append(launchID) }
             retire(launch)
-            return begin()
+            // The process was about to be started, and was not, unless there are traces of it.
+            return hasRun ? endedUnseen() : begin()
         }
-        if !isCounted { restarts.launched(at: launch.launchedAt ?? daemon.host.loop.now) }
         if wish != .asConfigured, !launch.supervisor.machine.isEnding { launch.supervisor.requestTermination() }
         if case .ended(let outcome) = wasOver {
             daemon.later { [self] in ended(launch, outcome) }
@@ -84,10 +87,13 @@ extension DaemonApp {
         case .failed: restore(.failed)
         case .preparing: begin()
         case .waiting(let instant): wait(until: max(instant, daemon.host.loop.now))
-        case .live:
-            daemon.say("\(name) has ended while nothing is known of it")
-            lastExit = nil
-            settle(Outcome(cause: .exited, status: .unknown, isDeathVerified: true), reason: "it has ended")
+        case .live: endedUnseen()
         }
+    }
+
+    private func endedUnseen() {
+        daemon.say("\(name) has ended while nothing is known of it")
+        lastExit = nil
+        settle(Outcome(cause: .exited, status: .unknown, isDeathVerified: true), reason: "it has ended")
     }
 }

@@ -50,6 +50,12 @@ extension LinuxKernel {
         return true
     }
 
+    /// Whether a process has run in the cgroup, which was made for this launch and nothing else.
+    ///
+    /// Tells a process that has come and gone between two writes of the state from one that never was, without a write after
+    /// its start that the next instruction of the app would have to wait for.
+    var hasRun: Bool { (cgroup?.cpuTime ?? .zero) > .zero }
+
     /// Takes over a process of the app of whose life nothing is known.
     func adopt(_ process: Pidfd) {
         guard let supervisor, let stat = ProcessStat.read(process.pid) else { return }
