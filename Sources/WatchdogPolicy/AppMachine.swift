@@ -119,12 +119,16 @@ public struct AppMachine: Sendable, Equatable, Codable {
     var isUnattended = false
 
     /// Creates a machine for an app that does not run yet; its intervals must be positive.
-    public init(spec: AppSpec) { self.init(sharing: Shared(wrappedValue: spec)) }
+    ///
+    /// - Parameter nonceSeed: see ``init(sharing:nonceSeed:)``.
+    public init(spec: AppSpec, nonceSeed: UInt64 = 0) {
+        self.init(sharing: Shared(wrappedValue: spec), nonceSeed: nonceSeed)
+    }
 
     /// Creates a machine that shares its spec with whoever holds it already.
     ///
-    /// - Parameter nonceSeed: what no app can guess, for the nonces of its pings; nil for the spec's, which tests set.
-    public init(sharing shared: Shared<AppSpec>, nonceSeed: UInt64? = nil) {
+    /// - Parameter nonceSeed: where the sequence of ping nonces starts: what no app can guess, but in tests.
+    public init(sharing shared: Shared<AppSpec>, nonceSeed: UInt64) {
         let spec = shared.wrappedValue
         precondition(
             spec.pingInterval > .zero && spec.probeInterval > .zero && spec.fairness.pauseInterval > .zero,
@@ -132,7 +136,7 @@ public struct AppMachine: Sendable, Equatable, Codable {
         )
         precondition(spec.readiness != .probe || spec.livenessProbe != nil, "readiness needs a probe")
         _spec = shared
-        self.nonceState = nonceSeed ?? spec.nonceSeed
+        self.nonceState = nonceSeed
         if spec.lifecycle.launchesInBackground {
             lifecycle.visibility = .background
             lifecycle.goal = .background

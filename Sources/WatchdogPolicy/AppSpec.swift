@@ -45,8 +45,6 @@ public struct AppSpec: Hashable, Sendable, Codable {
     public var deathBudget: Duration = .seconds(2)
     /// How long it may take for what on its way through the lifecycle.
     @Shared public var lifecycle = LifecycleAllowances()
-    /// Where the sequence of ping nonces starts.
-    public var nonceSeed: UInt64
 
     /// Creates a spec.
     public init(
@@ -56,8 +54,7 @@ public struct AppSpec: Hashable, Sendable, Codable {
         readiness: Readiness = .automatic,
         probeInterval: Duration = .milliseconds(25),
         enforcement: Enforcement = .kill,
-        fairness: Fairness = Fairness(),
-        nonceSeed: UInt64 = 0
+        fairness: Fairness = Fairness()
     ) {
         precondition(pingInterval > .zero && probeInterval > .zero, "an interval must be positive")
         self.name = name
@@ -67,7 +64,6 @@ public struct AppSpec: Hashable, Sendable, Codable {
         self.probeInterval = probeInterval
         self.enforcement = enforcement
         self.fairness = fairness
-        self.nonceSeed = nonceSeed
     }
 
     /// What the launch is over with, as people write it; nil where nothing is waited for.

@@ -38,7 +38,7 @@ final class Supervisor {
     /// Called with each extension that the app asks for, and its token of progress, before the machine hears of it.
     var onExtension: (Duration, String?) -> Void = { _, _ in }
 
-    init(spec: Shared<AppSpec>, kernel: any Kernel, nonceSeed: UInt64? = .random(in: 0 ... .max)) {
+    init(spec: Shared<AppSpec>, kernel: any Kernel, nonceSeed: UInt64 = .random(in: 0 ... .max)) {
         self.kernel = kernel
         self.machine = AppMachine(sharing: spec, nonceSeed: nonceSeed)
         self.suspendedTime = kernel.suspendedTime

@@ -31,7 +31,7 @@ private struct LifecycleStorm {
         generator = SeededGenerator(seed: seed)
         var spec = AppSpec(
             name: "App", readiness: generator.oneIn(4) ? .none : .automatic,
-            enforcement: generator.oneIn(2) ? .kill : .report, nonceSeed: generator.next())
+            enforcement: generator.oneIn(2) ? .kill : .report)
         spec.lifecycle.idle = generator.pick([nil, .zero, .seconds(5)])
         spec.lifecycle.background = generator.pick([.nanoseconds(1), .seconds(4), .seconds(30)])
         spec.lifecycle.enterBackground = generator.pick([.milliseconds(1), .seconds(5)])
@@ -40,7 +40,7 @@ private struct LifecycleStorm {
         spec.lifecycle.backgroundCPUTime = generator.pick([nil, .zero, .seconds(3)])
         spec.lifecycle.processorCount = generator.pick([0, 1, 64])
         self.spec = spec
-        machine = AppMachine(spec: spec)
+        machine = AppMachine(spec: spec, nonceSeed: generator.next())
         memory = Storm.Memory(machine)
     }
 

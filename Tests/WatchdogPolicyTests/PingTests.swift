@@ -79,7 +79,13 @@ struct PingTests {
 
     @Test("the same seed gives the same nonces, another seed others")
     func seeds() {
-        func nonce(_ seed: UInt64) -> UInt64? { Timeline.pinging(.app { $0.nonceSeed = seed }).nonces.first }
+        func nonce(_ seed: UInt64) -> UInt64? {
+            var machine = AppMachine(spec: AppSpec(name: "App"), nonceSeed: seed)
+            let events: [AppEvent] = [.launchRequested, .spawned(pid: 1), .hello, .ready(.channel)]
+            let effects = events.flatMap { machine.handle($0, at: Instant(nanoseconds: 0)) }
+            return effects.lazy.compactMap { if case .sendPing(let nonce) = $0 { nonce } else { nil } }.first
+        }
+        #expect(nonce(7) != nil)
         #expect(nonce(7) == nonce(7))
         #expect(nonce(7) != nonce(8))
     }

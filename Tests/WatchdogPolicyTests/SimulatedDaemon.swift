@@ -51,7 +51,7 @@ final class SimulatedDaemon {
             let spec = AppSpec(
                 name: "app\(index)",
                 allowances: Allowances(launch: .seconds(3), update: .seconds(2), terminate: .seconds(1)),
-                readiness: generator.pick([.channel, .none]), nonceSeed: generator.next())
+                readiness: generator.pick([.channel, .none]))
             let restarts = RestartMachine(settings: Shared(wrappedValue: settings), seed: generator.next())
             apps.append(App(spec: spec, restarts: restarts))
             launch(index)
@@ -189,7 +189,7 @@ final class SimulatedDaemon {
     private func launch(_ index: Int) {
         apps[index].due = nil
         guard !isLive(apps[index]) else { return }
-        apps[index].machine = AppMachine(spec: apps[index].spec)
+        apps[index].machine = AppMachine(spec: apps[index].spec, nonceSeed: generator.next())
         apps[index].enforced = []
         apps[index].reported = []
         apps[index].restarts.launched(at: now)

@@ -29,10 +29,11 @@ struct Storm {
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
         spec = Self.spec(using: &generator)
-        machine = AppMachine(spec: spec)
+        let nonceSeed = generator.next()
+        machine = AppMachine(spec: spec, nonceSeed: nonceSeed)
         var observed = spec
         observed.observationDelay = generator.pick([.nanoseconds(1), .milliseconds(250), .seconds(1), .seconds(30)])
-        twin = AppMachine(spec: observed)
+        twin = AppMachine(spec: observed, nonceSeed: nonceSeed)
         ledger = Ledger(spec)
         memory = Memory(machine)
     }
@@ -47,8 +48,7 @@ struct Storm {
             pingInterval: generator.pick([.nanoseconds(1), .milliseconds(100), .seconds(1), .seconds(15)]),
             readiness: generator.pick([.automatic, .automatic, .channel, .notify, .listening, .command, .none]),
             probeInterval: generator.pick([.nanoseconds(1), .milliseconds(25), .seconds(1)]),
-            enforcement: generator.oneIn(2) ? .kill : .report,
-            nonceSeed: generator.next()
+            enforcement: generator.oneIn(2) ? .kill : .report
         )
         if generator.oneIn(2) {
             spec.livenessProbe = LivenessProbe(

@@ -57,7 +57,7 @@ struct AppSpecTests {
 
     @Test("scale their allowances and their ping interval, and nothing else")
     func scaled() {
-        let spec = AppSpec(name: "App", readiness: .notify, nonceSeed: 7)
+        let spec = AppSpec(name: "App", readiness: .notify)
         let quick = spec.scaled(by: 0.1)
         #expect(
             quick.allowances

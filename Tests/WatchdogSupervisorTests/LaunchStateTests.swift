@@ -27,7 +27,7 @@ struct LaunchStateTests {
     }
 
     private func running() -> AppMachine {
-        var machine = AppMachine(spec: AppSpec(name: "app", nonceSeed: .max))
+        var machine = AppMachine(spec: AppSpec(name: "app"), nonceSeed: .max)
         for event: AppEvent in [.launchRequested, .spawned(pid: 42), .hello, .ready(.channel)] {
             _ = machine.handle(event, at: Self.start)
         }

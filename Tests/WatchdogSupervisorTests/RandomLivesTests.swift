@@ -70,7 +70,7 @@ struct RandomLivesTests {
             var generator = SeededGenerator(state: seed)
             let life = Life(using: &generator)
             let kernel = ScriptedKernel()
-            let supervisor = kernel.supervise(AppSpec(name: "App", nonceSeed: seed))
+            let supervisor = kernel.supervise(AppSpec(name: "App"), nonceSeed: seed)
             supervisor.launch()
             life.play(on: kernel)
             kernel.run(for: .seconds(300))

@@ -55,8 +55,8 @@ final class ScriptedKernel: Kernel {
 
     var elapsed: Duration { now - start }
 
-    func supervise(_ spec: AppSpec) -> Supervisor {
-        let supervisor = Supervisor(spec: Shared(wrappedValue: spec), kernel: self, nonceSeed: nil)
+    func supervise(_ spec: AppSpec, nonceSeed: UInt64 = 0) -> Supervisor {
+        let supervisor = Supervisor(spec: Shared(wrappedValue: spec), kernel: self, nonceSeed: nonceSeed)
         supervisor.onNotice = { [unowned self] in notices.append($0) }
         supervisor.onFinish = { [unowned self] in outcome = $0 }
         self.supervisor = supervisor

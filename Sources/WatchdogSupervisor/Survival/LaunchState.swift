@@ -10,7 +10,7 @@ struct LaunchState: Codable {
     /// The version of this structure; a newer one is not read.
     ///
     /// Fields may be added to it as optionals without a new version: an older file then has none.
-    static let format: UInt32 = 2
+    static let format: UInt32 = 3
     /// Room for the state of an app with a long environment and many incidents.
     static let capacity = 4 << 20
 
