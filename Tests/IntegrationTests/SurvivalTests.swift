@@ -201,6 +201,35 @@ extension EndToEnd {
             try succession.end()
         }
 
+        @Test("told to leave while it ends its apps, it ends at once, and all run again after the next start")
+        func leavesWhileItEnds() throws {
+            let succession = try start(["quick": ""])
+            let (isSet, isAsked) = (succession.scratch["set"], succession.scratch["asked"])
+            let trap = "trap \"echo > \(isAsked); sleep 1; exit\" TERM; echo > \(isSet)"
+            try succession.add([
+                "slow": """
+                [App]
+                ExecStart=/bin/sh -c '\(trap); while :; do sleep 0.02; done'
+                [Watchdog]
+                Readiness=none
+                """
+            ])
+            let before = try pids(succession, ["quick", "slow"]).compactMap(\.self)
+            try #require(eventually { access(isSet, F_OK) == 0 })
+            try succession.program.send(SIGTERM)
+            try #require(eventually { access(isAsked, F_OK) == 0 })
+            try succession.program.line("quick exited", on: .errors)
+            try succession.killDaemon(SIGUSR1)
+            #expect(succession.program.status == .exited(code: 0))
+            #expect(succession.processes.contains(before[1]))
+            try succession.succeed()
+            for (name, pid) in zip(["quick", "slow"], before) {
+                try succession.wait(for: name) { $0.state == .running && $0.pid != pid }
+            }
+            #expect(succession.log("quick").filter { $0.what == "started" }.count == 2)
+            try succession.end()
+        }
+
         @Test("what was stopped by hand stays stopped, and a wait for a restart goes on")
         func stages() throws {
             let succession = try start(["stopped": ""])

@@ -202,7 +202,7 @@ extension Daemon {
         doPostponed()
         var launches = unclaimed
         for app in apps.values {
-            host.survival?.keep(app.kept, of: app.name)
+            app.keep()
             launches += app.retired
             switch app.stage {
             case .live(let launch), .unkillable(let launch): launches.append(launch)
