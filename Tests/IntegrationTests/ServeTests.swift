@@ -27,6 +27,21 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("The first launch does not wait for the kernel to make its table of descriptors longer")
+        func descriptorTable() throws {
+            let service = try Service()
+            func size() throws -> Substring? {
+                let status = try #require(contents(of: "/proc/\(service.program.pid)/status"))
+                return String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("FDSize:") }
+            }
+            let before = try size()
+            try service.write(Self.sleeper, to: "app")
+            _ = try service.client.reload()
+            try service.wait(for: "app") { $0.state == .running }
+            #expect(try size() == before)
+            #expect(try service.end() == 0)
+        }
+
         @Test("A broken file is listed with what is wrong, and keeps no other from running")
         func brokenFile() throws {
             let service = try Service(["good": Self.sleeper, "bad": "[App]\nExecStrat=/bin/true\n"])

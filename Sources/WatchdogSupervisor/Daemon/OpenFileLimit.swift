@@ -14,6 +14,14 @@ enum OpenFileLimit {
         try? ResourceLimit(.openFiles, soft: limit.hard, hard: limit.hard).apply()
     }
 
+    /// Has the kernel make its table of descriptors as long as ``checkRoom()`` wants it.
+    ///
+    /// To be called before there is a second thread: with several the kernel waits for all CPUs, some 10 ms, which the first
+    /// launch would take longer (`expand_fdtable()` in fs/file.c).
+    static func lengthenTable() {
+        try? checkRoom()
+    }
+
     /// Sets the limit back, for the program that is about to be executed in this process.
     static func restore() {
         try? previous?.apply()

@@ -45,6 +45,7 @@ public struct Serve {
         do {
             try Subreaper.become()
             OpenFileLimit.raise()
+            OpenFileLimit.lengthenTable()
             try LaunchDescriptors.shared.reserve()
             return try serve(consume listing, store, socket, passed)
         } catch let error as LinuxError {
