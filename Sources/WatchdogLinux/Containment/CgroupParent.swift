@@ -68,9 +68,9 @@ public struct CgroupParent: Sendable {
     /// Where an app's cgroup is, if it has one.
     public func path(of app: String) -> String { "\(path)/\(Self.component(app))" }
 
-    /// Removes the directory if no app's cgroup is left in it.
+    /// Removes the directory with the empty cgroups in it, if no other is left.
     public func remove() throws(LinuxError) {
-        _ = try check("remove cgroup \(path)") { rmdir(path) }
+        if let error = Cgroup.removeTree(path) { throw LinuxError("remove cgroup \(path)", error) }
     }
 
     /// Removes what supervisors that have ended left behind next to this one: empty cgroups only.

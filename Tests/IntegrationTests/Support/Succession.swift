@@ -54,11 +54,15 @@ final class Succession: ServedDaemon {
         runtime.remove()
     }
 
+    /// Made from the path of its control socket.
+    private var serviceName: String { "serve-" + String(FNV1a.hash(of: scratch["control"]), radix: 16) }
+    private var cgroup: String? { Leftovers.ownCgroup.map { "\($0)/watchdogd-\(serviceName)" } }
+
     private func remove(_ name: String) {
-        // Only what this one made: the name is made from the path of its control socket.
-        guard name == "serve-" + String(FNV1a.hash(of: scratch["control"]), radix: 16) else { return }
+        // Only what this one made.
+        guard name == serviceName else { return }
         try? FileManager.default.removeItem(atPath: "/run/watchdogd/\(name)")
-        guard let cgroup = Leftovers.ownCgroup.map({ "\($0)/watchdogd-\(name)" }) else { return }
+        guard let cgroup else { return }
         _ = eventually(within: .seconds(2)) {
             Leftovers.remove(cgroup)
             return access(cgroup, F_OK) != 0
@@ -206,6 +210,7 @@ final class Succession: ServedDaemon {
         try pump()
         #expect(store.isEmpty, "nothing stays in the store", sourceLocation: sourceLocation)
         #expect(!scratch.exists("control"), sourceLocation: sourceLocation)
+        if let cgroup { #expect(access(cgroup, F_OK) != 0, "no cgroup stays", sourceLocation: sourceLocation) }
     }
 
     /// The configuration of an app that writes down what happens to it.
