@@ -7,6 +7,59 @@ import WatchdogPolicy
 import WatchdogReport
 
 extension DaemonApp {
+    // MARK: - Keeping
+
+    /// Keeps the state for the next watchdogd when what is being done now is over.
+    func remember() {
+        guard !isUnkept, !isRestoring else { return }
+        isUnkept = true
+        daemon.later { [self] in
+            if isUnkept { keep() }
+        }
+    }
+
+    /// Keeps the state for the next watchdogd, which begins anew with apps that an orderly end has brought to rest.
+    func keep() {
+        isUnkept = false
+        guard let survival = daemon.host.survival else { return }
+        if daemon.apps[name] !== self || (daemon.isStopping && current == nil) {
+            survival.forget(app: name)
+        } else {
+            survival.keep(kept, of: name)
+        }
+    }
+
+    /// After the app's own state is kept: a launch that is neither there nor accounted for would be lost.
+    func forgetState(of launch: AppLaunch) {
+        guard let keeper = launch.kernel.keeper else { return }
+        launch.kernel.keeper = nil
+        daemon.later { [self] in
+            daemon.host.survival?.forget(keeper)
+            settled.removeAll { $0 == launch.kernel.configuration.launchID }
+        }
+    }
+
+    /// Goes on with a launch that was under way before the app was known.
+    func takeOver(_ launch: AppLaunch) {
+        timer?.arm(at: nil)
+        latest = launch
+        counted = launch.kernel.configuration.launchID
+        connect(launch)
+        stage = .live(launch)
+    }
+
+    /// Does something that changes nothing about what is kept.
+    func restoring(_ body: () -> Void) {
+        isRestoring = true
+        body()
+        isRestoring = false
+    }
+
+    /// Takes over a stage in which nothing runs.
+    func restore(_ stage: Stage) {
+        self.stage = stage
+    }
+
     /// What the next watchdogd is to know of the app, besides its launch.
     var kept: KeptApp {
         let stage: KeptApp.Stage =
@@ -24,6 +77,8 @@ extension DaemonApp {
             stage: stage, wish: wish, restarts: restarts, requestedRestarts: requestedRestarts, settled: settled,
             counted: counted, lastIncident: lastIncident, lastExit: lastExit)
     }
+
+    // MARK: - Going on
 
     /// Takes over what the watchdogd before this one knew.
     func restore(_ kept: KeptApp) {
