@@ -103,8 +103,10 @@ final class Host {
         survival?.forgetApps()
         runtimeDirectory.remove()
         // What was killed just now is gone within a millisecond or two.
-        for cgroup in spentCgroups {
-            for _ in 0..<50 where (try? cgroup.remove()) == nil { usleep(1_000) }
+        for _ in 0..<50 {
+            spentCgroups.removeAll { (try? $0.remove()) != nil }
+            if spentCgroups.isEmpty { break }
+            usleep(1_000)
         }
         try? cgroupParent?.remove()
         // At the end, where nobody waits for it: what a watchdogd that was killed has left behind.

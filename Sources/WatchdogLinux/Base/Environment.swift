@@ -61,8 +61,11 @@ public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     private func index(of name: ByteString) -> Int? {
-        entries.firstIndex { entry in
-            entry.bytes.starts(with: name.bytes) && entry.bytes.dropFirst(name.bytes.count).first == UInt8(ascii: "=")
+        let length = name.bytes.count
+        return entries.firstIndex { entry in
+            // What comes first tells most of them apart.
+            entry.bytes.count > length && entry.bytes[length] == UInt8(ascii: "=")
+                && entry.bytes[..<length] == name.bytes[...]
         }
     }
 }
