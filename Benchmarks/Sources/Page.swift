@@ -39,7 +39,7 @@ struct Page {
     /// One measurement whose repetitions somebody else has counted, or one value.
     mutating func row(_ label: String, count: Int, median: Double, p99: Double? = nil, goal: Goal? = nil) {
         if reference == nil { reference = median }
-        let ratio = reference.map { $0 > 0 ? (median / $0).decimal(2) : "" } ?? ""
+        let ratio = reference.map { $0 > 0 ? (median / $0).decimal(median < 1_000 * $0 ? 2 : 0) : "" } ?? ""
         say(
             "  " + label.padded(to: Self.labelWidth - 2) + "\(count)".leftPadded(to: 4)
                 + median.decimal(3).leftPadded(to: 9) + (p99?.decimal(3) ?? "").leftPadded(to: 9)
