@@ -81,6 +81,45 @@ extension EndToEnd {
             try succession.end()
         }
 
+        @Test("an app that was to be suspended runs, or is known to be suspended and can be resumed", arguments: 1...4)
+        func suspension(write: Int) throws {
+            let succession = try Succession([:])
+            try succession.add(["app": succession.survivor("app", "Update=1s\n")])
+            let pid = try succession.app("app").pid
+            let strace = try trap(succession, write: write)
+            _ = try? succession.client.suspend(AppRequest("app"))
+            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
+            try succession.killDaemon()
+            try strace.end()
+            try succession.succeed()
+            _ = try? succession.client.resume(AppRequest("app"))
+            let late = Instant.now()
+            #expect(eventually { succession.log("app").contains { $0.what == "ping" && $0.at > late } })
+            let app = try succession.app("app")
+            #expect(app.pid == pid && app.restarts == 0 && app.state == .running)
+            try succession.end()
+        }
+
+        @Test("a launch is not forgotten once a command before it has run", arguments: 1...4)
+        func preparation(write: Int) throws {
+            let succession = try Succession([:])
+            let mark = succession.scratch["prepared"]
+            let text = succession.survivor("app")
+                .replacing("[App]\n", with: "[App]\nEnabled=no\nExecStartPre=/bin/touch \(mark)\n")
+            try succession.scratch.write(text, to: "apps/app.app")
+            _ = try succession.client.reload()
+            let strace = try trap(succession, write: write)
+            _ = try? succession.client.launch(AppRequest("app"))
+            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
+            try succession.killDaemon()
+            try strace.end()
+            let isPrepared = access(mark, F_OK) == 0
+            try succession.succeed()
+            // One that is remembered already is launched, too.
+            try succession.wait(for: "app") { $0.state == .running || (!isPrepared && $0.state == .stopped) }
+            try succession.end()
+        }
+
         @Test(
             "an app that ends before it is known to have begun is counted as often as it was launched",
             .enabled(if: Leftovers.canUseCgroups, "needs cgroups"), arguments: 1...10)

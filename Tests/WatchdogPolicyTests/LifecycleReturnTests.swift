@@ -42,6 +42,13 @@ struct LifecycleReturnTests {
         #expect(machine.nextDeadline == nil)
     }
 
+    @Test("a suspended app that was to run again runs again, should it not have been thawed")
+    func resumed() throws {
+        let before = machine([.requested(.suspend), .stateDone(1), .froze(locks: []), .requested(.foreground)])
+        #expect(before.lifecycleState != .suspended)
+        #expect(try returned(before, after: .seconds(1)).1.first == .thaw)
+    }
+
     @Test("a freezing that was interrupted is begun anew")
     func freezing() throws {
         let (machine, effects) = try returned(machine([.requested(.suspend), .stateDone(1)]), after: .seconds(9))

@@ -126,7 +126,7 @@ private struct LifecycleStorm {
                 isFrozen = true
                 isFreezing = true
             case .thaw:
-                guard isFrozen else { return "thawed from nothing" }
+                guard isFrozen || isReturning else { return "thawed from nothing" }
                 isFrozen = false
             case .grant, .expire:
                 if isFrozen { return "\(effect.summary) to a frozen app" }

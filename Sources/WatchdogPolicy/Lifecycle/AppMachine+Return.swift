@@ -13,6 +13,10 @@ extension AppMachine {
         case .frozen:
             effects.append(.lifecycle(.freeze))
         case nil:
+            // What was saved before it was done may not have been done.
+            if lifecycle.record.moments.contains(where: { $0.state == .suspended }) {
+                effects.append(.lifecycle(.thaw))
+            }
             for obligation in lifecycle.obligations {
                 guard case .state(let visibility, let id) = obligation.kind else { continue }
                 let time = visibility == .background ? spec.lifecycle.background : nil

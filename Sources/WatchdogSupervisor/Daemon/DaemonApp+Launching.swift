@@ -44,6 +44,8 @@ extension DaemonApp {
             self?.prepared(launch, failure: failure)
         }
         stage = .preparing(launch, preparation)
+        // What was asked for is done, also by the next watchdogd, once a command has run.
+        keep()
         preparation.begin()
     }
 

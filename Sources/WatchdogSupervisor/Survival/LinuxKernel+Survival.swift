@@ -131,8 +131,10 @@ extension AppEffect {
     var isIrrevocable: Bool {
         switch self {
         case .spawn, .terminate, .capture, .killTree, .report, .finish: true
+        // An app that is stopped, and nobody knows by whom, would stay so.
+        case .lifecycle(let effect): effect != .measure
         case .beginWindow, .observe, .endObservation, .sendPing, .probe, .probeLiveness, .cancelLivenessProbe, .inspect,
-            .announce, .lifecycle:
+            .announce:
             false
         }
     }
