@@ -44,6 +44,8 @@ extension EndToEnd {
                 say("listening")
                 hang()
                 """)
+            // Tests that run in the background of a shell have it ignored, and watchdogd would as well.
+            _ = Glibc.signal(SIGINT, SIG_DFL)
             let run = try Supervision([], command)
             try run.line("listening")
             for (signal, name) in [

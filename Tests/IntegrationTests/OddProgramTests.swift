@@ -104,7 +104,9 @@ extension EndToEnd {
             let ending = try run.end()
             #expect(ending.exitCode == 0)
             let told = "left 1 process behind when it exited with code 0, which was ended"
-            #expect(ending.messages.count == 1 && ending.messages[0].contains(told), "\(ending.messages)")
+            // Without a cgroup it is found as an orphan, when nobody knows any more whose it was.
+            #expect(ending.messages.count == (Leftovers.canUseCgroups ? 1 : 0), "\(ending.messages)")
+            #expect(ending.messages.allSatisfy { $0.contains(told) })
             // Reaped, too: not left to process 1 as a zombie.
             let isGone = kill(daemon, 0) != 0
             if !isGone { kill(daemon, SIGKILL) }

@@ -36,6 +36,8 @@ func testEnvironment() -> Environment {
     for name in ["SWIFT_BACKTRACE", "NOTIFY_SOCKET", "WATCHDOG_CHANNEL", "WATCHDOG_USEC", "WATCHDOG_PID"] {
         environment[name] = nil
     }
+    // A user without a session has none; what is put into it says another place.
+    if environment["XDG_RUNTIME_DIR"] == nil { environment["XDG_RUNTIME_DIR"] = "/tmp" }
     environment["PATH"] = searchPath
     environment["LC_ALL"] = "C.UTF-8"
     environment["PYTHONPATH"] = subjects
