@@ -15,7 +15,7 @@ extension EndToEnd {
 
         /// A watchdogd, on a machine without cgroups if it is to be.
         private func binary(withCgroups hasCgroups: Bool) throws -> String {
-            guard !hasCgroups else { return product("watchdogd") }
+            guard !hasCgroups, Leftovers.canUseCgroups else { return product("watchdogd") }
             return try binaries.write(
                 """
                 #!/bin/sh

@@ -15,12 +15,12 @@ enum Procfs {
         var bytes: [UInt8] = []
         while bytes.count < limit {
             let chunk = min(max(4096, bytes.count), limit - bytes.count)
-            let offset = bytes.count
-            bytes.append(contentsOf: repeatElement(0, count: chunk))
-            let length = bytes.withUnsafeMutableBytes { buffer in
-                pread(descriptor, buffer.baseAddress.map { $0 + offset }, chunk, off_t(offset))
+            var length = 0
+            let next = [UInt8](unsafeUninitializedCapacity: chunk) { buffer, count in
+                length = pread(descriptor, buffer.baseAddress, chunk, off_t(bytes.count))
+                count = max(length, 0)
             }
-            bytes.removeLast(chunk - max(length, 0))
+            bytes = bytes.isEmpty ? next : bytes + next
             if length < 0 {
                 if Errno.current == .interrupted { continue }
                 return nil
