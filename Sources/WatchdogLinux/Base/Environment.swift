@@ -17,12 +17,17 @@ public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// Creates an environment from `NAME=value` entries; what has no name is left out.
     public init(entries: some Sequence<ByteString>) {
+        // Those of a hostile program may be hundreds of thousands: not each is compared with all others.
+        var places: [ByteString: Int] = [:]
         for entry in entries {
             guard let equals = entry.bytes.firstIndex(of: UInt8(ascii: "=")), equals > 0 else { continue }
-            set(
-                ByteString(bytes: entry.bytes[..<equals]),
-                to: ByteString(bytes: entry.bytes[(equals + 1)...])
-            )
+            let name = ByteString(bytes: entry.bytes[..<equals])
+            if let place = places[name] {
+                self.entries[place] = entry
+            } else {
+                places[name] = self.entries.count
+                self.entries.append(entry)
+            }
         }
     }
 
