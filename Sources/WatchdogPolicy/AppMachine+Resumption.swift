@@ -197,6 +197,10 @@ extension AppMachine {
             effects.append(.killTree)
         case .launching, .running, .terminating:
             if !isLastStepDone, life == .terminating(isRequested: true) { effects.append(.terminate) }
+            // Its own end was the end of its suspension.
+            if !isLastStepDone, life == .terminating(isRequested: false), lifecycle.goal == .suspended {
+                effects.append(.lifecycle(.thaw))
+            }
             if life == .launching, spec.readiness.isProbed, nextProbe == nil { effects.append(.probe) }
             if let asked = trigger {
                 let patience = asked.pausedSince == nil ? Countdown.examinationBudget : spec.fairness.pauseInterval

@@ -49,6 +49,17 @@ struct LifecycleReturnTests {
         #expect(try returned(before, after: .seconds(1)).1.first == .thaw)
     }
 
+    @Test(
+        "an app that ends by its own will while it is suspended is thawed, should it not have been",
+        arguments: [false, true])
+    func ending(isLastStepDone: Bool) throws {
+        var before = machine([.requested(.suspend), .stateDone(1)])
+        _ = before.handle(.stopping, at: start)
+        var machine = try #require(AppMachine(resuming: before))
+        let effects = machine.handle(.supervisorReturned(isLastStepDone: isLastStepDone), at: start + .seconds(1))
+        #expect(effects.contains(.lifecycle(.thaw)) == !isLastStepDone)
+    }
+
     @Test("a freezing that was interrupted is begun anew")
     func freezing() throws {
         let (machine, effects) = try returned(machine([.requested(.suspend), .stateDone(1)]), after: .seconds(9))
