@@ -80,10 +80,21 @@ struct JournalReader: ~Copyable {
         var boots: [String] = []
         var boot = sd_id128_t()
         if sd_id128_get_boot(&boot) >= 0 { boots.append(text(boot)) }
+        var written: UInt64 = 0
         guard sd_journal_seek_tail(journal) >= 0, sd_journal_previous(journal) > 0,
+            sd_journal_get_realtime_usec(journal, &written) >= 0, written >= bootTime,
             let newest = time(ofEntryIn: journal), !boots.contains(newest.boot)
         else { return boots }
         return boots + [newest.boot]
+    }
+
+    /// When the machine was booted, in microseconds of the wall clock: an entry from before that is of another boot.
+    private static var bootTime: UInt64 {
+        var (present, uptime) = (timespec(), timespec())
+        clock_gettime(CLOCK_REALTIME, &present)
+        clock_gettime(CLOCK_BOOTTIME, &uptime)
+        let seconds = UInt64(max(0, present.tv_sec - uptime.tv_sec - 1))
+        return seconds * 1_000_000
     }
 
     private static func time(ofEntryIn journal: OpaquePointer) -> (monotonic: UInt64, boot: String)? {
