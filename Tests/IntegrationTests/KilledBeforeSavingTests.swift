@@ -154,6 +154,35 @@ extension EndToEnd {
             try succession.end()
         }
 
+        @Test(
+            "an app that has done its work is not launched again, and what it has left is ended",
+            .enabled(if: Leftovers.canUseCgroups, "needs cgroups"), arguments: 1...10)
+        func workDone(write: Int) throws {
+            let succession = try Succession([:])
+            let log = succession.scratch["log"]
+            try succession.scratch.write(
+                """
+                [App]
+                Enabled=no
+                ExecStart=/bin/sh -c 'echo >> \(log); sleep 1000 & exit 0'
+                [Watchdog]
+                Readiness=none
+                [Restart]
+                Policy=never
+                """, to: "apps/app.app")
+            _ = try succession.client.reload()
+            let strace = try trap(succession, write: write)
+            _ = try? succession.client.launch(AppRequest("app"))
+            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
+            try succession.killDaemon()
+            try strace.end()
+            try succession.succeed()
+            try succession.wait(for: "app") { $0.state == .stopped }
+            #expect(eventually { succession.processes.isEmpty })
+            #expect((succession.scratch.read("log")?.count ?? 0) <= 1)
+            try succession.end()
+        }
+
         @Test("a crash that was seen has one report", arguments: 1...10)
         func crash(write: Int) throws {
             let succession = try Succession([:])

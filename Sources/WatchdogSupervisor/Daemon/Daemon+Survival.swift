@@ -20,26 +20,30 @@ extension Daemon {
             })
         for (name, state) in kept { apps[name]?.restore(state) }
         var present: Set<String> = []
+        var decided: Set<String> = []
         for launch in inheritance.latestFirst {
             let name = launch.state.name
-            resume(launch, isKnown: known.contains(name), isLatest: present.insert(name).inserted)
+            if resume(launch, isKnown: known.contains(name), isLatest: present.insert(name).inserted) {
+                decided.insert(name)
+            }
         }
         host.survival?.forgetApps(besides: known)
         for launch in inheritance.unreadable { adopt(launch.launchID, launch.descriptors, file: launch.file) }
-        for name in appNames {
+        for name in appNames where !decided.contains(name) {
             guard let app = apps[name], case .stopped = app.stage else { continue }
             if adoptInstance(of: app) { continue }
             app.goOn(from: kept[name]?.stage)
         }
     }
 
-    private func resume(_ inherited: InheritedLaunch, isKnown: Bool, isLatest: Bool) {
+    /// Returns whether it is decided what follows for the app.
+    private func resume(_ inherited: InheritedLaunch, isKnown: Bool, isLatest: Bool) -> Bool {
         let name = inherited.state.name
         do {
             let launch = try AppLaunch(resuming: inherited, on: host, store: store)
             try launch.kernel.start(launch.supervisor)
             if let app = apps[name], isLatest {
-                app.resume(launch, inherited)
+                return app.resume(launch, inherited)
             } else if let app = apps[name], case .ended = launch.supervisor.machine.phase {
                 app.resumeReports(of: launch, inherited)
             } else {
@@ -48,6 +52,7 @@ extension Daemon {
         } catch {
             say("\(name): the launch of the watchdogd before this one cannot be gone on with: \(error)")
         }
+        return false
     }
 
     /// Supervises a launch whose app is not configured: a file that is wrong is no reason to end it, a file that is gone
@@ -69,7 +74,10 @@ extension Daemon {
             later { [self] in releaseIfOver(launch) }
         }
         // How it is to go on is not configured.
-        inherited.state.reload?.command?.end()
+        if let reload = inherited.state.reload {
+            reload.command?.end()
+            say("\(name): its reload was cut off")
+        }
         guard launch.kernel.resume(inherited) else { return release(launch) }
         if case .ended = launch.supervisor.machine.phase { return releaseIfOver(launch) }
         say("\(name) runs on, but has no \(isKnown ? "valid " : "")configuration" + (isKnown ? "" : "; it is ended"))

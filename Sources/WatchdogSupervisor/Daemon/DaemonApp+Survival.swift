@@ -96,9 +96,14 @@ extension DaemonApp {
     }
 
     /// Goes on with a launch of the watchdogd before this one.
-    func resume(_ launch: AppLaunch, _ inherited: InheritedLaunch) {
+    ///
+    /// - Returns: false when its end was accounted for already, so that what follows is not decided here.
+    func resume(_ launch: AppLaunch, _ inherited: InheritedLaunch) -> Bool {
         let launchID = inherited.state.launchID
-        guard !settled.contains(launchID) else { return resumeReports(of: launch, inherited) }
+        guard !settled.contains(launchID) else {
+            resumeReports(of: launch, inherited)
+            return false
+        }
         let isCounted = counted == launchID
         restoring {
             takeOver(launch)
@@ -112,15 +117,21 @@ extension DaemonApp {
         if !isCounted, hasRun { restarts.launched(at: launch.launchedAt ?? daemon.host.loop.now) }
         guard isThere else {
             restore(.stopped)
-            if hasRun { settled.append(launchID) }
+            if hasRun {
+                settled.append(launchID)
+                // The main process is the app: what it has left is ended with it.
+                try? launch.kernel.cgroup?.kill()
+            }
             retire(launch)
             // The process was about to be started, and was not, unless there are traces of it.
-            return hasRun ? endedUnseen() : begin()
+            hasRun ? endedUnseen() : begin()
+            return true
         }
         if wish != .asConfigured, !launch.supervisor.machine.isEnding { launch.supervisor.requestTermination() }
         if case .ended(let outcome) = wasOver {
             daemon.later { [self] in ended(launch, outcome) }
         }
+        return true
     }
 
     /// Its end was accounted for, or another launch has followed it; what may be missing is a report.
@@ -140,7 +151,9 @@ extension DaemonApp {
             if configuration.isEnabled { begin() }
         case .stopped: break
         case .failed: restore(.failed)
-        case .preparing: begin()
+        case .preparing:
+            // Its commands were being ended.
+            if wish != .stop { begin() }
         case .waiting(let instant): wait(until: max(instant, daemon.host.loop.now))
         case .live: endedUnseen()
         }
