@@ -11,13 +11,13 @@ enum CommandKind: String, CaseIterable {
     /// What tells whether it lives.
     case probe
 
-    /// The name of the cgroup of all commands of this kind of a launch.
-    func cgroupName(_ launchID: IncidentID) -> String { "\(rawValue)-\(launchID)" }
+    /// The name of the cgroup of all commands of this kind of a launch; no app is called so.
+    func cgroupName(_ launchID: IncidentID) -> String { "\(rawValue):\(launchID)" }
 
     /// Whether a cgroup has such a name, or one that was made from it because it was taken.
     static func isCgroupName(_ name: String) -> Bool {
         allCases.contains { kind in
-            guard name.hasPrefix("\(kind.rawValue)-") else { return false }
+            guard name.hasPrefix("\(kind.rawValue):") else { return false }
             return IncidentID(String(name.dropFirst(kind.rawValue.count + 1).prefix(36))) != nil
         }
     }

@@ -99,6 +99,23 @@ extension EndToEnd {
             try succession.end()
         }
 
+        @Test("a reload whose commands are others by now is cut off, and that is told")
+        func otherReload() throws {
+            let succession = try Succession([:])
+            let app = "[App]\nExecStart=/bin/sleep 1000\nExecReload=/bin/sleep 1235\n[Watchdog]\nReadiness=none\n"
+            try succession.add(["app": app])
+            let pid = try succession.app("app").pid
+            _ = try succession.client.reload(AppRequest("app"))
+            #expect(eventually { !sleepers("1235", succession).isEmpty })
+            try succession.killDaemon()
+            try succession.scratch.write(app.replacing("1235", with: "0.01"), to: "apps/app.app")
+            try succession.succeed()
+            try succession.program.line("could not be reloaded: it was cut off", on: .errors)
+            #expect(eventually { succession.processes == [pid].compactMap(\.self) })
+            #expect(try succession.client.reload(AppRequest("app")).duration == nil)
+            try succession.end()
+        }
+
         @Test("a reload ends with what watchdogd did not see the end of")
         func lostReload() throws {
             let succession = try Succession([:])

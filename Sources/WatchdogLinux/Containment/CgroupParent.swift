@@ -68,7 +68,7 @@ public struct CgroupParent: Sendable {
     /// Where an app's cgroup is, if it has one.
     public func path(of app: String) -> String { "\(path)/\(Self.component(app))" }
 
-    /// Removes the directory with the empty cgroups in it, if no other is left.
+    /// Removes the empty cgroups in the directory and, if no other is left, the directory.
     public func remove() throws(LinuxError) {
         if let error = Cgroup.removeTree(path) { throw LinuxError("remove cgroup \(path)", error) }
     }

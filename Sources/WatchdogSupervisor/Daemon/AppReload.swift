@@ -216,6 +216,7 @@ extension LinuxKernel {
             reloadProcess = nil
             onEnd(status)
         }
+        if reloadProcess == nil { kept.end() }
         return reloadProcess != nil
     }
 

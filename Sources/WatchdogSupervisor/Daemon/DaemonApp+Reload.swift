@@ -40,7 +40,10 @@ extension DaemonApp {
         guard kept.commands == configuration.program.reloadCommands, let reload = try? begin(kept.machine, of: launch)
         else {
             kept.command?.end()
-            return
+            return daemon.later { [self] in
+                launch.kernel.settleReload()
+                reloaded(.failed("it was cut off: its ExecReload= is another one now"), of: launch)
+            }
         }
         guard !reload.goOn(with: kept.command) else { return }
         daemon.later { [weak reload] in reload?.lost() }
