@@ -4,6 +4,9 @@ import Glibc
 
 /// What a process was started as, as far as it may be read; the process can change most of it.
 public enum ProcessFacts {
+    /// The ids of all processes that can be seen.
+    public static var all: [Int32] { Procfs.processes() }
+
     /// The path of the program file; " (deleted)" is added by the kernel if it is no longer there.
     public static func executable(_ pid: Int32) -> String? {
         link("/proc/\(pid)/exe")

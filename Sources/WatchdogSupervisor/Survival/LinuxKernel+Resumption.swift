@@ -103,7 +103,8 @@ extension LinuxKernel {
     /// The watchdogd before this one ended while it started the process: if it is there, it has the launch's mark.
     private func resumeSpawning() -> Bool {
         guard let supervisor else { return false }
-        let found = cgroup?.processes().first { pid in
+        // Without a cgroup it may be any: the mark is of this launch, and nobody else has been told it.
+        let found = (cgroup?.processes() ?? ProcessFacts.all).first { pid in
             ProcessFacts.environment(pid)?[Self.launchVariable] == configuration.launchID.description
                 && ProcessStat.read(pid)?.session == pid
         }
@@ -111,6 +112,10 @@ extension LinuxKernel {
         let saved = LaunchState.Process(
             pid: found, startTime: ProcessStat.read(found)?.startTime, launchedAt: now, launchTime: .current(),
             thread: nil)
+        if cgroup == nil {
+            containment = .processTree(
+                ProcessTree(root: found, startTime: saved.startTime ?? 0, marker: launchMarker))
+        }
         hold(process, saved, thread: nil)
         supervisor.spawned(found)
         takeUp()
