@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One reload of an app: its commands, one after the other, and then the app's own word if it gives one.
+public import WatchdogBase
+
+/// One reload of an app: its commands, one after the other, and then the app's own confirmation if it gives one.
 ///
-/// An app that says `RELOADING=1` is waited for until it says `READY=1`. Whether it is going to say so is not known before:
-/// one that has told of its launch that way has a moment for it after the last command.
+/// After `RELOADING=1` from the app, the reload waits for `READY=1`. Whether the app will send it is not known in
+/// advance: an app that reported readiness at its launch gets a moment for it after the last command.
 ///
-/// What holds always: one command at a time; exactly one ``Effect/finish(_:)``, which is the last effect; nothing of it
-/// runs, and nobody is waited for, beyond the allowance.
+/// Invariants: one command at a time; exactly one ``Effect/finish(_:)``, which is the last effect; no command runs and
+/// nothing is waited for beyond the allowance.
 ///
-/// Isolation: a value; whoever holds it serialises the calls.
+/// Isolation: a value; its holder serializes the calls.
 public struct ReloadMachine: Hashable, Sendable, Codable {
     /// What happened.
     public enum Event: Hashable, Sendable {
-        /// Somebody wants it; the first event.
+        /// Somebody requested the reload; the first event.
         case begun
-        /// The command that was run last has ended.
+        /// The running command has ended.
         case commandEnded(isSuccess: Bool)
         /// `RELOADING=1`.
         case announced
@@ -22,65 +24,64 @@ public struct ReloadMachine: Hashable, Sendable, Codable {
         case ready
         /// `EXTEND_TIMEOUT_USEC=…`; the token must change from one request to the next to count as progress.
         case extensionRequested(by: Duration, progress: String?)
-        /// ``ReloadMachine/nextDeadline`` has come.
+        /// ``ReloadMachine/nextDeadline`` was reached.
         case deadlineReached
     }
 
     /// What to do.
     public enum Effect: Hashable, Sendable {
-        /// Run the command of this index; answer with ``Event/commandEnded(isSuccess:)``.
+        /// Run the command at this index; answer with ``Event/commandEnded(isSuccess:)``.
         case run(Int)
-        /// Kill the command that runs, with all that it has started.
+        /// Kill the running command, with everything it has started.
         case cancel
-        /// Tell that the app extended the allowance.
+        /// Report that the app extended the allowance.
         case extended(by: Duration)
-        /// Tell that the cap on extensions is used up.
+        /// Report that the cap on extensions is used up.
         case extensionCapped
-        /// It is over.
+        /// The reload is over.
         case finish(Outcome)
     }
 
-    /// How it ended.
+    /// How the reload ended.
     public enum Outcome: Hashable, Sendable {
-        /// All commands succeeded; `isConfirmed` if the app itself said that it has reloaded.
+        /// All commands succeeded; `isConfirmed` if the app itself confirmed the reload.
         case done(isConfirmed: Bool)
-        /// The command of this index failed.
+        /// The command at this index failed.
         case commandFailed(Int)
-        /// The command of this index did not end in time.
+        /// The command at this index timed out.
         case commandTimedOut(Int)
-        /// The app said that it reloads, and did not say in time that it is ready.
+        /// The app announced a reload, but did not become ready in time.
         case appTimedOut
     }
 
-    /// From the end of the last command until an app that may announce a reload must have done so.
+    /// The time after the last command in which an app must announce a reload.
     public static let announcementTime: Duration = .milliseconds(250)
 
     /// When it began.
     public let begun: Instant
-    /// How long all of it may take, extensions included.
+    /// The allowance for the whole reload, including extensions.
     public private(set) var allowance: Duration
 
     private let commandCount: Int
     private let fairness: Fairness
     private let mayAnnounce: Bool
-    private var deadline: Instant
-    private var extended = Duration.zero
-    private var lastProgress: String?
+    private var deadline: Deadline
+    private var progress: Progress
     private var current: Int?
     private var isReloading = false
     private var hasReloaded = false
     private var announcementEnd: Instant?
     private var isOver = false
 
-    /// Creates a reload that begins now.
+    /// Creates a reload that starts now.
     ///
     /// - Parameters:
-    ///   - commandCount: how many commands there are, at least one.
-    ///   - allowance: how long all of it may take.
-    ///   - fairness: how far the app can extend that.
-    ///   - lastProgress: the latest token of progress before it.
-    ///   - mayAnnounce: whether the app has said `READY=1` on its launch.
-    ///   - now: when it begins.
+    ///   - commandCount: the number of commands, at least one.
+    ///   - allowance: for the whole reload.
+    ///   - fairness: limits the extensions that the app can request.
+    ///   - lastProgress: the latest progress token before the reload.
+    ///   - mayAnnounce: whether the app sent `READY=1` at its launch.
+    ///   - now: the start.
     public init(
         commandCount: Int, allowance: Duration, fairness: Fairness, lastProgress: String?, mayAnnounce: Bool,
         at now: Instant
@@ -89,21 +90,21 @@ public struct ReloadMachine: Hashable, Sendable, Codable {
         self.commandCount = commandCount
         self.allowance = allowance
         self.fairness = fairness
-        self.lastProgress = lastProgress
+        progress = Progress(lastProgress)
         self.mayAnnounce = mayAnnounce
         begun = now
-        deadline = now + allowance
+        deadline = Deadline(now + allowance)
     }
 
-    /// The command that runs; nil when none does.
+    /// The index of the running command; nil if none is running.
     public var running: Int? { current.flatMap { isOver || $0 == commandCount ? nil : $0 } }
 
-    /// When ``Event/deadlineReached`` has to be delivered; nil when it is over.
+    /// When ``Event/deadlineReached`` must be delivered; nil when the reload is over.
     public var nextDeadline: Instant? {
-        isOver ? nil : min(deadline, announcementEnd ?? deadline)
+        isOver ? nil : min(deadline.at, announcementEnd ?? deadline.at)
     }
 
-    /// Tells the machine what happened; returns what to do, in order.
+    /// Handles an event; returns what to do, in order.
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         guard !isOver else { return [] }
         switch event {
@@ -134,16 +135,12 @@ public struct ReloadMachine: Hashable, Sendable, Codable {
         }
     }
 
-    /// As ``AppMachine`` extends an allowance; one without progress is refused there.
-    private mutating func extend(by duration: Duration, _ progress: String?, at now: Instant) -> [Effect] {
-        let hasProgressed = progress != nil && progress != lastProgress
-        if hasProgressed { lastProgress = progress }
-        guard hasProgressed || fairness.allowsBlindExtension else { return [] }
-        switch Countdown.extended(by: duration, having: deadline - now, after: extended, cap: fairness.extensionCap) {
+    /// Extends the allowance like ``ProcessMachine``, which also reports extensions without progress.
+    private mutating func extend(by duration: Duration, _ token: String?, at now: Instant) -> [Effect] {
+        guard progress.admits(token, fairness) else { return [] }
+        switch deadline.extend(by: duration, cap: fairness.extensionCap, at: now) {
         case .gained(let gained):
-            extended += gained
             allowance += gained
-            deadline = deadline + gained
             return [.extended(by: gained)]
         case .capped: return [.extensionCapped]
         case .needless: return []
@@ -159,8 +156,8 @@ public struct ReloadMachine: Hashable, Sendable, Codable {
     }
 
     private mutating func deadlineReached(at now: Instant) -> [Effect] {
-        if let end = announcementEnd, now >= end || now >= deadline { return finish(.done(isConfirmed: false)) }
-        guard now >= deadline, let index = current else { return [] }
+        if let end = announcementEnd, now >= end || now >= deadline.at { return finish(.done(isConfirmed: false)) }
+        guard now >= deadline.at, let index = current else { return [] }
         guard index < commandCount else { return finish(.appTimedOut) }
         return [.cancel] + finish(.commandTimedOut(index))
     }

@@ -61,6 +61,8 @@ public struct ClientMessage: Hashable, Sendable {
     public var eventDone: UInt64?
     /// `FIRST_FRAME`: the app has shown itself for the first time.
     public var isFirstFrame = false
+    /// `USEFUL`: the app does what it was launched for.
+    public var isUseful = false
     /// `BEGIN_TASK`, once per task: work has begun that should go on in the background.
     public var tasksBegun: [BackgroundTask] = []
     /// `END_TASK`, once per task: such work has ended.
@@ -111,6 +113,7 @@ extension ClientMessage {
             case "EVENT_DONE": eventDone.take(field.number(in: 1...UInt64.max), orCount: &malformed)
             case "STATE_DONE": stateDone.take(field.number(in: 1...UInt64.max), orCount: &malformed)
             case "FIRST_FRAME": field.raise(&isFirstFrame, orCount: &malformed)
+            case "USEFUL": field.raise(&isUseful, orCount: &malformed)
             case "SIGNPOSTS_LOST": signpostsLost.take(field.number(in: 1...Int.max), orCount: &malformed)
             default: unknown += 1
             }
@@ -198,6 +201,7 @@ extension ClientMessage {
         writer.flag("STOPPING", isStopping)
         writer.number("EVENT_DONE", eventDone)
         writer.flag("FIRST_FRAME", isFirstFrame)
+        writer.flag("USEFUL", isUseful)
         writer.number("SIGNPOSTS_LOST", signpostsLost)
         let remainder = writeLists(to: &writer)
         return (writer.bytes, remainder)

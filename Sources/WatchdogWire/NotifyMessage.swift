@@ -18,6 +18,8 @@ public struct NotifyMessage: Hashable, Sendable {
 
     /// The program has started, or has finished reloading.
     public var isReady = false
+    /// The program does what it was started for; watchdogd's own key.
+    public var isUseful = false
     /// The program is reloading its configuration.
     public var isReloading = false
     /// The program is shutting down; when it also says ready or reloading, this is what counts.
@@ -51,6 +53,15 @@ public struct NotifyMessage: Hashable, Sendable {
 
     /// Creates a message that says nothing.
     public init() {}
+
+    /// What counts of the message if its sender is gone and may have been anybody of the same user.
+    ///
+    /// `systemd-notify` exits at once, so scripts depend on `READY=1` and `STATUS=`.
+    public var unattributed: NotifyMessage {
+        var message = NotifyMessage()
+        (message.isReady, message.status) = (isReady, status)
+        return message
+    }
 }
 
 // MARK: - Decoding
@@ -60,12 +71,18 @@ extension NotifyMessage {
     ///
     /// - Parameter datagram: The bytes as received, from anyone.
     public init(decoding datagram: some Collection<UInt8>) {
+        // What most datagrams say, each second or so.
+        if datagram.elementsEqual("WATCHDOG=1".utf8) || datagram.elementsEqual("WATCHDOG=1\n".utf8) {
+            watchdog = .alive
+            return
+        }
         let reader = FieldReader(datagram)
         var first = FirstAssignments()
         malformed = reader.malformed
         for field in reader.fields {
             switch field.key {
             case "READY": field.raise(&isReady, orCount: &malformed)
+            case "USEFUL": field.raise(&isUseful, orCount: &malformed)
             case "RELOADING": field.raise(&isReloading, orCount: &malformed)
             case "STOPPING": field.raise(&isStopping, orCount: &malformed)
             case "BARRIER": field.raise(&isBarrier, orCount: &malformed)
@@ -104,6 +121,7 @@ extension NotifyMessage {
     public var datagram: [UInt8] {
         var writer = FieldWriter()
         writer.flag("READY", isReady)
+        writer.flag("USEFUL", isUseful)
         writer.flag("RELOADING", isReloading)
         writer.flag("STOPPING", isStopping)
         writer.microseconds("MONOTONIC_USEC", reloadBegan)

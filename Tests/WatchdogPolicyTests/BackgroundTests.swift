@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 /// The rules of background tasks, as iOS has them.
@@ -168,6 +169,28 @@ struct BackgroundTests {
         #expect(life.times(of: "freeze") == [.seconds(9)])
     }
 
+    @Test("an app that is asked for the background once more rests five seconds after that")
+    func askedAgain() {
+        var life = Timeline.inBackground()
+        life.ask(.background, at: .seconds(3))
+        life.run(to: .seconds(60))
+        #expect(life.times(of: "freeze") == [.seconds(8)])
+    }
+
+    @Test("an event that is handled first takes nothing from the time for a state", arguments: [false, true])
+    func eventBesideState(isHandled: Bool) {
+        var life = Timeline.participating()
+        life.stateTime = nil
+        life.run(to: .milliseconds(500))
+        life.ask(.event(kind: "push", payload: ""))
+        life.at(.milliseconds(600), .lifecycle(.eventDone(1)))
+        life.ask(.background, at: .seconds(1) - .milliseconds(100))
+        life.ask(.event(kind: "push", payload: ""))
+        if isHandled { life.at(.seconds(3), .lifecycle(.eventDone(2))) }
+        life.run(to: .seconds(60))
+        #expect(life.decisionTimes == [.milliseconds(5_900)])
+    }
+
     @Test("what somebody else stopped, or no CPU was left for, is not killed for its tasks")
     func fairness() {
         var traced = Timeline.inBackground(tasks: 1)
@@ -186,6 +209,37 @@ struct BackgroundTests {
         #expect(starved.codes == [.backgroundTask])
     }
 
+    @Test("who was held when the time ran out gets the handlers' time, not another stay", arguments: [false, true])
+    func held(isOver: Bool) {
+        var life = Timeline.inBackground(tasks: 1)
+        life.evidence = Evidence(state: "t", tracer: 9)
+        life.run(to: .seconds(40) - .nanosecond)
+        life.evidence = Evidence(state: "S")
+        life.run(to: .seconds(40))
+        if !isOver { life.at(.seconds(45) - .nanosecond, .lifecycle(.taskEnded(id: 1))) }
+        life.run(to: .seconds(60))
+        #expect(life.decisionTimes == (isOver ? [.seconds(45)] : []))
+    }
+
+    @Test("an app learns how much time it gets because the machine had no CPU")
+    func toldOfCredit() {
+        var life = Timeline.inBackground(tasks: 1)
+        life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
+        life.use = ResourceUse(cpuTime: .zero, runDelay: .seconds(4))
+        life.run(to: .seconds(30))
+        #expect(life.lifecycleEffects.last == .grant(.seconds(4)))
+    }
+
+    @Test("the last task that ends under a debugger ends the pause that was told of")
+    func endsUnderDebugger() {
+        var life = Timeline.inBackground(tasks: 1)
+        life.evidence = Evidence(state: "t", tracer: 9)
+        life.run(to: .seconds(31))
+        #expect(life.time(of: .paused(.traced(by: 9))) == .seconds(30))
+        life.end(1)
+        #expect(life.time(of: .resumed(after: .seconds(1))) == .seconds(31))
+    }
+
     @Test("an app for which the machine had no CPU is killed under another code, after all credit")
     func machineBusy() {
         var life = Timeline.inBackground(tasks: 1)
@@ -194,6 +248,93 @@ struct BackgroundTests {
         life.run(to: .minutes(5))
         #expect(life.decisionTimes == [.seconds(60)])
         #expect(life.codes == [.machineBusy])
+    }
+
+    @Test("the machine is to blame from half of the stay on", arguments: [false, true])
+    func halfBusy(isHalf: Bool) {
+        var life = Timeline.inBackground(tasks: 1)
+        life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
+        life.use = ResourceUse(cpuTime: .zero, runDelay: .seconds(30) - (isHalf ? .zero : .nanosecond))
+        life.run(to: .minutes(5))
+        #expect(life.codes == [isHalf ? .machineBusy : .backgroundTask])
+    }
+
+    @Test("what ends while the app is looked at is no reason to kill", arguments: [true, false])
+    func endedMeanwhile(isEnd: Bool) {
+        var life = Timeline.inBackground(tasks: 1)
+        life.evidence = nil
+        life.at(.seconds(30) + .milliseconds(100), isEnd ? .lifecycle(.taskEnded(id: 1)) : .channelLost)
+        life.run(to: .seconds(32))
+        #expect(life.examination == 1)
+        #expect(life.incidents.isEmpty)
+    }
+
+    @Test("a suspension of the machine takes no time from a stay")
+    func machineResumed() {
+        var life = Timeline.inBackground(tasks: 1)
+        life.at(.seconds(3), .machineResumed(suspension: .minutes(1)))
+        life.run(to: .minutes(1))
+        #expect(life.times(of: "expire") == [.seconds(25)])
+        #expect(life.decisionTimes == [.seconds(30)])
+    }
+
+    @Test("handlers get back what was slept through, up to their whole time", arguments: [4, 5, 6])
+    func oversleptHandlers(seconds: Int) {
+        var life = Timeline.inBackground(tasks: 1)
+        life.run(to: .seconds(25))
+        life.oversleep(
+            to: .seconds(30 + seconds), .ponged(nonce: life.nonces[life.nonces.count - 1]), .deadlineReached)
+        #expect(life.nextDeadline == .seconds(30 + seconds + min(seconds, 5)))
+    }
+
+    @Test("CPU time is a kill when it reaches its limit, and is measured again when it can", arguments: [false, true])
+    func exactCPUTime(isOver: Bool) {
+        var life = Timeline.inBackground(
+            .app {
+                ($0.lifecycle.backgroundCPUTime, $0.lifecycle.processorCount) = (.seconds(10), 2)
+            }, tasks: 1)
+        life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .seconds(3)))))
+        let times = life.times(of: "measure").count
+        life.at(.seconds(4), .lifecycle(.measured(ResourceUse(cpuTime: .seconds(11)))))
+        life.run(to: .seconds(5))
+        #expect(life.times(of: "measure").dropFirst(times) == [.seconds(5)], "the last 2 s on two CPUs")
+        life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .seconds(13) - (isOver ? .zero : .nanosecond)))))
+        #expect(life.codes == (isOver ? [.backgroundCPUTime] : []))
+    }
+
+    @Test("CPU time in the foreground does not count, nor twice where nothing is killed")
+    func limitedCPUTime() {
+        let limit: @Sendable (inout AppSpec) -> Void = { $0.lifecycle.backgroundCPUTime = .seconds(1) }
+        var back = Timeline.inBackground(.app(limit), tasks: 1)
+        back.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
+        back.ask(.foreground)
+        back.load = 1
+        back.run(to: .seconds(20))
+        #expect(back.incidents.isEmpty)
+        var reported = Timeline.inBackground(
+            .app {
+                limit(&$0)
+                $0.enforcement = .report
+            }, tasks: 1)
+        reported.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
+        reported.load = 1
+        reported.run(to: .seconds(20))
+        #expect(reported.codes == [.backgroundCPUTime])
+    }
+
+    @Test("too many tasks are reported once, of which sixty-four are named")
+    func reportedFlood() {
+        var life = Timeline.participating(.app { ($0.enforcement, $0.lifecycle.taskLimit) = (.report, 65) })
+        for id in 1...66 { life.begin(UInt64(id)) }
+        life.run(to: .seconds(10))
+        life.end(66)
+        life.begin(67)
+        life.run(to: .seconds(20))
+        guard life.codes.count == 1, case .tooManyTasks(66, let first)? = life.incidents.first?.cause else {
+            Issue.record("\(life.incidents.map(\.cause))")
+            return
+        }
+        #expect(first.map(\.id) == Array(1...64))
     }
 
     @Test("a supervisor that slept gives the handlers their time")

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
-@Suite("Ends that nobody asked for")
+@testable import WatchdogPolicy
+
+@Suite("Unexpected ends")
 struct CrashTests {
     private func crash(
-        _ cause: Outcome.Cause, _ status: WatchdogPolicy.ExitStatus?, _ reports: CrashReports? = .all,
+        _ cause: Outcome.Cause, _ status: WatchdogBase.ExitStatus?, _ reports: CrashReports? = .all,
         forwarded: Set<Int32> = []
     ) -> Crash? {
         Crash(
             Outcome(cause: cause, status: status, isDeathVerified: true), reporting: reports, forwarded: forwarded)
     }
 
-    private func signal(_ number: Int32) -> WatchdogPolicy.ExitStatus { .signaled(signal: number, coreDumped: false) }
+    private func signal(_ number: Int32) -> WatchdogBase.ExitStatus { .signaled(signal: number, coreDumped: false) }
 
-    private static let incident = Incident(requestedAs: -1, at: Instant(nanoseconds: 0), evidence: nil)
+    private static let incident = {
+        let now = Instant(nanoseconds: 0)
+        return Incident(
+            id: 1, event: .sceneUpdate, cause: .exhausted, allowance: .zero, startedAt: now, windowStart: now,
+            deadline: now, decidedAt: now, credit: .zero, extended: .zero, paused: .zero, rebases: 0, evidence: nil,
+            visibility: .foreground, isSuspended: false, isEnforced: true)
+    }()
 
     @Test("Faults, aborts and SIGKILL of somebody else are crashes", arguments: [3, 4, 5, 6, 7, 8, 9, 11, 14, 31, 34])
     func signals(number: Int32) {

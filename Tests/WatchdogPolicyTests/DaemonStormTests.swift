@@ -1,19 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @Suite("A daemon on virtual time")
 struct DaemonStormTests {
+    private static let seeds = 0..<52 as Range<UInt64>
+    private static let eventsPerSeed = 20_000
+
     @Test(
         "Whatever apps, operators, reloads and its own death do: one process each, one report a kill, all end in the end",
-        arguments: 0..<40 as Range<UInt64>)
-    func storm(seed: UInt64) throws {
+        arguments: seeds)
+    func storm(seed: UInt64) {
         let daemon = SimulatedDaemon(seed: seed, apps: 8)
-        try daemon.run(steps: 3_000)
-        #expect(daemon.complaints == [], "seed \(seed)")
-        #expect(daemon.launches > 8)
+        daemon.run(steps: 16_000)
+        guard daemon.complaints.isEmpty else {
+            let again = SimulatedDaemon(seed: seed, apps: 8, tracing: true)
+            again.run(steps: 16_000)
+            let words = daemon.complaints[0].split { " :-".contains($0) }
+            let trace = again.trace.filter { line in
+                line.contains("daemon") || words.contains { $0.hasPrefix("app") && line.contains("\($0)") }
+            }
+            Issue.record("seed \(seed): \(daemon.complaints[0])\n\(trace.suffix(40).joined(separator: "\n"))")
+            return
+        }
+        #expect(daemon.spawns > 8)
         #expect(daemon.kills > 0)
-        #expect(daemon.daemonDeaths > 10)
+        #expect(daemon.deaths > 10)
+        #expect(daemon.events > Self.eventsPerSeed)
+    }
+
+    @Test("The storms have a million events")
+    func count() {
+        #expect(Self.seeds.count * Self.eventsPerSeed > 1_000_000)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 /// An allowance, how it comes to run, and what spares the app.
@@ -9,11 +10,11 @@ struct DeadlineCase: Sendable, CustomTestStringConvertible {
     let event: WatchdogEvent
     let allowance: Duration
     let deadline: Duration
-    let spared: AppEvent
+    let spared: ProcessEvent
     private let begin: @Sendable (AppSpec.Enforcement) -> Timeline
 
     init(
-        _ description: String, _ event: WatchdogEvent, allowance: Duration, deadline: Duration, spared: AppEvent,
+        _ description: String, _ event: WatchdogEvent, allowance: Duration, deadline: Duration, spared: ProcessEvent,
         _ begin: @escaping @Sendable (AppSpec.Enforcement) -> Timeline
     ) {
         self.testDescription = description

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 
 @testable import WatchdogPolicy
 
@@ -84,12 +85,79 @@ struct DeathTests {
         #expect(life.log.count == count)
     }
 
-    @Test("children that outlive the app are killed with it and waited for")
+    @Test("children that outlive the app are asked to end and waited for")
     func orphans() {
         var life = Timeline.pinging()
         life.at(.seconds(1), .exited(.exited(code: 3)))
         #expect(life.machine.phase == .dying)
+        #expect(life.effects.last == .terminateTree)
+        life.run(to: .milliseconds(1_001))
+        #expect(life.machine.nextDeadline == nil)
+        #expect(!life.effects.contains(.killTree))
+        #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true))
+    }
+
+    @Test("children that end just within the allowance are not killed", arguments: [Duration.nanosecond, .zero])
+    func orphansInTime(_ rest: Duration) {
+        var life = Timeline.pinging()
+        life.leftoverTime = .seconds(5) - rest
+        life.at(.seconds(1), .exited(.exited(code: 3)))
+        life.run(to: .minutes(1))
+        #expect(!life.effects.contains(.killTree))
+        #expect(life.log.last?.at == .seconds(6) - rest)
+        #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true))
+    }
+
+    @Test("children that do not are killed to the nanosecond", arguments: [nil, Duration.seconds(5) + .nanosecond])
+    func orphansTooLate(_ time: Duration?) {
+        var life = Timeline.pinging()
+        life.leftoverTime = time
+        life.at(.seconds(1), .exited(.exited(code: 3)))
+        life.run(to: .seconds(6) - .nanosecond)
+        #expect(!life.effects.contains(.killTree))
+        life.run(to: .seconds(6))
         #expect(life.effects.last == .killTree)
+        life.run(to: .minutes(1))
+        #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true))
+        #expect(life.reports == [])
+    }
+
+    @Test("children of an app that ended on request are asked too, and a further request kills them at once")
+    func orphansOnRequest() {
+        var life = Timeline.pinging()
+        life.leftoverTime = nil
+        life.at(.seconds(1), .terminateRequested)
+        life.at(.seconds(2), .exited(.exited(code: 3)))
+        #expect(life.effects.last == .terminateTree)
+        #expect(life.nextDeadline == .seconds(7))
+        life.at(.seconds(3), .terminateRequested)
+        #expect(life.effects.last == .killTree)
+        life.run(to: .minutes(1))
+        #expect(life.outcome == Outcome(cause: .terminated, status: .exited(code: 3), isDeathVerified: true))
+    }
+
+    @Test("an incident kills the children at once, even if the app itself ends before it is killed")
+    func orphansOfAHang() {
+        let life = hung {
+            $0.captureTime = .milliseconds(3)
+            $0.leftoverTime = nil
+        }
+        var killed = life
+        killed.tell(.exited(.exited(code: 1)))
+        killed.run(to: .minutes(1))
+        #expect(!killed.effects.contains(.terminateTree))
+        #expect(killed.outcome?.isDeathVerified == true)
+    }
+
+    @Test("a supervisor that returns asks the children again, and gives them no more time")
+    func orphansOfASupervisor() throws {
+        var life = Timeline.pinging()
+        life.leftoverTime = nil
+        life.at(.seconds(1), .exited(.exited(code: 3)))
+        life.replace(try #require(ProcessMachine(resuming: life.machine)))
+        life.at(.seconds(3), .supervisorReturned(isLastStepDone: true))
+        #expect(life.effects.suffix(2) == [.terminateTree, .terminateTree])
+        #expect(life.nextDeadline == .seconds(6))
         life.run(to: .minutes(1))
         #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true))
     }
@@ -97,7 +165,7 @@ struct DeathTests {
     @Test("children that cannot be killed make the death unverified")
     func survivors() {
         var life = Timeline.pinging()
-        life.deathTime = nil
+        (life.leftoverTime, life.deathTime) = (nil, nil)
         life.at(.seconds(1), .exited(.exited(code: 3)))
         life.run(to: .minutes(1))
         #expect(life.notices.last == .unkillable)
@@ -107,7 +175,7 @@ struct DeathTests {
     @Test("an empty tree counts only together with the end of the main process")
     func emptyBeforeExit() {
         var life = Timeline.pinging()
-        life.deathTime = nil
+        life.leftoverTime = nil
         life.at(.seconds(1), .treeEmptied)
         life.at(.seconds(2), .exited(.exited(code: 0)))
         #expect(life.outcome == nil)
@@ -142,7 +210,7 @@ struct DeathTests {
         life.tell(
             .ponged(nonce: life.nonces[0]), .hello, .ready(.channel), .watchdogPinged, .watchdogTriggered, .stopped,
             .continued, .machineResumed(suspension: .seconds(1)), .terminateRequested, .stopping,
-            .extensionRequested(by: .seconds(60), progress: "1"), .inspected(Evidence(state: "R")))
+            .extensionRequested(by: .seconds(60), progress: "1"), life.inspected(Evidence(state: "R")))
         #expect(life.log.count == count)
         #expect(life.machine.phase == .capturing(life.incidents[0]))
     }

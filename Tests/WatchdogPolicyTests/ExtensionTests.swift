@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @Suite("Extensions")
@@ -29,6 +30,16 @@ struct ExtensionTests {
         #expect(life.notices == [.launched(pid: 100)])
         life.run(to: .minutes(1))
         #expect(life.decisionTimes == [.seconds(20)])
+    }
+
+    @Test("never bring forward what an earlier one gave to the pings to come")
+    func neverBackBetweenPings() {
+        var life = Timeline.pinging()
+        life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
+        life.at(.milliseconds(500), .extensionRequested(by: .seconds(60), progress: "1 %"))
+        life.at(.milliseconds(600), .extensionRequested(by: .seconds(20), progress: "2 %"))
+        life.run(to: .minutes(2))
+        #expect(life.decisionTimes == [.milliseconds(60_500)])
     }
 
     @Test("count only with progress that differs from the last")
@@ -128,7 +139,7 @@ struct ExtensionTests {
         var life = launch
         life.evidence = nil
         life.at(.milliseconds(20_200), .extensionRequested(by: .seconds(10), progress: "1 %"))
-        life.tell(.inspected(Evidence(state: "S")))
+        life.tell(life.inspected(Evidence(state: "S")))
         #expect(life.incidents == [])
         life.evidence = Evidence(state: "S")
         life.run(to: .minutes(1))
@@ -173,8 +184,8 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.seconds(90)])
     }
 
-    @Test("give an app more time to end", arguments: [AppEvent.stopping, .terminateRequested])
-    func ending(_ event: AppEvent) throws {
+    @Test("give an app more time to end", arguments: [ProcessEvent.stopping, .terminateRequested])
+    func ending(_ event: ProcessEvent) throws {
         var life = Timeline.pinging()
         life.at(.seconds(1), event)
         life.at(.seconds(5), .extensionRequested(by: .seconds(60), progress: "flushing"))
@@ -190,8 +201,9 @@ struct ExtensionTests {
     }
 
     @Test(
-        "of an app that ends reach to the cap, and need progress", arguments: [AppEvent.stopping, .terminateRequested])
-    func endingForEver(_ event: AppEvent) {
+        "of an app that ends reach to the cap, and need progress",
+        arguments: [ProcessEvent.stopping, .terminateRequested])
+    func endingForEver(_ event: ProcessEvent) {
         var life = Timeline.pinging()
         life.tell(event)
         for second in 0..<2_000 {

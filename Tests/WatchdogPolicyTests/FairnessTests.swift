@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @Suite("Fairness: the supervisor overslept")
@@ -73,6 +74,42 @@ struct OversleepTests {
         #expect(life.decisionTimes == [.milliseconds(35_300)])
         #expect(life.incidents.map { $0.windowStart == life.machine.launchedAt } == [true])
     }
+
+    @Test("a launch gets back what was slept through, up to its whole allowance", arguments: [19, 20, 21])
+    func longSleep(seconds: Int) {
+        var life = Timeline(.app { $0.readiness = .channel })
+        life.oversleep(to: .seconds(20 + seconds), .deadlineReached)
+        #expect(life.nextDeadline == .seconds(20 + seconds + min(seconds, 20)))
+    }
+
+    @Test("hello does not hide from the report that a deadline was postponed")
+    func postponedBeforeHello() {
+        var life = Timeline(.app { $0.readiness = .channel })
+        life.oversleep(to: .seconds(21), .deadlineReached)
+        life.at(.milliseconds(21_500), .hello)
+        life.run(to: .minutes(1))
+        #expect(life.incidents.map(\.event) == [.sceneCreate])
+        #expect(life.incidents.map(\.rebases) == [1])
+    }
+
+    @Test("a silent app is assumed to be ready only at a deadline that is trusted")
+    func silentLaunch() {
+        var life = Timeline()
+        life.oversleep(to: .seconds(20) + bound + .nanosecond, .deadlineReached)
+        #expect(life.machine.phase == .launching)
+        var punctual = Timeline()
+        punctual.oversleep(to: .seconds(20) + bound, .deadlineReached)
+        #expect(punctual.machine.phase == .running)
+    }
+
+    @Test("an answer is measured from the fresh ping")
+    func freshMeasure() {
+        var life = Timeline.pinging()
+        life.oversleep(to: .seconds(11), .deadlineReached)
+        life.at(.milliseconds(11_249), .ponged(nonce: life.nonces[1]))
+        #expect(life.machine.pings.maximum == .milliseconds(249))
+        #expect(life.machine.hangs.count == 0)
+    }
 }
 
 @Suite("Fairness: the machine was suspended")
@@ -96,7 +133,7 @@ struct SuspendTests {
         var life = Timeline.pinging()
         life.evidence = nil
         life.at(.milliseconds(10_100), .machineResumed(suspension: .minutes(5)))
-        if isAnswered { life.tell(.inspected(Evidence(state: "S"))) }
+        if isAnswered { life.tell(life.inspected(Evidence(state: "S"))) }
         life.run(to: .milliseconds(20_100))
         #expect(life.incidents == [])
         #expect(life.pingTimes == [.zero, .milliseconds(10_100)])
@@ -220,7 +257,7 @@ struct EvidenceTests {
         var life = Timeline.pinging(spec)
         life.evidence = nil
         life.run(to: .seconds(10))
-        if let time { life.at(.seconds(10) + time, .inspected(Evidence(state: "D"))) }
+        if let time { life.at(.seconds(10) + time, life.inspected(Evidence(state: "D"))) }
         return life
     }
 
@@ -245,7 +282,7 @@ struct EvidenceTests {
     @Test("an answer that comes after the decision changes nothing", arguments: AppSpec.Enforcement.allCases)
     func afterTheDecision(_ enforcement: AppSpec.Enforcement) {
         var life = examined(after: .milliseconds(250) + .nanosecond, .app { $0.enforcement = enforcement })
-        life.tell(.inspected(Evidence(state: "T")), .inspected(Evidence(state: "R", runDelay: .seconds(5))))
+        life.tell(life.inspected(Evidence(state: "T")), life.inspected(Evidence(state: "R", runDelay: .seconds(5))))
         #expect(life.incidents.count == 1)
         life.run(to: .minutes(1))
         #expect(life.incidents.count == 1)
@@ -253,10 +290,12 @@ struct EvidenceTests {
         #expect(life.notices.allSatisfy { $0 != .paused(.stopped) })
     }
 
-    @Test("a look that nobody asked for decides nothing")
+    @Test("an unrequested examination decides nothing")
     func unasked() {
         var life = Timeline.pinging()
-        life.at(.seconds(9), .inspected(Evidence(state: "T")), .inspected(Evidence(state: "S", runDelay: .seconds(9))))
+        life.at(
+            .seconds(9), life.inspected(Evidence(state: "T")),
+            life.inspected(Evidence(state: "S", runDelay: .seconds(9))))
         life.run(to: .seconds(10))
         #expect(life.decisionTimes == [.seconds(10)])
     }
@@ -373,6 +412,21 @@ struct PauseTests {
         #expect(life.incidents == [])
     }
 
+    @Test("hello that a stopped app sent before does not start its clock")
+    func helloWhileStopped() {
+        var life = Timeline()
+        life.evidence = Evidence(state: "T")
+        life.at(.seconds(10), .stopped)
+        life.at(.seconds(11), .hello)
+        life.at(.seconds(100), .continued)
+        life.evidence = Evidence(state: "S")
+        life.run(to: .seconds(110) - .nanosecond)
+        #expect(life.incidents == [])
+        life.run(to: .seconds(110))
+        #expect(life.decisionTimes == [.seconds(110)])
+        #expect(life.incidents.map(\.paused) == [.seconds(90)])
+    }
+
     @Test("between two pings a stop is nothing, and is found at the next deadline")
     func betweenPings() {
         var life = Timeline.pinging()
@@ -412,14 +466,14 @@ struct PauseTests {
         life.at(.seconds(4), .stopped)
         life.evidence = nil
         life.run(to: .seconds(5))
-        #expect(life.log.filter { $0.effect == .inspect }.count == 4)
+        #expect(life.log.filter { if case .inspect = $0.effect { true } else { false } }.count == 4)
         life.run(to: .minutes(10))
         #expect(life.incidents == [])
     }
 
     @Test("every sign of life ends the announcement of a pause")
     func announcements() {
-        func isPaired(_ life: Timeline, _ event: AppEvent) -> Bool {
+        func isPaired(_ life: Timeline, _ event: ProcessEvent) -> Bool {
             var life = life
             life.evidence = Evidence(state: "T")
             life.at(.seconds(1), .stopped)

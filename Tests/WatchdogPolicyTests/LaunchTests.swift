@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 
 @testable import WatchdogPolicy
 
@@ -8,7 +9,7 @@ import Testing
 struct LaunchTests {
     @Test("one process is started, however often it is asked for")
     func oneSpawn() {
-        var machine = AppMachine(spec: AppSpec(name: "App"))
+        var machine = ProcessMachine(spec: AppSpec(name: "App"))
         let now = Instant(nanoseconds: 0)
         #expect(machine.handle(.launchRequested, at: now) == [.spawn])
         #expect(machine.handle(.launchRequested, at: now) == [])
@@ -20,7 +21,7 @@ struct LaunchTests {
 
     @Test("a process that cannot be started is an end of its own")
     func spawnFailure() {
-        var machine = AppMachine(spec: AppSpec(name: "App"))
+        var machine = ProcessMachine(spec: AppSpec(name: "App"))
         let now = Instant(nanoseconds: 0)
         _ = machine.handle(.launchRequested, at: now)
         let outcome = Outcome(cause: .spawnFailed, status: nil, isDeathVerified: true)
@@ -37,7 +38,7 @@ struct LaunchTests {
 
     @Test("a request to end that comes before the process does is carried out when it is there", arguments: [1, 2, 3])
     func unwanted(requests: Int) {
-        var machine = AppMachine(spec: AppSpec(name: "App"))
+        var machine = ProcessMachine(spec: AppSpec(name: "App"))
         let now = Instant(nanoseconds: 0)
         _ = machine.handle(.launchRequested, at: now)
         for _ in 0..<requests { #expect(machine.handle(.terminateRequested, at: now) == []) }
@@ -152,10 +153,10 @@ struct ReadinessTests {
     @Test(
         "automatic demands READY=1 of an app that has spoken",
         arguments: [
-            AppEvent.hello, .notified, .watchdogPinged, .watchdogIntervalChanged(.seconds(1)),
+            ProcessEvent.hello, .notified, .watchdogPinged, .watchdogIntervalChanged(.seconds(1)),
             .watchdogIntervalChanged(.zero), .extensionRequested(by: .seconds(1), progress: nil),
         ])
-    func spoken(_ word: AppEvent) {
+    func spoken(_ word: ProcessEvent) {
         var life = Timeline()
         life.at(.seconds(20) - .nanosecond, word)
         life.run(to: .seconds(20))
@@ -169,6 +170,14 @@ struct ReadinessTests {
         #expect(life.decisionTimes == [.seconds(20)])
     }
 
+    @Test("without its channel an app that would report there is taken as launched", arguments: [true, false])
+    func channelLost(isAwaited: Bool) {
+        var life = Timeline(.app { $0.readiness = isAwaited ? .channel : .notify })
+        life.at(.seconds(1), .channelLost)
+        #expect(life.machine.phase == (isAwaited ? .running : .launching))
+        #expect(life.notices.contains(.channelLost) == isAwaited)
+    }
+
     @Test("an app that was taken as launched is pinged from its hello on")
     func helloAfterAssumed() {
         var life = Timeline()
@@ -177,28 +186,70 @@ struct ReadinessTests {
         #expect(life.machine.launchDuration == .seconds(20))
     }
 
-    @Test("probes follow one another at their interval until one succeeds")
+    private static func probeTimes(_ life: Timeline) -> [Duration] {
+        life.log.filter { $0.effect == .probe }.map(\.at)
+    }
+
+    @Test("probes begin with the launch and step up to their interval until one succeeds")
     func probes() {
         var life = Timeline(.app { $0.readiness = .command })
         life.probeResult = false
         life.run(to: .milliseconds(100))
-        #expect(life.log.filter { $0.effect == .probe }.map(\.at) == [25, 50, 75, 100].map { .milliseconds($0) })
+        #expect(Self.probeTimes(life) == [0, 5, 10, 20, 40, 65, 90].map { .milliseconds($0) })
         life.probeResult = true
         life.run(to: .seconds(60))
-        #expect(life.machine.launchDuration == .milliseconds(125))
-        #expect(life.log.filter { $0.effect == .probe }.count == 5)
+        #expect(life.machine.launchDuration == .milliseconds(115))
+        #expect(Self.probeTimes(life).count == 8)
+    }
+
+    @Test("the steps double up to a longer interval", arguments: [Readiness.listening, .command])
+    func probeSteps(_ readiness: Readiness) {
+        var life = Timeline(.app { ($0.readiness, $0.probeInterval) = (readiness, .milliseconds(250)) })
+        life.probeResult = false
+        life.run(to: .milliseconds(900))
+        #expect(
+            Self.probeTimes(life) == [0, 5, 10, 20, 40, 80, 160, 320, 570, 820].map { .milliseconds($0) })
+    }
+
+    @Test("a probe that succeeds at once makes the app ready at once")
+    func readyAtOnce() {
+        var life = Timeline(.app { $0.readiness = .command })
+        life.probeResult = true
+        life.run(to: .milliseconds(1))
+        #expect(life.machine.launchDuration == .zero)
+        #expect(Self.probeTimes(life) == [.zero])
+    }
+
+    @Test("the last probe counts just before the launch deadline, and not after it")
+    func probeAtDeadline() {
+        func life() -> Timeline {
+            var life = Timeline(.app { ($0.readiness, $0.allowances.launch) = (.command, .milliseconds(35)) })
+            life.inspectionTime = .milliseconds(1)
+            life.at(.milliseconds(1), .probed(isReady: false))
+            return life
+        }
+        var intime = life()
+        intime.at(.milliseconds(35) - .nanoseconds(1), .probed(isReady: true))
+        intime.run(to: .minutes(1))
+        #expect(intime.incidents == [])
+        #expect(intime.machine.readinessSource == .probe)
+        var late = life()
+        late.run(to: .milliseconds(36))
+        late.tell(.probed(isReady: true))
+        late.run(to: .minutes(1))
+        #expect(late.decisionTimes == [.milliseconds(36)])
     }
 
     @Test("a probe that takes its time is alone")
     func slowProbe() {
         var life = Timeline(.app { ($0.readiness, $0.enforcement) = (.command, .report) })
         life.run(to: .minutes(1))
-        #expect(life.log.filter { $0.effect == .probe }.map(\.at) == [.milliseconds(25)])
+        #expect(Self.probeTimes(life) == [.zero])
         #expect(life.incidents.count == 1)
         life.at(.minutes(2), .probed(isReady: false))
         #expect(life.nextDeadline == .minutes(2) + .milliseconds(25))
         life.run(to: .minutes(3))
-        #expect(life.log.filter { $0.effect == .probe }.count == 2)
+        #expect(Self.probeTimes(life).count == 2)
     }
 
     @Test("a probe's result means nothing for an app that is not probed", arguments: [true, false])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
 /// How the books go on over a restart of the supervisor.
@@ -10,40 +11,52 @@ extension Ledger {
         probes.bookRestart()
     }
 
-    mutating func bookReturn(_ effects: [AppEffect], isLastStepDone: Bool, at now: Instant) -> String? {
+    mutating func bookReturn(_ effects: [ProcessEffect], isLastStepDone: Bool, at now: Instant) -> String? {
         probes.bookReturn(at: now)
+        asked[.probes] = nil
         var expected: [String] = []
         if let open = capture {
             capture?.end = now + spec.captureBudget
             expected = ["capture"]
             if effects != [.capture(open.incident)] { return "not captured again" }
+        } else if stage == .dying, askEnd != nil {
+            expected = ["ask the tree"]
         } else if stage == .dying {
             deathEnd = now + spec.deathBudget
             expected = ["kill"]
         } else if stage == .launching || stage == .running || isEnding {
             if !isLastStepDone, stage == .ending(isRequested: true) { expected.append("terminate") }
             if stage == .launching, spec.readiness.isProbed, nextProbe == nil { expected.append("probe") }
-            if let asked = trigger {
-                trigger?.due = now + (asked.isHeld ? spec.fairness.pauseInterval : .milliseconds(250))
+            if let trigger {
+                self.trigger?.due = now + (trigger.isHeld ? spec.fairness.pauseInterval : .milliseconds(250))
                 expected.append("inspect")
+                bookExamination(by: .trigger)
             }
             expected += returnToClock(effects, at: now)
         }
         let done = effects.map(\.summary)
+        let ids = effects.compactMap { if case .inspect(let id) = $0 { id } else { nil } }
+        if let last = ids.last, last != lastExamination { return "examination \(last), not \(lastExamination)" }
         return done == expected ? nil : "after the return \(done), not \(expected)"
+    }
+
+    private mutating func bookExamination(by asker: Asker) {
+        lastExamination += 1
+        asked[asker] = lastExamination
     }
 
     private var isEnding: Bool {
         if case .ending = stage { true } else { false }
     }
 
-    private mutating func returnToClock(_ effects: [AppEffect], at now: Instant) -> [String] {
+    private mutating func returnToClock(_ effects: [ProcessEffect], at now: Instant) -> [String] {
         switch clock {
         case .none, .over: return []
         case .counting where until > now: return []
         case .counting:
             guard event == .sceneUpdate, answersPings, stage == .running else {
                 clock = .looking(until: now + .milliseconds(250))
+                bookExamination(by: .clock)
                 return ["inspect"]
             }
             until = now + min(whole, .milliseconds(250))
@@ -55,14 +68,16 @@ extension Ledger {
             return ["ping"]
         case .looking:
             clock = .looking(until: now + .milliseconds(250))
+            bookExamination(by: .clock)
             return ["inspect"]
         case .standing(let left, let isFound, _):
             clock = .standing(left: left, isFound: isFound, nextLook: now + spec.fairness.pauseInterval)
-            return trigger == nil ? ["inspect"] : []
+            bookExamination(by: .clock)
+            return ["inspect"]
         }
     }
 
-    mutating func bookAdoption(_ effects: [AppEffect], at now: Instant) -> String? {
+    mutating func bookAdoption(_ effects: [ProcessEffect], at now: Instant) -> String? {
         guard stage == .idle, !isSpawning else { return effects.isEmpty ? nil : "adopted at \(stage)" }
         stage = .running
         launchedAt = now
@@ -76,7 +91,7 @@ extension Ledger {
         return done == ["(adopted)", "window", "ping"] ? nil : "adopted with \(done)"
     }
 
-    mutating func bookLoss(_ effects: [AppEffect], at now: Instant) -> String? {
+    mutating func bookLoss(_ effects: [ProcessEffect], at now: Instant) -> String? {
         let isAwaited = spec.readiness == .channel || (spec.readiness == .automatic && answersPings)
         outstanding = []
         guard answersPings || isAwaited else { return effects.isEmpty ? nil : "lost what never was" }

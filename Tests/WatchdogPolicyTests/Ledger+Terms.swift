@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
 extension Ledger {
@@ -18,6 +19,13 @@ extension Ledger {
         case looking(until: Instant)
         case standing(left: Duration, isFound: Bool, nextLook: Instant)
         case over
+    }
+
+    /// Who asks for an examination.
+    enum Asker: CaseIterable {
+        case trigger
+        case clock
+        case probes
     }
 
     enum Gain {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
 /// A second account of one app's life, kept from the events and checked against what the machine says and does.
@@ -40,11 +41,18 @@ struct Ledger {
     var nextProbe: Instant?
     var probes: ProbeLedger
     var trigger: (due: Instant, isHeld: Bool)?
+    /// Who asked for which examination last; what is answered or void is not in it.
+    var asked: [Asker: Int] = [:]
+    var lastExamination = 0
+    /// Whose examination is answered in this step.
+    var answering: Asker?
     var capture: (incident: Incident, end: Instant)?
     /// Whether a capture that only reports ended in this step.
     var isCaptureOver = false
     var isKillRequested = false
     var condemned: Incident?
+    /// When those that the main process left behind are killed.
+    var askEnd: Instant?
     var deathEnd: Instant?
     var isExited = false
     var isEmpty = false
@@ -60,11 +68,29 @@ struct Ledger {
     var owedReports: Int { decided - reported }
 
     /// Whether somebody was asked to look at the process.
-    var isLooking: Bool {
-        if case .looking = clock { return true }
-        if case .standing = clock { return true }
-        return trigger != nil || probes.isLooking
+    var isLooking: Bool { Asker.allCases.contains { isLooking($0) } }
+
+    private func isLooking(_ asker: Asker) -> Bool {
+        switch asker {
+        case .trigger: trigger != nil
+        case .clock: isClockLooking
+        case .probes: probes.isLooking
+        }
     }
+
+    private var isClockLooking: Bool {
+        switch clock {
+        case .looking, .standing: true
+        case .none, .counting, .over: false
+        }
+    }
+
+    private var isStanding: Bool { if case .standing = clock { true } else { false } }
+
+    /// Examinations whose answers count.
+    var examinations: [Int] { Asker.allCases.compactMap { isLooking($0) ? asked[$0] : nil } }
+
+    private func asker(of id: Int) -> Asker? { Asker.allCases.first { isLooking($0) && asked[$0] == id } }
 
     var isHeard: Bool {
         !isExited && capture?.incident.isEnforced != true && stage != .dying && stage != .over
@@ -73,7 +99,7 @@ struct Ledger {
     /// Books one step.
     ///
     /// - Returns: what is wrong with it, or nil.
-    mutating func book(_ happened: AppEvent, _ effects: [AppEffect], at now: Instant) -> String? {
+    mutating func book(_ happened: ProcessEvent, _ effects: [ProcessEffect], at now: Instant) -> String? {
         if case .supervisorReturned(let isDone) = happened {
             return bookReturn(effects, isLastStepDone: isDone, at: now)
         }
@@ -81,23 +107,29 @@ struct Ledger {
         if case .channelLost = happened, isHeard { return bookLoss(effects, at: now) }
         let wasHeard = isHeard
         let wasCapturing = capture != nil
+        answering = nil
+        if case .inspected(let id, _) = happened {
+            answering = asker(of: id)
+            if answering == nil, !effects.isEmpty { return "an answer that nobody waits for led to \(effects)" }
+        }
+        let answered = answering.flatMap { asked[$0] }
         isCaptureOver = false
         let gain = wasHeard ? bookExtension(happened, at: now) : nil
-        if wasHeard { probes.foresee(happened, at: now) }
+        if wasHeard { probes.foresee(happened, answering, at: now) }
         if wasHeard, case .terminateRequested = happened { requests += 1 }
         if case .treeEmptied = happened, !wasHeard { isEmpty = true }
-        var isFirstPause = true
         for (index, effect) in effects.enumerated() {
             if stage == .over { return "\(effect) after the end" }
             let complaint: String? =
                 switch effect {
                 case .announce(let notice):
-                    book(notice, happened, gain, &isFirstPause, at: now)
+                    book(notice, happened, gain, at: now)
                 case .sendPing(let nonce): bookPing(nonce, at: now)
-                case .inspect: bookLook(happened, at: now)
+                case .inspect(let id): bookLook(id, happened, at: now)
                 case .capture(let incident): bookCapture(incident, at: now)
                 case .report(let incident): bookReport(incident)
-                case .killTree: bookKill(at: now)
+                case .terminateTree: bookTreeTermination(at: now)
+                case .killTree: bookKill(happened, at: now)
                 case .spawn: bookSpawn()
                 case .probe: bookProbe(at: now)
                 case .probeLiveness(let id): bookLivenessProbe(id, happened, at: now)
@@ -112,6 +144,8 @@ struct Ledger {
         if case .gain? = gain, !effects.contains(where: { if case .announce(.extended) = $0 { true } else { false } }) {
             return "an extension was not granted"
         }
+        // What is answered while the stacks are taken is asked again afterwards.
+        if let answering, !wasCapturing, asked[answering] == answered { asked[answering] = nil }
         if wasHeard { bookWords(happened, at: now) }
         if wasHeard {
             let isLaunching = stage == .launching
@@ -122,7 +156,7 @@ struct Ledger {
     }
 
     /// Compares the machine's face with the books.
-    func complaint(about machine: AppMachine) -> String? {
+    func complaint(about machine: ProcessMachine) -> String? {
         let due = dues.min()
         if machine.nextDeadline != due {
             return "next deadline \(String(describing: machine.nextDeadline)), not \(String(describing: due))"
@@ -148,7 +182,7 @@ struct Ledger {
         if let capture { return [capture.end] }
         switch stage {
         case .idle, .over: return []
-        case .dying: return [deathEnd].compactMap(\.self)
+        case .dying: return [askEnd ?? deathEnd].compactMap(\.self)
         case .launching, .running, .ending: break
         }
         var dues = [nextPing, nextProbe, trigger?.due, probes.due].compactMap(\.self)
@@ -181,7 +215,7 @@ struct Ledger {
         extended += gain
     }
 
-    private mutating func bookExtension(_ happened: AppEvent, at now: Instant) -> Gain? {
+    private mutating func bookExtension(_ happened: ProcessEvent, at now: Instant) -> Gain? {
         guard case .extensionRequested(let duration, let progress) = happened else { return nil }
         let isNew = progress != nil && progress != lastProgress
         guard isNew || spec.fairness.allowsBlindExtension else { return .refused(.noProgress) }
@@ -214,13 +248,14 @@ struct Ledger {
     }
 
     private mutating func stand(left: Duration, isFound: Bool, at now: Instant) {
+        asked[.clock] = nil
         clock = .standing(left: left, isFound: isFound, nextLook: now + spec.fairness.pauseInterval)
     }
 
     // MARK: - What the machine announces
 
     private mutating func book(
-        _ notice: Notice, _ happened: AppEvent, _ gain: Gain?, _ isFirstPause: inout Bool, at now: Instant
+        _ notice: Notice, _ happened: ProcessEvent, _ gain: Gain?, at now: Instant
     ) -> String? {
         switch notice {
         case .launched: return bookLaunch(at: now)
@@ -230,7 +265,7 @@ struct Ledger {
         case .starvationCredit(let credit, let event): return bookCredit(credit, event, happened, at: now)
         case .overslept(let lateness, let event): return bookOversleep(lateness, event, at: now)
         case .machineResumed: return bookSuspension(at: now)
-        case .paused: return bookPause(happened, &isFirstPause, at: now)
+        case .paused: return bookPause(happened, at: now)
         case .resumed: return bookResumption(happened, at: now)
         case .extended(let duration, _):
             if case .gain(duration)? = gain { return nil }
@@ -249,8 +284,10 @@ struct Ledger {
             return deathEnd.map { now >= $0 } ?? false ? nil : "called unkillable early"
         case .probe(let notice):
             let isOpen = capture != nil || clock == .over
+            if case .paused = notice, happened == .stopped { asked[.probes] = nil }
             return probes.book(notice, happened, spared: grace, isOpen: isOpen, at: now)
         case .lifecycle: return "a lifecycle that nobody has begun"
+        case .marked: return "a mark, which is the supervisor's"
         }
     }
 
@@ -260,7 +297,7 @@ struct Ledger {
         isSpawning = false
         launchedAt = now
         begin(.processLaunch, spec.allowances.launch, at: now)
-        if spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
+        if spec.readiness.isProbed { nextProbe = now }
         probes.bookLaunch(at: now)
         return nil
     }
@@ -280,9 +317,11 @@ struct Ledger {
     }
 
     private mutating func bookCredit(
-        _ credit: Duration, _ event: WatchdogEvent, _ happened: AppEvent, at now: Instant
+        _ credit: Duration, _ event: WatchdogEvent, _ happened: ProcessEvent, at now: Instant
     ) -> String? {
-        guard case .looking = clock, case .inspected(let evidence) = happened, event == self.event else {
+        guard case .looking = clock, case .inspected(_, let evidence) = happened, answering == .clock,
+            event == self.event
+        else {
             return "credit without a look"
         }
         let cap = whole * spec.fairness.creditCapPercent / 100
@@ -314,10 +353,9 @@ struct Ledger {
         }
     }
 
-    private mutating func bookPause(_ happened: AppEvent, _ isFirst: inout Bool, at now: Instant) -> String? {
-        defer { isFirst = false }
-        if isFirst, case .inspected = happened, let asked = trigger, !asked.isHeld {
-            trigger = (now + spec.fairness.pauseInterval, true)
+    private mutating func bookPause(_ happened: ProcessEvent, at now: Instant) -> String? {
+        if answering == .trigger {
+            if trigger?.isHeld == false { trigger = (now + spec.fairness.pauseInterval, true) }
             return nil
         }
         if stage == .ending(isRequested: true), case .stopped = happened { return "stopped in spite of SIGCONT" }
@@ -326,9 +364,9 @@ struct Ledger {
             stand(left: until > now ? until - now : whole, isFound: until <= now, at: now)
         case (.looking, .stopped):
             stand(left: whole, isFound: true, at: now)
-        case (.looking, .inspected(let evidence)) where evidence.pause != nil:
+        case (.looking, .inspected(_, let evidence)) where evidence.pause != nil && answering == .clock:
             stand(left: whole, isFound: true, at: now)
-        case (.standing, .inspected(let evidence)) where evidence.pause != nil:
+        case (.standing, .inspected(_, let evidence)) where evidence.pause != nil && answering == .clock:
             break
         default:
             return "paused by \(happened) at \(clock)"
@@ -336,10 +374,11 @@ struct Ledger {
         return nil
     }
 
-    private mutating func bookResumption(_ happened: AppEvent, at now: Instant) -> String? {
+    private mutating func bookResumption(_ happened: ProcessEvent, at now: Instant) -> String? {
         let isOfTrigger =
             switch happened {
-            case .inspected, .deadlineReached: trigger?.isHeld == true
+            case .inspected: trigger?.isHeld == true && (answering != .clock || !isStanding)
+            case .deadlineReached: trigger?.isHeld == true
             default: false
             }
         if isOfTrigger {
@@ -376,7 +415,7 @@ struct Ledger {
 
     // MARK: - Incidents
 
-    private mutating func bookIncident(_ incident: Incident, _ happened: AppEvent, at now: Instant) -> String? {
+    private mutating func bookIncident(_ incident: Incident, _ happened: ProcessEvent, at now: Instant) -> String? {
         decided += 1
         guard capture == nil, condemned == nil, incident.id == decided, incident.decidedAt == now else {
             return "incident \(incident.id) within another"
@@ -395,58 +434,92 @@ struct Ledger {
             return probes.bookIncident(incident, missed, happened, at: now)
         }
         if incident.cause == .triggered {
-            guard let asked = trigger, !asked.isHeld, !isLate || now >= asked.due else { return "nobody triggered" }
-            if case .inspected(let evidence) = happened, let pause = evidence.pause { return "killed while \(pause)" }
+            guard let asked = trigger, !asked.isHeld, isLate ? now >= asked.due : answering == .trigger else {
+                return "nobody triggered"
+            }
+            if case .inspected(_, let evidence) = happened, let pause = evidence.pause {
+                return "killed while \(pause)"
+            }
             trigger = nil
             return nil
         }
         trigger = nil
-        guard case .looking(let end) = clock, !isLate || now >= end else { return "decided without a look" }
+        guard case .looking(let end) = clock, isLate ? now >= end : answering == .clock else {
+            return "decided without a look"
+        }
         guard now >= until, incident.deadline == until, incident.event == event, incident.extended == extended,
             (incident.credit > .zero) == hasCredit
         else {
             return "decided at \(now) for \(incident), granted until \(until)"
         }
-        if case .inspected(let evidence) = happened, let pause = evidence.pause {
+        if case .inspected(_, let evidence) = happened, let pause = evidence.pause {
             guard stage == .ending(isRequested: true), pause == .stopped else { return "killed while \(pause)" }
         }
         clock = .over
         return nil
     }
 
-    private mutating func bookLook(_ happened: AppEvent, at now: Instant) -> String? {
+    private mutating func bookLook(_ id: Int, _ happened: ProcessEvent, at now: Instant) -> String? {
+        guard id == lastExamination + 1 else { return "examination \(id) after \(lastExamination)" }
+        lastExamination = id
         if isCaptureOver, case .looking(let end) = clock, end != now + .milliseconds(250) {
             clock = .looking(until: now + .milliseconds(250))
+            asked[.clock] = id
             return nil
         }
-        if case .deadlineReached = happened, let asked = trigger, asked.isHeld, now >= asked.due {
-            trigger?.due = now + spec.fairness.pauseInterval
+        if case .deadlineReached = happened, let trigger, trigger.isHeld, now >= trigger.due {
+            self.trigger?.due = now + spec.fairness.pauseInterval
+            asked[.trigger] = id
             return nil
         }
-        if probes.claimsLook(happened, isCaptureOver: isCaptureOver, at: now) { return nil }
+        if case .deadlineReached = happened, !isCaptureOver, isClockDue(at: now) {
+            bookClockLook(id, at: now)
+            return nil
+        }
+        if probes.claimsLook(happened, isCaptureOver: isCaptureOver, at: now) {
+            asked[.probes] = id
+            return nil
+        }
         switch happened {
         case .watchdogTriggered:
             guard trigger == nil else { return "triggered twice" }
             trigger = (now + .milliseconds(250), false)
+            asked[.trigger] = id
+            return nil
         case .captured:
             guard case .looking = clock else { return "looked after the capture" }
             clock = .looking(until: now + .milliseconds(250))
         case .deadlineReached:
             switch clock {
-            case .counting where now >= until && now - until <= spec.fairness.oversleep:
-                clock = .looking(until: now + .milliseconds(250))
             case .looking where capture == nil:
                 // The stacks were not taken in time, so that the look is repeated.
                 clock = .looking(until: now + .milliseconds(250))
-            case .standing(let left, let isFound, let look) where now >= look:
-                clock = .standing(left: left, isFound: isFound, nextLook: now + spec.fairness.pauseInterval)
             case .none, .counting, .looking, .standing, .over:
                 return "looked at \(clock), granted until \(until)"
             }
         default:
             return "looked because of \(happened)"
         }
+        asked[.clock] = id
         return nil
+    }
+
+    /// The allowance asks before the probes do.
+    private func isClockDue(at now: Instant) -> Bool {
+        switch clock {
+        case .counting: now >= until && now - until <= spec.fairness.oversleep
+        case .standing(_, _, let look): now >= look
+        case .none, .looking, .over: false
+        }
+    }
+
+    private mutating func bookClockLook(_ id: Int, at now: Instant) {
+        asked[.clock] = id
+        if case .standing(let left, let isFound, _) = clock {
+            clock = .standing(left: left, isFound: isFound, nextLook: now + spec.fairness.pauseInterval)
+        } else {
+            clock = .looking(until: now + .milliseconds(250))
+        }
     }
 
     private mutating func bookCapture(_ incident: Incident, at now: Instant) -> String? {
@@ -498,7 +571,7 @@ struct Ledger {
         return nil
     }
 
-    private mutating func bookLivenessProbe(_ id: Int, _ happened: AppEvent, at now: Instant) -> String? {
+    private mutating func bookLivenessProbe(_ id: Int, _ happened: ProcessEvent, at now: Instant) -> String? {
         let isWanted = stage == .running || (stage == .launching && spec.readiness == .probe)
         guard isWanted else { return "probe at \(stage)" }
         return probes.bookStart(id, happened, at: now)
@@ -507,92 +580,5 @@ struct Ledger {
     private mutating func bookTermination() -> String? {
         terminations += 1
         return terminations == 1 && stage == .ending(isRequested: true) ? nil : "asked to end \(terminations) times"
-    }
-
-    private mutating func bookKill(at now: Instant) -> String? {
-        kills += 1
-        probes.bookEnd()
-        if let open = capture {
-            guard open.incident.isEnforced else { return "killed before the report" }
-            condemned = open.incident
-            capture = nil
-        } else {
-            guard isExited || requests > 1 else { return "killed without a reason" }
-        }
-        stage = .dying
-        clock = .none
-        trigger = nil
-        nextPing = nil
-        nextProbe = nil
-        deathEnd = now + spec.deathBudget
-        return kills == 1 ? nil : "killed twice"
-    }
-
-    private mutating func bookEnd(_ outcome: Outcome, isLast: Bool) -> String? {
-        stage = .over
-        guard isLast else { return "the end is not the last effect" }
-        guard decided == reported else { return "\(decided) incidents, \(reported) reports" }
-        guard deathEnd != nil else {
-            return outcome.cause == .spawnFailed || spawns == 0 ? nil : "ended without a kill"
-        }
-        return outcome.isDeathVerified == (isExited && isEmpty) ? nil : "the death is not as it was seen"
-    }
-
-    // MARK: - What the app said, after the effects
-
-    private mutating func bookWords(_ happened: AppEvent, at now: Instant) {
-        switch happened {
-        case .notified, .ready, .watchdogTriggered, .extensionRequested:
-            hasSpoken = true
-        case .hello:
-            hasSpoken = true
-            guard !answersPings else { return }
-            answersPings = true
-            if stage == .launching, clock == .counting { event = .sceneCreate }
-            if stage == .running { pushes = false }
-        case .watchdogPinged:
-            hasSpoken = true
-            guard !answersPings, pushAllowance != .zero else { return }
-            pushes = true
-            if stage == .running { begin(.sceneUpdate, pushAllowance ?? spec.allowances.update, at: now) }
-        case .watchdogIntervalChanged(let interval):
-            hasSpoken = true
-            guard !answersPings else { return }
-            pushAllowance = max(.zero, interval)
-            pushes = interval > .zero
-            guard stage == .running else { return }
-            clock = .none
-            if pushes { begin(.sceneUpdate, interval, at: now) }
-        case .ponged(let nonce):
-            guard let index = outstanding.firstIndex(of: nonce) else {
-                strays += 1
-                return
-            }
-            outstanding.removeSubrange(...index)
-            guard answersPings else {
-                answersPings = true
-                if stage == .running { pushes = false }
-                return
-            }
-            guard stage == .running, clock != .none, event == .sceneUpdate else { return }
-            clock = .none
-            nextPing = max(now, nearestTick(to: (lastPing ?? now) + spec.pingInterval))
-        case .probed(isReady: false):
-            if stage == .launching, spec.readiness.isProbed { nextProbe = now + spec.probeInterval }
-        case .launchRequested, .spawned, .spawnFailed, .probed, .livenessProbed, .stopping, .terminateRequested,
-            .stopped, .continued, .machineResumed, .deadlineReached, .inspected, .captured, .exited, .treeEmptied,
-            .supervisorReturned, .adopted, .channelLost, .lifecycle:
-            break
-        }
-    }
-
-    /// What must have happened and did not.
-    private func omission(in happened: AppEvent, at now: Instant) -> String? {
-        if case .deadlineReached = happened, capture == nil, clock == .counting, now >= until,
-            stage != .dying, stage != .over, stage != .idle
-        {
-            return "nothing was done at \(now) although \(event) was granted until \(until)"
-        }
-        return nil
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @Suite("The lifecycle when the supervisor or the channel was gone")
@@ -8,17 +9,18 @@ struct LifecycleReturnTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
 
     /// A machine that is given events, all at one instant.
-    private func machine(_ events: [LifecycleEvent]) -> AppMachine {
-        var machine = AppMachine(spec: AppSpec(name: "App"))
-        for event in [.launchRequested, .spawned(pid: 7), .lifecycle(.joined), .ready(.channel)] as [AppEvent] {
+    private func machine(_ events: [LifecycleEvent]) -> ProcessMachine {
+        var machine = ProcessMachine(spec: AppSpec(name: "App"))
+        for event in [.launchRequested, .spawned(pid: 7), .lifecycle(.joined), .ready(.channel)] as [ProcessEvent] {
             _ = machine.handle(event, at: start)
         }
         for event in events { _ = machine.handle(.lifecycle(event), at: start) }
         return machine
     }
 
-    private func returned(_ machine: AppMachine, after time: Duration) throws -> (AppMachine, [LifecycleEffect]) {
-        var machine = try #require(AppMachine(resuming: machine))
+    private func returned(_ machine: ProcessMachine, after time: Duration) throws -> (ProcessMachine, [LifecycleEffect])
+    {
+        var machine = try #require(ProcessMachine(resuming: machine))
         let effects = machine.handle(.supervisorReturned(isLastStepDone: true), at: start + time)
         return (
             machine, effects.compactMap { if case .lifecycle(let effect) = $0 { effect } else { nil } }
@@ -55,7 +57,7 @@ struct LifecycleReturnTests {
     func ending(isLastStepDone: Bool) throws {
         var before = machine([.requested(.suspend), .stateDone(1)])
         _ = before.handle(.stopping, at: start)
-        var machine = try #require(AppMachine(resuming: before))
+        var machine = try #require(ProcessMachine(resuming: before))
         let effects = machine.handle(.supervisorReturned(isLastStepDone: isLastStepDone), at: start + .seconds(1))
         #expect(effects.contains(.lifecycle(.thaw)) == !isLastStepDone)
     }
@@ -73,6 +75,58 @@ struct LifecycleReturnTests {
         var (machine, _) = try returned(before, after: .seconds(300))
         let effects = machine.handle(.deadlineReached, at: start + .seconds(300))
         #expect(effects.contains(.lifecycle(.expire(within: .seconds(5)))))
+    }
+
+    @Test("the wait of tasks for a CPU is not forgotten, nor which of them a warning was given for")
+    func measured() throws {
+        var life = Timeline.inBackground(.app { $0.lifecycle.background = .seconds(60) }, tasks: 1)
+        life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
+        life.run(to: .seconds(40))
+        life.replace(try #require(ProcessMachine(resuming: life.machine)))
+        life.tell(.supervisorReturned(isLastStepDone: true))
+        life.use = ResourceUse(cpuTime: .zero, runDelay: .seconds(7))
+        life.run(to: .minutes(3))
+        #expect(life.decisionTimes == [.seconds(67)])
+        #expect(life.times(of: "(longTask)") == [.seconds(30)])
+    }
+
+    @Test("a flood of tasks that was judged is not judged again")
+    func flood() throws {
+        var life = Timeline.participating(.app { ($0.enforcement, $0.lifecycle.taskLimit) = (.report, 1) })
+        life.begin(1)
+        life.begin(2)
+        life.run(to: .seconds(1))
+        #expect(life.codes == [.tooManyTasks])
+        life.replace(try #require(ProcessMachine(resuming: life.machine)))
+        life.tell(.supervisorReturned(isLastStepDone: true))
+        life.end(2)
+        life.begin(3)
+        life.run(to: .seconds(2))
+        #expect(life.codes == [.tooManyTasks])
+    }
+
+    @Test("a resume that was not answered yet is measured from its request", arguments: [false, true])
+    func resumeTime(isThawed: Bool) throws {
+        var life = Timeline.inBackground()
+        life.freezeTime = nil
+        life.ask(.suspend)
+        if !isThawed { life.ask(.resume, at: .milliseconds(100)) }
+        if isThawed {
+            life.tell(.lifecycle(.froze(locks: [])))
+            life.pongTime = nil
+            life.ask(.resume, at: .milliseconds(100))
+        }
+        life.replace(try #require(ProcessMachine(resuming: life.machine)))
+        life.pongTime = .milliseconds(10)
+        life.at(.milliseconds(200), .supervisorReturned(isLastStepDone: true))
+        if isThawed {
+            life.tell(.ponged(nonce: life.nonces[life.nonces.count - 1]))
+        } else {
+            life.tell(.lifecycle(.froze(locks: [])))
+        }
+        life.run(to: .milliseconds(300))
+        #expect(life.machine.lifecycleRecord.resumes.count == 1)
+        #expect(life.machine.lifecycleRecord.resumes.maximum == .milliseconds(isThawed ? 100 : 110))
     }
 
     @Test("without its channel an app takes no part: nothing is asked of it, and it can be suspended")

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SeededRandom
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 /// Requests of all kinds, sensible or not, to apps that answer well, late, wrongly or never.
 private struct LifecycleStorm {
     private var generator: SeededGenerator
     private let spec: AppSpec
-    private var machine: AppMachine
+    private var machine: ProcessMachine
     private var memory: Storm.Memory
     private var isReturning = false
     private var now = Instant(nanoseconds: 1_000_000_000_000)
@@ -16,13 +18,16 @@ private struct LifecycleStorm {
     private var eventsAsked = 0
     private var eventsSettled = 0
     private var isFreezing = false
+    /// Examinations that are not answered.
+    private var examinations: Set<Int> = []
+    /// Whether one is under way, or the process was found to be traced.
     private var isLooking = false
     private var isFrozen = false
     private var decided = 0
     private var reported = 0
     private var immediateDeadlines = 0
     private var tasks: [UInt64] = []
-    private var lastEffects: [AppEffect] = []
+    private var lastEffects: [ProcessEffect] = []
     private(set) var reached: Set<String> = []
     private(set) var count = 0
     private(set) var trace: [String] = []
@@ -40,7 +45,7 @@ private struct LifecycleStorm {
         spec.lifecycle.backgroundCPUTime = generator.pick([nil, .zero, .seconds(3)])
         spec.lifecycle.processorCount = generator.pick([0, 1, 64])
         self.spec = spec
-        machine = AppMachine(spec: spec, nonceSeed: generator.next())
+        machine = ProcessMachine(spec: spec, nonceSeed: generator.next())
         memory = Storm.Memory(machine)
     }
 
@@ -61,15 +66,15 @@ private struct LifecycleStorm {
     // MARK: - The supervisor's own restart
 
     private mutating func restart() -> String? {
-        let restored: AppMachine?
+        let restored: ProcessMachine?
         do {
             restored = try memory.restored()
         } catch {
             return "\(error)"
         }
-        guard let restored, restored.nextDeadline == AppMachine(resuming: machine)?.nextDeadline,
+        guard let restored, restored.nextDeadline == ProcessMachine(resuming: machine)?.nextDeadline,
             restored.lifecycleState == machine.lifecycleState,
-            restored.withoutPulse == AppMachine(resuming: machine)?.withoutPulse
+            restored.withoutPulse == ProcessMachine(resuming: machine)?.withoutPulse
         else { return "not what was saved" }
         machine = restored
         pass()
@@ -80,7 +85,7 @@ private struct LifecycleStorm {
 
     // MARK: - Books
 
-    private mutating func tell(_ event: AppEvent) -> String? {
+    private mutating func tell(_ event: ProcessEvent) -> String? {
         let effects = machine.handle(event, at: now)
         let complaint = memory.save(&machine)
         trace.append("\(now.nanoseconds) \(event) → \(effects)")
@@ -88,7 +93,10 @@ private struct LifecycleStorm {
         if let complaint { return "\(complaint) after \(event)" }
         if case .lifecycle(.requested(.event)) = event { eventsAsked += 1 }
         if case .lifecycle(.froze) = event { isFreezing = false }
-        if case .inspected(let evidence) = event, evidence.tracer == nil { isLooking = false }
+        if case .inspected(let id, let evidence) = event {
+            if id == examinations.max(), evidence.tracer == nil { isLooking = false }
+            examinations.remove(id)
+        }
         for effect in effects {
             reached.insert(effect.summary)
             if let complaint = book(effect) { return "\(complaint) after \(event)" }
@@ -102,11 +110,13 @@ private struct LifecycleStorm {
         return immediateDeadlines > 6 ? "due again and again" : nil
     }
 
-    private mutating func book(_ effect: AppEffect) -> String? {
+    private mutating func book(_ effect: ProcessEffect) -> String? {
         switch effect {
         case .sendPing, .terminate, .probeLiveness:
             return isFrozen ? "\(effect.summary) to a frozen app" : nil
-        case .inspect: isLooking = true
+        case .inspect(let id):
+            examinations.insert(id)
+            isLooking = true
         case .capture(let incident):
             // One that was under way is begun again.
             if !isReturning { decided += 1 }
@@ -133,7 +143,7 @@ private struct LifecycleStorm {
             case .measure: break
             }
         case .announce(.lifecycle(.refused(.event, _))): eventsSettled += 1
-        case .killTree, .finish: isFrozen = false
+        case .terminateTree, .killTree, .finish: isFrozen = false
         case .spawn, .beginWindow, .observe, .endObservation, .probe, .cancelLivenessProbe, .announce: break
         }
         return nil
@@ -169,7 +179,7 @@ private struct LifecycleStorm {
         }
     }
 
-    private mutating func event() -> AppEvent {
+    private mutating func event() -> ProcessEvent {
         if let due = machine.nextDeadline, now >= due, !generator.oneIn(4) { return .deadlineReached }
         if generator.oneIn(2), let answer = answer() { return answer }
         switch generator.below(34) {
@@ -191,7 +201,7 @@ private struct LifecycleStorm {
         case 26: return .lifecycle(.measured(use()))
         case 27: return generator.pick([.stopped, .continued, .machineResumed(suspension: .seconds(5))])
         case 28: return generator.pick([.watchdogTriggered, .watchdogPinged, .notified])
-        case 29: return .inspected(evidence())
+        case 29: return .inspected(id: examinations.randomElement(using: &generator) ?? generator.below(9), evidence())
         case 30: return .extensionRequested(by: .seconds(3), progress: "\(generator.below(9))")
         case 31: return generator.oneIn(4) ? .stopping : .deadlineReached
         case 32: return generator.oneIn(4) ? .terminateRequested : .deadlineReached
@@ -211,12 +221,12 @@ private struct LifecycleStorm {
             isFrozen: generator.oneIn(6), runDelay: .milliseconds(Int64(generator.below(200))))
     }
 
-    private mutating func answer() -> AppEvent? {
+    private mutating func answer() -> ProcessEvent? {
         for effect in lastEffects.shuffled(using: &generator) {
             switch effect {
             case .spawn: return .spawned(pid: 7)
             case .sendPing(let nonce): return .ponged(nonce: nonce)
-            case .inspect: return .inspected(evidence())
+            case .inspect(let id): return .inspected(id: id, evidence())
             case .lifecycle(.enter(_, let id, _)): return .lifecycle(.stateDone(id))
             case .lifecycle(.deliver(_, _, let id)): return .lifecycle(.eventDone(id))
             case .lifecycle(.freeze):
@@ -274,9 +284,9 @@ private struct LifecycleStorm {
     /// Answers everything that was asked, well and at once.
     private mutating func cooperate() -> String? {
         for _ in 0..<50 {
-            var answers: [AppEvent] = []
+            var answers: [ProcessEvent] = []
             if isFreezing { answers.append(.lifecycle(.froze(locks: []))) }
-            if isLooking { answers.append(.inspected(Evidence(state: "S"))) }
+            for id in examinations.sorted() { answers.append(.inspected(id: id, Evidence(state: "S"))) }
             if case .capturing = machine.phase { answers.append(.captured) }
             if machine.lifecycleState == .inactive { answers.append(.lifecycle(.stateDone(statesSent))) }
             answers += machine.lifecycleRecord.openTasks.prefix(1).map { .lifecycle(.taskEnded(id: $0.id)) }

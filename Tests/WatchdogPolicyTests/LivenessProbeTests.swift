@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 /// Probes every 3 s that may take 1 s each; three failures make an incident.
@@ -28,6 +29,18 @@ struct LivenessProbeTests {
     }
 
     private static let incident = MissedProbes(target: "tcp:1", count: 3, last: .noAnswer, lastDuration: .seconds(1))
+
+    @Test("Failures from before a suspension are forgotten")
+    func suspended() {
+        var life = Self.probed(result: .failed("refused"))
+        life.run(to: .seconds(4))
+        life.ask(.suspend)
+        life.ask(.resume, at: .seconds(5))
+        life.run(to: .seconds(11))
+        #expect(life.decisionTimes == [])
+        life.run(to: .milliseconds(11_002))
+        #expect(life.decisionTimes == [.milliseconds(11_002)])
+    }
 
     // MARK: - The rhythm
 
@@ -70,6 +83,7 @@ struct LivenessProbeTests {
         #expect(life.time(of: .ready(.probe, after: .milliseconds(12_002))) == .milliseconds(12_002))
         life.run(to: .seconds(15))
         #expect(life.probeTimes.suffix(2) == [.seconds(12), .seconds(15)])
+        #expect(!life.notices.contains { if case .probe = $0 { true } else { false } })
         #expect(life.transgressions.isEmpty)
     }
 
@@ -94,6 +108,7 @@ struct LivenessProbeTests {
         let incident = life.incidents[0]
         #expect(incident.event == .sceneUpdate && incident.cause == .probesFailed(Self.incident))
         #expect(incident.allowance == .seconds(7) && incident.deadline == incident.decidedAt)
+        #expect(life.effects.filter { $0 == .cancelLivenessProbe }.count == 3)
         #expect("\(Self.incident)" == "3 probes of tcp:1 failed, the last after 1.0 s: no answer")
         life.run(to: .seconds(8))
         #expect(life.outcome?.isDeathVerified == true)
@@ -140,6 +155,19 @@ struct LivenessProbeTests {
         life.run(to: .minutes(2))
         #expect(life.transgressions.isEmpty)
         #expect(life.notices.count { $0 == .probe(.impossible("Too many open files")) } == 1)
+    }
+
+    @Test("A probe that became possible is reported again when it becomes impossible once more")
+    func impossibleAgain() {
+        var life = Self.probed(result: .impossible("EMFILE"))
+        life.run(to: .seconds(4))
+        #expect(life.machine.isProbeImpossible)
+        life.livenessResult = .failed("refused")
+        life.run(to: .seconds(7))
+        #expect(!life.machine.isProbeImpossible)
+        life.livenessResult = .impossible("EMFILE")
+        life.run(to: .seconds(10))
+        #expect(life.notices.filter { $0 == .probe(.impossible("EMFILE")) }.count == 2)
     }
 
     @Test("Where nothing is killed, one hang is one report, and its end is told")
@@ -275,6 +303,20 @@ struct LivenessProbeTests {
         #expect(life.transgressions.isEmpty)
         life.run(to: .seconds(17))
         #expect(life.decisionTimes == [.seconds(17)])
+    }
+
+    @Test("A stop that is reported again excuses no longer; one after it ran does", arguments: [false, true])
+    func stoppedAgain(hasRun: Bool) {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "T")
+        life.at(.milliseconds(100), .stopped)
+        if hasRun { life.at(.seconds(4), .continued) }
+        life.at(.seconds(5), .stopped)
+        let end: Duration = hasRun ? .seconds(15) : .milliseconds(10_100)
+        life.run(to: end - .nanosecond)
+        #expect(life.transgressions.isEmpty)
+        life.run(to: end)
+        #expect(life.decisionTimes == [end])
     }
 
     @Test("Who runs again in time is probed anew, and what failed meanwhile is forgotten")

@@ -46,6 +46,19 @@ struct ObservationTests {
         #expect(life.incidents.isEmpty)
     }
 
+    @Test("it answers until then, and again from its answer on")
+    func isAnswering() {
+        var life = Timeline.pinging(Self.spec())
+        life.run(to: .seconds(1) - .nanoseconds(1))
+        #expect(life.machine.isAnswering)
+        life.run(to: .seconds(1))
+        #expect(!life.machine.isAnswering)
+        life.at(.milliseconds(3_250), .ponged(nonce: life.nonces[0]))
+        #expect(life.machine.isAnswering)
+        life.run(to: .seconds(60))
+        #expect(!life.machine.isAnswering, "it was killed")
+    }
+
     @Test("an answer before it begins is no reason to look")
     func quickAnswer() {
         var life = Timeline.pinging(Self.spec())
@@ -62,16 +75,19 @@ struct ObservationTests {
         #expect(!Self.looks(life)[1].contains("hang"))
     }
 
-    @Test("a launch is looked at from its half on, and readiness ends it without a hang")
-    func launch() {
+    @Test("a launch is looked at from a second on, and readiness ends it without a hang", arguments: [20, 1])
+    func launch(seconds: Int) {
         var spec = Self.spec()
-        spec.readiness = .notify
+        (spec.readiness, spec.allowances.launch) = (.notify, .seconds(seconds))
+        let expected: Duration = seconds == 20 ? .seconds(1) : .milliseconds(500)
         var life = Timeline(spec)
-        life.run(to: .seconds(10) - .nanoseconds(1))
+        life.run(to: expected - .nanoseconds(1))
         #expect(Self.looks(life) == [])
-        life.run(to: .seconds(10))
-        life.at(.seconds(11), .ready(.notify))
-        #expect(Self.looks(life) == ["observe at \(Duration.seconds(10))", "end at \(Duration.seconds(11))"])
+        life.run(to: expected)
+        life.at(expected + .milliseconds(100), .hello)
+        life.at(expected + .milliseconds(300), .ready(.notify))
+        #expect(
+            Self.looks(life) == ["observe at \(expected)", "end at \(expected + .milliseconds(300))"])
     }
 
     @Test("an app that pushes at half of its interval is never looked at")
@@ -81,6 +97,33 @@ struct ObservationTests {
         #expect(Self.looks(life) == [])
         life.run(to: .seconds(60) + .milliseconds(7_500))
         #expect(Self.looks(life).count == 1)
+    }
+
+    @Test("the end of a look at an app that pushes is no hang: it chose its rhythm itself")
+    func latePush() {
+        var life = Timeline.pushing(Self.spec(), every: .seconds(10))
+        life.at(.seconds(8), .watchdogPinged)
+        #expect(Self.looks(life) == ["observe at \(Duration.milliseconds(7_500))", "end at \(Duration.seconds(8))"])
+    }
+
+    @Test("an allowance that starts over is looked at anew")
+    func startedOver() {
+        var life = Timeline.pinging(Self.spec())
+        life.run(to: .seconds(1))
+        life.at(.seconds(5), .machineResumed(suspension: .minutes(1)))
+        #expect(Self.looks(life).count == 2)
+        life.run(to: .seconds(6))
+        #expect(Self.looks(life).suffix(1) == ["observe at \(Duration.seconds(6))"])
+    }
+
+    @Test("a look that the previous supervisor began ends with the answer")
+    func resumed() throws {
+        var life = Timeline.pinging(Self.spec())
+        life.run(to: .seconds(1))
+        life.replace(try #require(ProcessMachine(resuming: life.machine)))
+        life.tell(.supervisorReturned(isLastStepDone: true))
+        life.at(.seconds(2), .ponged(nonce: life.nonces[0]))
+        #expect(Self.looks(life).count == 2)
     }
 
     @Test("without a delay nothing is looked at")

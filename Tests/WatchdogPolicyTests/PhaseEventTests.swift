@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 /// Every phase with every event: what is not in a table does nothing at all.
 @Suite("Every phase and every event")
 struct PhaseEventTests {
-    private static let events: [(name: String, event: AppEvent)] = [
-        ("launchRequested", .launchRequested), ("spawned", .spawned(pid: 7)), ("spawnFailed", .spawnFailed),
-        ("hello", .hello), ("notified", .notified), ("ready", .ready(.channel)), ("probed", .probed(isReady: true)),
-        ("answered", .livenessProbed(id: 1, .answered)), ("refused", .livenessProbed(id: 1, .failed("refused"))),
-        ("unprobeable", .livenessProbed(id: 1, .impossible("EMFILE"))),
-        ("ponged", .ponged(nonce: Timeline.pinging().nonces[0])), ("stray", .ponged(nonce: 0)),
-        ("pushed", .watchdogPinged), ("triggered", .watchdogTriggered),
-        ("interval", .watchdogIntervalChanged(.seconds(3))), ("intervalOff", .watchdogIntervalChanged(.zero)),
-        ("extension", .extensionRequested(by: .seconds(60), progress: "1")), ("stopping", .stopping),
-        ("terminate", .terminateRequested), ("stopped", .stopped), ("continued", .continued),
-        ("resumed", .machineResumed(suspension: .seconds(1))), ("deadline", .deadlineReached),
-        ("inspected", .inspected(Evidence(state: "S"))),
-        ("inspectedTraced", .inspected(Evidence(state: "t", tracer: 7))),
-        ("captured", .captured), ("exited", .exited(.exited(code: 0))), ("treeEmptied", .treeEmptied),
-    ]
+    /// - Parameter examination: the latest that was asked for.
+    private static func events(_ examination: Int) -> [(name: String, event: ProcessEvent)] {
+        [
+            ("launchRequested", .launchRequested), ("spawned", .spawned(pid: 7)), ("spawnFailed", .spawnFailed),
+            ("hello", .hello), ("notified", .notified), ("ready", .ready(.channel)), ("probed", .probed(isReady: true)),
+            ("answered", .livenessProbed(id: 1, .answered)), ("refused", .livenessProbed(id: 1, .failed("refused"))),
+            ("unprobeable", .livenessProbed(id: 1, .impossible("EMFILE"))),
+            ("ponged", .ponged(nonce: Timeline.pinging().nonces[0])), ("stray", .ponged(nonce: 0)),
+            ("pushed", .watchdogPinged), ("triggered", .watchdogTriggered),
+            ("interval", .watchdogIntervalChanged(.seconds(3))), ("intervalOff", .watchdogIntervalChanged(.zero)),
+            ("extension", .extensionRequested(by: .seconds(60), progress: "1")), ("stopping", .stopping),
+            ("terminate", .terminateRequested), ("stopped", .stopped), ("continued", .continued),
+            ("resumed", .machineResumed(suspension: .seconds(1))), ("deadline", .deadlineReached),
+            ("inspected", .inspected(id: examination, Evidence(state: "S"))),
+            ("inspectedTraced", .inspected(id: examination, Evidence(state: "t", tracer: 7))),
+            ("inspectedOther", .inspected(id: examination + 1, Evidence(state: "S"))),
+            ("inspectedBefore", .inspected(id: examination - 1, Evidence(state: "S"))),
+            ("captured", .captured), ("exited", .exited(.exited(code: 0))), ("treeEmptied", .treeEmptied),
+        ]
+    }
 
     struct Table: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -36,8 +42,9 @@ struct PhaseEventTests {
 
     @Test("are decided", arguments: tables)
     func decided(_ table: Table) {
-        #expect(Set(table.rows.keys).subtracting(Self.events.map(\.name)) == [])
-        for (name, event) in Self.events {
+        let events = Self.events(table.life.examination)
+        #expect(Set(table.rows.keys).subtracting(events.map(\.name)) == [])
+        for (name, event) in events {
             var machine = table.life.machine
             let effects = machine.handle(event, at: table.life.now)
             let summary = (effects.map(\.summary) + ["→ \(machine.phase.summary)"]).joined(separator: " ")
@@ -55,12 +62,22 @@ struct PhaseEventTests {
         return life
     }
 
-    private static func at(_ time: Duration, _ life: Timeline, _ events: AppEvent...) -> Timeline {
+    private static func at(_ time: Duration, _ life: Timeline, _ events: ProcessEvent...) -> Timeline {
         var life = silent(life)
         life.run(to: time)
         for event in events { life.tell(event) }
         return life
     }
+
+    /// After an examination that showed this.
+    private static func found(_ evidence: Evidence, _ life: Timeline) -> Timeline {
+        var life = life
+        life.tell(life.inspected(evidence))
+        return life
+    }
+
+    /// With an examination of the process that does not run under way.
+    private static func examined(_ life: Timeline) -> Timeline { at(life.elapsed + .milliseconds(250), life) }
 
     /// One failure is a hang.
     private static func probed(_ spec: AppSpec) -> Timeline {
@@ -101,7 +118,7 @@ struct PhaseEventTests {
                 "terminate": "(ending) window terminate → terminating",
                 "stopped": "(paused) → launching",
                 "resumed": "(suspended) window → launching",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(20) - .nanosecond, Timeline()) },
         Table(
@@ -115,9 +132,9 @@ struct PhaseEventTests {
                 "continued": "(resumed) → launching",
                 "inspected": "(resumed) → launching",
                 "inspectedTraced": "(paused) → launching",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
-        ) { at(.seconds(1), Timeline(), .stopped) },
+        ) { examined(at(.seconds(1), Timeline(), .stopped)) },
         Table(
             "launching after hello, examined",
             [
@@ -130,7 +147,7 @@ struct PhaseEventTests {
                 "resumed": "(suspended) window → launching",
                 "inspected": "(incident) capture → capturing",
                 "inspectedTraced": "(paused) → launching",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(20), at(.seconds(1), Timeline(), .hello)) },
         Table(
@@ -143,7 +160,7 @@ struct PhaseEventTests {
                 "terminate": "(ending) window terminate → terminating",
                 "stopped": "(paused) → running",
                 "resumed": "(suspended) window ping → running",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(1), .pinging()) },
         Table(
@@ -152,7 +169,7 @@ struct PhaseEventTests {
                 "triggered": "window inspect → running",
                 "stopping": "(ending) window → stopping",
                 "terminate": "(ending) window terminate → terminating",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.milliseconds(500), .pinging(), .ponged(nonce: Timeline.pinging().nonces[0])) },
         Table(
@@ -167,7 +184,7 @@ struct PhaseEventTests {
                 "resumed": "(suspended) window ping → running",
                 "inspected": "(incident) capture → capturing",
                 "inspectedTraced": "(paused) → running",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(10), .pinging()) },
         Table(
@@ -179,9 +196,9 @@ struct PhaseEventTests {
                 "stopping": "(resumed) (ending) window → stopping",
                 "terminate": "(resumed) (ending) window terminate → terminating",
                 "inspected": "(resumed) window ping → running",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
-        ) { at(.seconds(10), .pinging(), .inspected(Evidence(state: "t", tracer: 7))) },
+        ) { examined(found(Evidence(state: "t", tracer: 7), at(.seconds(10), .pinging()))) },
         Table(
             "running, pushing",
             [
@@ -194,7 +211,7 @@ struct PhaseEventTests {
                 "terminate": "(ending) window terminate → terminating",
                 "stopped": "(paused) → running",
                 "resumed": "(suspended) window → running",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(1), .pushing()) },
         Table(
@@ -207,7 +224,7 @@ struct PhaseEventTests {
                 "extension": "(nothingToExtend) → running",
                 "stopping": "(ending) window → stopping",
                 "terminate": "(ending) window terminate → terminating",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(1), Timeline(.app { $0.readiness = .none })) },
         Table(
@@ -221,7 +238,7 @@ struct PhaseEventTests {
                 "terminate": "unask (ending) window terminate → terminating",
                 "stopped": "(paused) → launching",
                 "resumed": "(suspended) window unask ask → launching",
-                "exited": "(exited) unask kill → dying",
+                "exited": "(exited) unask ask the tree → dying",
             ]
         ) { at(.milliseconds(26), probed(.app { $0.readiness = .probe })) },
         Table(
@@ -237,7 +254,7 @@ struct PhaseEventTests {
                 "stopping": "unask (ending) window → stopping",
                 "terminate": "unask (ending) window terminate → terminating",
                 "resumed": "unask window ask → running",
-                "exited": "(exited) unask kill → dying",
+                "exited": "(exited) unask ask the tree → dying",
             ]
         ) { at(.seconds(1), probed(.app { $0.readiness = .none })) },
         Table(
@@ -249,7 +266,7 @@ struct PhaseEventTests {
                 "interval": "window → running",
                 "stopping": "(ending) window → stopping",
                 "terminate": "(ending) window terminate → terminating",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(1), probed(.app { $0.readiness = .none }), .livenessProbed(id: 1, .answered)) },
         Table(
@@ -265,7 +282,7 @@ struct PhaseEventTests {
                 "resumed": "ask → running",
                 "inspected": "(incident) capture → capturing",
                 "inspectedTraced": "(probe paused) → running",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(1), probed(.app { $0.readiness = .none }), .livenessProbed(id: 1, .failed("refused"))) },
         Table(
@@ -280,10 +297,13 @@ struct PhaseEventTests {
                 "continued": "(probe resumed) window ask → running",
                 "inspected": "(probe resumed) window ask → running",
                 "inspectedTraced": "(probe paused) → running",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) {
-            at(.seconds(1), probed(.app { $0.readiness = .none }), .livenessProbed(id: 1, .failed("refused")), .stopped)
+            examined(
+                at(
+                    .seconds(1), probed(.app { $0.readiness = .none }), .livenessProbed(id: 1, .failed("refused")),
+                    .stopped))
         },
         Table(
             "running, triggered",
@@ -296,7 +316,7 @@ struct PhaseEventTests {
                 "resumed": "(suspended) window ping → running",
                 "inspected": "(incident) capture → capturing",
                 "inspectedTraced": "(paused) → running",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(1), .pinging(), .watchdogTriggered) },
         Table(
@@ -306,7 +326,7 @@ struct PhaseEventTests {
                 "terminate": "(ending) terminate → terminating",
                 "stopped": "(paused) → stopping",
                 "resumed": "(suspended) window → stopping",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(1), .pinging(), .stopping) },
         Table(
@@ -315,7 +335,7 @@ struct PhaseEventTests {
                 "extension": "(extended) → terminating",
                 "terminate": "kill → dying",
                 "resumed": "(suspended) window → terminating",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(1), .pinging(), .terminateRequested) },
         Table(
@@ -326,7 +346,7 @@ struct PhaseEventTests {
                 "resumed": "(suspended) window → terminating",
                 "inspected": "(incident) capture → capturing",
                 "inspectedTraced": "(paused) → terminating",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
         ) { at(.seconds(5), at(.zero, .pinging(), .terminateRequested)) },
         Table(
@@ -335,7 +355,7 @@ struct PhaseEventTests {
                 "captured": "kill → dying",
                 "exited": "(exited) → capturing",
             ]
-        ) { at(.seconds(10), .pinging(), .inspected(Evidence(state: "S"))) },
+        ) { found(Evidence(state: "S"), at(.seconds(10), .pinging())) },
         Table(
             "capturing to report",
             [
@@ -346,13 +366,13 @@ struct PhaseEventTests {
                 "captured": "report → running",
                 "exited": "(exited) → capturing",
             ]
-        ) { at(.seconds(10), .pinging(.reporting), .inspected(Evidence(state: "S"))) },
+        ) { found(Evidence(state: "S"), at(.seconds(10), .pinging(.reporting))) },
         Table(
             "capturing to report, dead",
             [
-                "captured": "report kill → dying"
+                "captured": "report ask the tree → dying"
             ]
-        ) { at(.seconds(10), .pinging(.reporting), .inspected(Evidence(state: "S")), .exited(.unknown)) },
+        ) { at(.seconds(10), found(Evidence(state: "S"), at(.seconds(10), .pinging(.reporting))), .exited(.unknown)) },
         Table(
             "reported and still hung",
             [
@@ -360,21 +380,28 @@ struct PhaseEventTests {
                 "extension": "(nothingToExtend) → running",
                 "stopping": "(ending) window → stopping",
                 "terminate": "(ending) window terminate → terminating",
-                "exited": "(exited) kill → dying",
+                "exited": "(exited) ask the tree → dying",
             ]
-        ) { at(.seconds(10), .pinging(.reporting), .inspected(Evidence(state: "S")), .captured) },
+        ) { at(.seconds(10), found(Evidence(state: "S"), at(.seconds(10), .pinging(.reporting))), .captured) },
         Table(
             "dying after its exit",
             [
-                "treeEmptied": "finish-exited → ended"
+                "terminate": "kill → dying",
+                "treeEmptied": "finish-exited → ended",
             ]
         ) { at(.seconds(1), .pinging(), .exited(.exited(code: 1))) },
+        Table(
+            "killed after its exit",
+            [
+                "treeEmptied": "finish-exited → ended"
+            ]
+        ) { at(.seconds(1), .pinging(), .exited(.exited(code: 1)), .terminateRequested) },
         Table(
             "dying for an incident",
             [
                 "exited": "(exited) → dying"
             ]
-        ) { at(.seconds(10), .pinging(), .inspected(Evidence(state: "S")), .captured) },
+        ) { at(.seconds(10), found(Evidence(state: "S"), at(.seconds(10), .pinging())), .captured) },
         Table("ended", [:]) { at(.zero, Timeline(isLaunched: false), .terminateRequested) },
     ]
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @Suite("Pings")
@@ -46,6 +47,31 @@ struct PingTests {
         #expect(life.decisionTimes == [.seconds(10)])
     }
 
+    @Test("without a channel none goes out, and an answer from before is none")
+    func channelLost() {
+        var life = Timeline.pinging()
+        life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
+        life.at(.milliseconds(2), .channelLost)
+        #expect(life.nextDeadline == nil)
+        var waiting = Timeline.pinging()
+        waiting.at(.milliseconds(1), .channelLost)
+        waiting.at(.milliseconds(2), .ponged(nonce: waiting.nonces[0]))
+        #expect(waiting.machine.strayAnswers == 1)
+        waiting.run(to: .minutes(1))
+        #expect(waiting.pingTimes == [.zero])
+    }
+
+    @Test("of too many without an answer the oldest is forgotten")
+    func nonceLimit() {
+        var life = Timeline.pinging()
+        for _ in 0..<8 { life.tell(.machineResumed(suspension: .seconds(1))) }
+        #expect(life.nonces.count == 9)
+        life.tell(.ponged(nonce: life.nonces[0]))
+        #expect(life.machine.strayAnswers == 1)
+        for nonce in life.nonces.dropFirst() { life.tell(.ponged(nonce: nonce)) }
+        #expect(life.machine.strayAnswers == 1)
+    }
+
     @Test("an app that answers the missed ping and the fresh one is not accused of answering by habit")
     func bothAnswers() {
         var life = Timeline.pinging()
@@ -80,8 +106,8 @@ struct PingTests {
     @Test("the same seed gives the same nonces, another seed others")
     func seeds() {
         func nonce(_ seed: UInt64) -> UInt64? {
-            var machine = AppMachine(spec: AppSpec(name: "App"), nonceSeed: seed)
-            let events: [AppEvent] = [.launchRequested, .spawned(pid: 1), .hello, .ready(.channel)]
+            var machine = ProcessMachine(spec: AppSpec(name: "App"), nonceSeed: seed)
+            let events: [ProcessEvent] = [.launchRequested, .spawned(pid: 1), .hello, .ready(.channel)]
             let effects = events.flatMap { machine.handle($0, at: Instant(nanoseconds: 0)) }
             return effects.lazy.compactMap { if case .sendPing(let nonce) = $0 { nonce } else { nil } }.first
         }

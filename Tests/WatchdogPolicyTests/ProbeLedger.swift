@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
 /// The part of a ``Ledger`` that keeps account of liveness probes.
@@ -27,6 +28,8 @@ struct ProbeLedger {
     private var isImpossibleTold = false
     private var isLookOwed = false
     private var isStopSeen = false
+    /// Whether an examination that the probes asked for is answered.
+    private var isAnswered = false
 
     init(_ spec: AppSpec) {
         self.spec = spec
@@ -73,11 +76,13 @@ struct ProbeLedger {
 
     // MARK: - Before the effects
 
-    mutating func foresee(_ happened: AppEvent, at now: Instant) {
+    mutating func foresee(_ happened: ProcessEvent, _ answering: Ledger.Asker?, at now: Instant) {
+        isAnswered = answering == .probes
         isLookOwed = false
         isStopSeen = false
         switch happened {
-        case .inspected(let evidence): stoppedSince = evidence.pause == .stopped ? stoppedSince ?? now : nil
+        case .inspected(_, let evidence) where answering != nil:
+            stoppedSince = evidence.pause == .stopped ? stoppedSince ?? now : nil
         case .stopped:
             stoppedSince = stoppedSince ?? now
             isStopSeen = excuses(.stopped, at: now)
@@ -100,7 +105,7 @@ struct ProbeLedger {
         }
     }
 
-    mutating func bookStart(_ id: Int, _ happened: AppEvent, at now: Instant) -> String? {
+    mutating func bookStart(_ id: Int, _ happened: ProcessEvent, at now: Instant) -> String? {
         defer {
             lastID = id
             started = now
@@ -110,14 +115,14 @@ struct ProbeLedger {
         switch (state, happened) {
         case (.waiting(let until), _): return now >= until ? nil : "probe before its time"
         case (.cancelled, .deadlineReached), (.cancelled, .machineResumed), (.looking, .machineResumed),
-            (.cancelled, .continued), (.looking, .continued), (.standing(.stopped, _), .continued),
-            (.standing, .inspected):
+            (.cancelled, .continued), (.looking, .continued), (.standing(.stopped, _), .continued):
             return nil
+        case (.standing, .inspected) where isAnswered: return nil
         default: return "probe at \(state) because of \(happened)"
         }
     }
 
-    mutating func bookCancel(_ happened: AppEvent, isLaunching: Bool, at now: Instant) -> String? {
+    mutating func bookCancel(_ happened: ProcessEvent, isLaunching: Bool, at now: Instant) -> String? {
         guard case .running(let until) = state else { return "cancelled a probe at \(state)" }
         state = .cancelled(until: until)
         guard case .deadlineReached = happened, now >= until, now - until <= spec.fairness.oversleep else { return nil }
@@ -131,7 +136,7 @@ struct ProbeLedger {
     }
 
     mutating func book(
-        _ notice: ProbeNotice, _ happened: AppEvent, spared: Instant?, isOpen: Bool, at now: Instant
+        _ notice: ProbeNotice, _ happened: ProcessEvent, spared: Instant?, isOpen: Bool, at now: Instant
     ) -> String? {
         switch notice {
         case .failed(let missed):
@@ -160,7 +165,7 @@ struct ProbeLedger {
             }
             return nil
         case .credited(let credit):
-            guard case .looking = state, case .inspected(let evidence) = happened, !hasCredit,
+            guard case .looking = state, case .inspected(_, let evidence) = happened, isAnswered, !hasCredit,
                 let whole = spec.livenessProbe?.allowance,
                 credit == min(evidence.runDelay, whole * spec.fairness.creditCapPercent / 100),
                 evidence.runDelay >= whole * spec.fairness.creditFloorPercent / 100
@@ -178,9 +183,9 @@ struct ProbeLedger {
         }
     }
 
-    private mutating func bookPause(_ pause: Pause, _ happened: AppEvent, at now: Instant) -> String? {
+    private mutating func bookPause(_ pause: Pause, _ happened: ProcessEvent, at now: Instant) -> String? {
         switch happened {
-        case .inspected(let evidence) where evidence.pause == pause && excuses(pause, at: now): break
+        case .inspected(_, let evidence) where isAnswered && evidence.pause == pause && excuses(pause, at: now): break
         case .stopped where pause == .stopped && !isStanding && excuses(pause, at: now): break
         default: return "probes paused by \(pause) because of \(happened)"
         }
@@ -199,7 +204,7 @@ struct ProbeLedger {
     }
 
     /// Takes a look for its own if it asked for one.
-    mutating func claimsLook(_ happened: AppEvent, isCaptureOver: Bool, at now: Instant) -> Bool {
+    mutating func claimsLook(_ happened: ProcessEvent, isCaptureOver: Bool, at now: Instant) -> Bool {
         if isLookOwed {
             isLookOwed = false
             state = .looking(until: now + .milliseconds(250))
@@ -218,15 +223,15 @@ struct ProbeLedger {
     }
 
     mutating func bookIncident(
-        _ incident: Incident, _ missed: MissedProbes, _ happened: AppEvent, at now: Instant
+        _ incident: Incident, _ missed: MissedProbes, _ happened: ProcessEvent, at now: Instant
     ) -> String? {
         guard let probe = spec.livenessProbe, failures >= probe.threshold, missed.count == failures, !isOver,
             incident.allowance == probe.allowance, incident.deadline <= now
         else { return "\(missed) became an incident after \(failures) failures" }
         switch (state, happened) {
-        case (.looking, .inspected(let evidence)):
+        case (.looking, .inspected(_, let evidence)) where isAnswered:
             if let pause = evidence.pause, excuses(pause, at: now) { return "killed while \(pause)" }
-        case (.standing, .inspected(let evidence)):
+        case (.standing, .inspected(_, let evidence)) where isAnswered:
             guard let pause = evidence.pause, !excuses(pause, at: now) else { return "killed out of a pause" }
         case (.looking(let until), .deadlineReached) where now >= until: break
         default: return "probes decided at \(state) because of \(happened)"
@@ -262,7 +267,7 @@ struct ProbeLedger {
 
     // MARK: - After the effects
 
-    mutating func bookWords(_ happened: AppEvent, isLaunching: Bool, isCaptureOver: Bool, at now: Instant) {
+    mutating func bookWords(_ happened: ProcessEvent, isLaunching: Bool, isCaptureOver: Bool, at now: Instant) {
         // The supervisor did not look at its clock while the stacks were taken.
         if isCaptureOver, case .running(let until) = state { state = .running(until: max(until, now)) }
         switch happened {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SeededRandom
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @Suite("Reloads of an app")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 
 @testable import WatchdogPolicy
 
@@ -43,8 +44,8 @@ struct ReportModeTests {
     }
 
     @Test(
-        "a hang also ends where pushes end", arguments: [AppEvent.hello, .watchdogIntervalChanged(.zero)])
-    func pushesEnd(_ event: AppEvent) {
+        "a hang also ends where pushes end", arguments: [ProcessEvent.hello, .watchdogIntervalChanged(.zero)])
+    func pushesEnd(_ event: ProcessEvent) {
         var life = Timeline.pushing(.reporting)
         life.at(.seconds(17), event)
         #expect(life.notices.contains(.hung(for: .seconds(17))))
@@ -111,7 +112,7 @@ struct ReportModeTests {
         #expect(life.machine.pings.count == 0)
         life.run(to: .minutes(1))
         let report = life.effects.firstIndex(of: .report(life.incidents[0]))
-        #expect(report.map { life.effects[$0 + 1] } == .killTree)
+        #expect(report.map { life.effects[$0 + 1] } == .terminateTree)
         #expect(life.reports.map(\.isEnforced) == [false])
         #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 1), isDeathVerified: true))
     }

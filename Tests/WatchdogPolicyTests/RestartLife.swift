@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import SeededRandom
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 /// The ways in which an app ends without having been asked to.
@@ -16,7 +18,7 @@ enum RestartEnd: Sendable, Hashable {
     static let all: [RestartEnd] = [.exit(0), .exit(1), .signal(11), .lost, .spawnFailure, .watchdog, .memory]
 
     func outcome(isVerified: Bool) -> Outcome {
-        let (cause, status): (Outcome.Cause, WatchdogPolicy.ExitStatus?) =
+        let (cause, status): (Outcome.Cause, WatchdogBase.ExitStatus?) =
             switch self {
             case .exit(let code): (.exited, .exited(code: code))
             case .signal(let signal): (.exited, .signaled(signal: signal, coreDumped: false))
@@ -54,9 +56,11 @@ struct RestartLife {
     private(set) var machine: RestartMachine
     private(set) var now = Instant.origin
     private var next: Instant?
+    private var settings: Shared<RestartSettings>
 
     init(_ settings: RestartSettings, seed: UInt64 = 0) {
-        machine = RestartMachine(settings: Shared(wrappedValue: settings), seed: seed)
+        self.settings = Shared(wrappedValue: settings)
+        machine = RestartMachine(settings: self.settings, seed: seed)
     }
 
     mutating func fail(launching: Duration = .milliseconds(5), readyFor: Duration? = .zero) -> RestartAnswer {
@@ -94,11 +98,16 @@ struct RestartLife {
 
     mutating func reset() { machine.reset() }
 
-    mutating func update(_ settings: RestartSettings) { machine.update(Shared(wrappedValue: settings)) }
+    mutating func update(_ settings: RestartSettings) {
+        self.settings = Shared(wrappedValue: settings)
+        machine.update(self.settings)
+    }
 
     mutating func saveAndRestore() {
         do {
-            machine = try JSONDecoder().decode(RestartMachine.self, from: JSONEncoder().encode(machine))
+            let saved = try JSONDecoder().decode(
+                RestartMachine.Saved.self, from: JSONEncoder().encode(machine.saved))
+            machine = RestartMachine(settings: settings, seed: 0, resuming: saved)
         } catch {
             Issue.record(error)
         }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import SeededRandom
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @Suite("Restarts")

@@ -2,17 +2,18 @@
 
 import FoundationEssentials
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @Suite("The supervisor's own restart")
 struct ResumptionTests {
     /// A machine that was saved and read again.
-    private func copy(of machine: AppMachine) throws -> AppMachine {
-        let bytes = try JSONEncoder().encode(machine)
-        return try #require(AppMachine(resuming: try JSONDecoder().decode(AppMachine.self, from: bytes)))
+    private func copy(of machine: ProcessMachine) throws -> ProcessMachine {
+        let bytes = try JSONEncoder().encode(machine.saved)
+        return try #require(ProcessMachine(resuming: try JSONDecoder().decode(SavedProcess.self, from: bytes)))
     }
 
-    private func returned(_ life: inout Timeline, at time: Duration, _ waiting: AppEvent...) throws {
+    private func returned(_ life: inout Timeline, at time: Duration, _ waiting: ProcessEvent...) throws {
         life.replace(try copy(of: life.machine))
         life.oversleep(to: time)
         for event in waiting { life.tell(event) }
@@ -73,6 +74,144 @@ struct ResumptionTests {
         life.run(to: .seconds(10))
         #expect(life.decisionTimes == [.seconds(10)])
         #expect(life.incidents.map(\.rebases) == [0])
+    }
+
+    @Test("asks once more for a deadline that passed in the instant of the return, and not before it")
+    func boundary() throws {
+        var early = Timeline.pinging()
+        try returned(&early, at: .seconds(10) - .nanosecond)
+        #expect(early.pingTimes == [.zero])
+        var punctual = Timeline.pinging()
+        try returned(&punctual, at: .seconds(10))
+        #expect(punctual.pingTimes == [.zero, .seconds(10)])
+        #expect(punctual.nextDeadline == .milliseconds(10_250))
+    }
+
+    @Test("asks once more for no longer than an answer may take", arguments: [249, 250, 251])
+    func shortAllowance(milliseconds: Int) throws {
+        var life = Timeline.pinging(.app { $0.allowances.update = .milliseconds(milliseconds) })
+        try returned(&life, at: .seconds(12))
+        #expect(life.nextDeadline == .seconds(12) + .milliseconds(min(milliseconds, 250)))
+    }
+
+    @Test("asks once more only who answers pings; who pushes is looked at")
+    func pushing() throws {
+        var life = Timeline.pushing()
+        let pulse = try #require(life.machine.pulse)
+        life.replace(try #require(ProcessMachine(resuming: life.machine, pulse: pulse)))
+        life.oversleep(to: .seconds(12), .supervisorReturned(isLastStepDone: true))
+        #expect(life.pingTimes == [])
+        #expect(life.decisionTimes == [.seconds(12)])
+    }
+
+    @Test("keeps an extension that was granted between two pings, and its token")
+    func extensions() throws {
+        var life = Timeline.pinging()
+        life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
+        life.at(.milliseconds(500), .extensionRequested(by: .seconds(60), progress: "1 %"))
+        try returned(&life, at: .milliseconds(600))
+        life.tell(.extensionRequested(by: .seconds(120), progress: "1 %"))
+        #expect(life.notices.last == .extensionRefused(.noProgress))
+        life.run(to: .milliseconds(60_500) - .nanosecond)
+        #expect(life.decisionTimes == [])
+        life.run(to: .milliseconds(60_500))
+        #expect(life.decisionTimes == [.milliseconds(60_500)])
+    }
+
+    @Test("does not forget that an app has spoken, so that it is not assumed to be ready")
+    func spoken() throws {
+        var life = Timeline()
+        life.at(.seconds(1), .notified)
+        try returned(&life, at: .seconds(2))
+        #expect(life.machine.hasSpoken)
+        life.run(to: .seconds(20))
+        #expect(life.decisionTimes == [.seconds(20)])
+    }
+
+    @Test("makes no readiness probe before it is due")
+    func readinessProbe() throws {
+        var life = Timeline(.app { $0.readiness = .listening })
+        life.run(to: .zero)
+        life.at(.milliseconds(1), .probed(isReady: false))
+        let count = life.effects.filter { $0 == .probe }.count
+        try returned(&life, at: .milliseconds(2))
+        #expect(life.effects.filter { $0 == .probe }.count == count)
+        life.run(to: .milliseconds(6))
+        #expect(life.effects.filter { $0 == .probe }.count == count + 1)
+        try returned(&life, at: .milliseconds(7))
+        #expect(life.effects.filter { $0 == .probe }.count == count + 2, "the answer may be lost")
+    }
+
+    @Test("looks again under a new number, so that an answer to the former look decides nothing")
+    func newNumber() throws {
+        var life = Timeline(.app { $0.readiness = .notify })
+        life.evidence = nil
+        life.run(to: .seconds(20))
+        let former = life.examination
+        try returned(&life, at: .milliseconds(20_100))
+        life.tell(.inspected(id: former, Evidence(state: "S")))
+        #expect(life.decisionTimes == [])
+        life.tell(life.inspected(Evidence(state: "S")))
+        #expect(life.decisionTimes == [.milliseconds(20_100)])
+    }
+
+    @Test("gives a tree that survives SIGKILL the time that is set for that")
+    func deathBudget() throws {
+        var life = Timeline.pinging(.app { ($0.captureBudget, $0.deathBudget) = (.seconds(1), .seconds(3)) })
+        (life.captureTime, life.deathTime) = (.zero, nil)
+        life.run(to: .seconds(10))
+        try returned(&life, at: .seconds(11))
+        life.run(to: .seconds(14) - .nanosecond)
+        #expect(life.time(of: .unkillable) == nil)
+        life.run(to: .seconds(14))
+        #expect(life.time(of: .unkillable) == .seconds(14))
+    }
+
+    @Test("keeps excusing a stop from when it began")
+    func stopped() throws {
+        var life = Timeline(
+            .app {
+                $0.readiness = .none
+                $0.livenessProbe = LivenessProbe(of: "tcp:1", timeout: .seconds(1))
+            })
+        life.livenessTime = nil
+        life.evidence = Evidence(state: "T")
+        life.at(.milliseconds(100), .stopped)
+        try returned(&life, at: .milliseconds(200))
+        life.run(to: .milliseconds(10_100) - .nanosecond)
+        #expect(life.decisionTimes == [])
+        life.run(to: .milliseconds(10_100))
+        #expect(life.decisionTimes == [.milliseconds(10_100)])
+    }
+
+    @Test("gives a capture that is repeated its whole time")
+    func captureBudget() throws {
+        var life = Timeline.pinging()
+        life.captureTime = nil
+        life.run(to: .seconds(10))
+        try returned(&life, at: .seconds(11))
+        life.run(to: .seconds(13) - .nanosecond)
+        #expect(!life.notices.contains(.captureTimedOut))
+        life.run(to: .seconds(13))
+        #expect(life.time(of: .captureTimedOut) == .seconds(13))
+    }
+
+    @Test("remembers, while stacks are taken, that the end was requested twice, and the number of the incident")
+    func capturingOnly() throws {
+        var life = Timeline.pinging(.reporting)
+        life.captureTime = nil
+        life.run(to: .seconds(10))
+        var killed = life
+        killed.tell(.terminateRequested, .terminateRequested)
+        killed.captureTime = .milliseconds(3)
+        try returned(&killed, at: .seconds(11))
+        killed.run(to: .seconds(12))
+        #expect(killed.outcome?.cause == .killedOnRequest)
+        life.captureTime = .milliseconds(3)
+        try returned(&life, at: .seconds(11))
+        life.at(.seconds(12), .ponged(nonce: life.nonces[0]))
+        life.run(to: .minutes(1))
+        #expect(life.reports.map(\.id) == [1, 2])
     }
 
     @Test("counts an answer that was waiting, and records no hang for it")
@@ -157,6 +296,7 @@ struct ResumptionTests {
     func adopted() {
         var silent = Timeline(isLaunched: false)
         silent.tell(.adopted(pid: 7))
+        #expect(silent.machine.hasSpoken, "what it said before is lost")
         silent.run(to: .minutes(10))
         #expect(silent.machine.phase == .running)
         #expect(silent.decisionTimes == [])
@@ -165,6 +305,16 @@ struct ResumptionTests {
         speaking.at(.seconds(3), .ponged(nonce: speaking.nonces[0]))
         speaking.run(to: .minutes(10))
         #expect(speaking.decisionTimes == [.seconds(13)])
+    }
+
+    @Test("answers are measured again from then on")
+    func measuredAgain() throws {
+        var life = Timeline.pinging()
+        life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
+        try returned(&life, at: .milliseconds(500))
+        life.pongTime = .milliseconds(2)
+        life.run(to: .milliseconds(1_002))
+        #expect(life.machine.pings.maximum == .milliseconds(2))
     }
 
     @Test("without its channel an app is neither asked nor killed for not answering")
@@ -188,7 +338,7 @@ struct ResumptionTests {
         life.run(to: .seconds(60) + .milliseconds(1))
         #expect(life.machine.withoutPulse == saved.withoutPulse)
         let pulse = try #require(life.machine.pulse)
-        let resumed = try #require(AppMachine(resuming: saved, pulse: pulse))
+        let resumed = try #require(ProcessMachine(resuming: saved, pulse: pulse))
         #expect(resumed.nextDeadline == life.machine.nextDeadline)
         #expect(resumed.pulse == pulse)
         life.tell(.stopped)
@@ -197,13 +347,13 @@ struct ResumptionTests {
 
     @Test("a machine with an interval that is not positive is refused")
     func implausible() throws {
-        let bytes = try JSONEncoder().encode(AppMachine(spec: AppSpec(name: "App")))
+        let bytes = try JSONEncoder().encode(ProcessMachine(spec: AppSpec(name: "App")).saved)
         let text = String(decoding: bytes, as: UTF8.self)
         let interval = String(decoding: try JSONEncoder().encode(Duration.seconds(1)), as: UTF8.self)
         let zero = String(decoding: try JSONEncoder().encode(Duration.zero), as: UTF8.self)
         let changed = text.replacing("\"pingInterval\":\(interval)", with: "\"pingInterval\":\(zero)")
         #expect(changed != text)
-        let machine = try JSONDecoder().decode(AppMachine.self, from: Data(changed.utf8))
-        #expect(AppMachine(resuming: machine) == nil)
+        let saved = try JSONDecoder().decode(SavedProcess.self, from: Data(changed.utf8))
+        #expect(ProcessMachine(resuming: saved) == nil)
     }
 }

@@ -1,277 +1,215 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+import SeededRandom
+import WatchdogBase
 import WatchdogPolicy
 
-/// A daemon with its apps on virtual time: both machines of each app, processes that behave as badly as they like,
-/// operators, reloads, and the daemon's own death.
+/// A daemon on virtual time: the shipped machines of its apps, in a world of processes that misbehave, operators, disks,
+/// and the death of the daemon between any two effects.
+///
+/// Every decision is the machines'. The world carries out their effects, and complains when a promise is broken.
 final class SimulatedDaemon {
-    private struct App {
-        var spec: AppSpec
-        var restarts: RestartMachine
-        var machine: AppMachine?
-        /// When it is to be launched; nil when it is not.
-        var due: Instant?
-        var isWanted = true
-        var wantsRelaunch = false
-        var isAlive = false
-        var isHanging = false
-        var isDeaf = false
-        var isUnkillable = false
-        var spawns = 0
-        var decidedRestarts = 0
-        var enforced: Set<Int> = []
-        var reported: Set<Int> = []
+    private struct Entry {
+        let at: Instant
+        let order: Int
+        /// The daemon in which it happens; nil for what does not need one.
+        let epoch: Int?
+        let action: () -> Void
     }
 
-    private enum Deed {
-        case tell(AppEvent)
-        case crash
-        case hang
-    }
-
-    private var generator: SeededGenerator
-    private var now = Instant.origin
-    private var apps: [App] = []
-    private var agenda: [(at: Instant, order: Int, app: Int, launch: Int, deed: Deed)] = []
+    var generator: SeededGenerator
+    private(set) var now = Instant.origin
+    var apps: [SimulatedApp] = []
+    /// Those of apps that are configured no longer.
+    var departing: [SimulatedBrain] = []
+    var launches: [LaunchID: SimulatedLaunch] = [:]
+    var files: [LaunchID: SimulatedFile] = [:]
+    var processes: [LaunchID: SimulatedProcess] = [:]
+    var haveRun: Set<LaunchID> = []
+    var waiters: Set<Int> = []
+    var incidents: [LaunchID: Set<Int>] = [:]
+    var reports: [LaunchID: Set<Int>] = [:]
+    private var agenda: [Entry] = []
     private var order = 0
+    private(set) var epoch = 0
+    /// The effects that the daemon has left to live for.
+    private var fuse: Int?
+    private var isDead = false
+    var isShuttingDown = false
+
     /// What was seen to be wrong.
     private(set) var complaints: [String] = []
-    private(set) var kills = 0
-    private(set) var launches = 0
-    private(set) var daemonDeaths = 0
+    var events = 0
+    var kills = 0
+    var spawns = 0
+    var deaths = 0
 
-    init(seed: UInt64, apps count: Int) {
+    /// The latest events and effects, to look at.
+    private(set) var trace: [String] = []
+    private let isTracing: Bool
+
+    init(seed: UInt64, apps count: Int, tracing: Bool = false) {
+        isTracing = tracing
         generator = SeededGenerator(seed: seed)
-        for index in 0..<count {
-            var settings = RestartSettings()
-            settings.policy = generator.pick([.always, .onFailure, .onWatchdog, .never])
-            settings.consequence = generator.pick([.stop, .keepTrying])
-            settings.limit = generator.pick([.count(3), .count(20), .infinity])
-            let spec = AppSpec(
-                name: "app\(index)",
-                allowances: Allowances(launch: .seconds(3), update: .seconds(2), terminate: .seconds(1)),
-                readiness: generator.pick([.channel, .none]))
-            let restarts = RestartMachine(settings: Shared(wrappedValue: settings), seed: generator.next())
-            apps.append(App(spec: spec, restarts: restarts))
-            launch(index)
-        }
+        for index in 0..<count { apps.append(.random(index, &generator)) }
+        start()
     }
 
-    /// Lets so much happen, then ends every app as an ordered stop does.
-    func run(steps: Int) throws {
+    /// Lets this much happen, then ends every app in an orderly way.
+    func run(steps: Int) {
         for _ in 0..<steps where complaints.isEmpty {
-            if generator.oneIn(8) { try interfere() }
+            if generator.oneIn(8) { interfere() }
+            if fuse == nil, generator.oneIn(40) { fuse = generator.below(12) }
             advance()
         }
+        fuse = nil
+        if isDead { start() }
+        if complaints.isEmpty { shutDown() }
+    }
+
+    private func shutDown() {
+        isShuttingDown = true
+        for id in processes.keys { processes[id]?.isUnkillable = false }
         for index in apps.indices {
-            apps[index].isUnkillable = false
-            stop(index)
+            apps[index].promise.staysDown = true
+            apps[index].promise.isRelaunchWished = false
         }
-        for _ in 0..<2_000 where apps.contains(where: { isLive($0) }) && complaints.isEmpty { advance() }
-        for app in apps {
-            check(!isLive(app), "\(app.spec.name) did not end")
-            check(app.enforced == app.reported, "\(app.spec.name): kills \(app.enforced), reports \(app.reported)")
-            check(
-                app.restarts.restarts <= app.spawns,
-                "\(app.spec.name): \(app.restarts.restarts) of \(app.spawns) spawns")
+        for brain in apps.compactMap(\.brain) + departing { tell(brain, .shutDown) }
+        for _ in 0..<5_000 where complaints.isEmpty && !(files.isEmpty && agenda.isEmpty) { advance() }
+        for brain in apps.compactMap(\.brain) + departing {
+            check(brain.machine.isAtRest, "\(name(brain)) is not at rest: \(brain.machine.phase)")
+        }
+        check(files.isEmpty && launches.isEmpty, "launches are left: \(files.keys) \(launches.keys)")
+        check(processes.isEmpty, "processes are left: \(processes.keys)")
+        check(apps.allSatisfy { $0.saved == nil || $0.brain == nil }, "apps are left on disk")
+        check(waiters.isEmpty, "waiters are left: \(waiters)")
+        for (launch, incidents) in incidents {
+            check(incidents == reports[launch], "\(launch): incidents \(incidents), reports \(reports[launch] ?? [])")
         }
     }
 
-    private func check(_ isTrue: Bool, _ complaint: @autoclosure () -> String) {
+    func check(_ isTrue: Bool, _ complaint: @autoclosure () -> String) {
         if !isTrue { complaints.append("at \(now - Instant.origin): \(complaint())") }
     }
 
-    private func isLive(_ app: App) -> Bool {
-        guard let machine = app.machine else { return false }
-        if case .ended = machine.phase { return false }
-        return true
+    func note(_ line: @autoclosure () -> String) {
+        if isTracing { trace.append("\(now - Instant.origin): \(line())") }
     }
+
+    func name(_ brain: SimulatedBrain) -> String { apps[brain.app].spec.name }
 
     // MARK: - Time
 
-    /// The next thing that happens: of one instant, what processes do comes before deadlines.
+    /// The next thing that happens: of one instant, what the world does comes before deadlines.
     private func advance() {
+        if isDead { return start() }
         let next = agenda.indices.min { (agenda[$0].at, agenda[$0].order) < (agenda[$1].at, agenda[$1].order) }
-        let deadline = apps.indices.compactMap { index in
-            [apps[index].machine?.nextDeadline, apps[index].due].compactMap(\.self).min().map { (at: $0, app: index) }
-        }.min { $0.at < $1.at }
+        let deadline = deadline
         if let next, deadline.map({ agenda[next].at <= $0.at }) ?? true {
             let entry = agenda.remove(at: next)
             now = max(now, entry.at)
-            guard entry.launch == apps[entry.app].spawns else { return }
-            perform(entry.deed, entry.app)
+            if entry.epoch ?? epoch == epoch { entry.action() }
         } else if let deadline {
             now = max(now, deadline.at)
-            if let due = apps[deadline.app].due, due <= now { return launch(deadline.app) }
-            tell(.deadlineReached, deadline.app)
+            if let launch = deadline.launch { return tell(launch, .deadlineReached) }
+            if let brain = deadline.brain { tell(brain, .deadlineReached) }
         }
     }
 
-    private func after(_ delay: Duration, _ app: Int, _ deed: Deed) {
+    private struct Deadline {
+        let at: Instant
+        var launch: LaunchID?
+        var brain: SimulatedBrain?
+        /// No order of a dictionary decides what happens: a storm can be repeated from its seed.
+        var key: (Instant, String) { (at, launch?.description ?? "") }
+    }
+
+    private var deadline: Deadline? {
+        var first: Deadline?
+        for (id, launch) in launches {
+            guard let at = launch.machine.nextDeadline, first.map({ at <= $0.at }) ?? true else { continue }
+            let deadline = Deadline(at: at, launch: id)
+            if first.map({ deadline.key < $0.key }) ?? true { first = deadline }
+        }
+        for case let brain? in apps.map(\.brain) {
+            guard let at = brain.machine.nextDeadline, first.map({ at < $0.at }) ?? true else { continue }
+            first = Deadline(at: at, brain: brain)
+        }
+        return first
+    }
+
+    /// - Parameter survives: whether it happens to the world, not in this daemon.
+    func after(_ delay: Duration, survives: Bool = false, _ action: @escaping () -> Void) {
         order += 1
-        agenda.append((now + delay, order, app, apps[app].spawns, deed))
+        agenda.append(Entry(at: now + delay, order: order, epoch: survives ? nil : epoch, action: action))
     }
 
-    private func perform(_ deed: Deed, _ index: Int) {
-        switch deed {
-        case .tell(let event): tell(event, index)
-        case .hang: apps[index].isHanging = true
-        case .crash:
-            // What cannot be killed waits for a device, and does not end by itself either.
-            guard apps[index].isAlive, !apps[index].isUnkillable else { return }
-            apps[index].isAlive = false
-            tell(.exited(generator.oneIn(2) ? .exited(code: 0) : .signaled(signal: 11, coreDumped: false)), index)
+    // MARK: - Death
+
+    /// Whether the daemon lives to do one thing more.
+    func isAlive() -> Bool {
+        if let left = fuse {
+            if left == 0, !isDead {
+                isDead = true
+                note("the daemon dies")
+            }
+            fuse = max(0, left - 1)
         }
+        return !isDead
     }
 
-    // MARK: - What people do, and what becomes of the daemon
-
-    private func interfere() throws {
-        let index = generator.below(apps.count)
-        switch generator.below(6) {
-        case 0: stop(index)
-        case 1:
-            let isLive = isLive(apps[index])
-            stop(index)
-            apps[index].wantsRelaunch = isLive
-            apps[index].isWanted = true
-            if !isLive { apps[index].due = now }
-        case 2:
-            guard !isLive(apps[index]), apps[index].due == nil else { return }
-            apps[index].restarts.reset()
-            apps[index].isWanted = true
-            apps[index].due = now
-        case 3:
-            var settings = RestartSettings()
-            settings.delay = .milliseconds(Int64(1 + generator.below(500)))
-            apps[index].restarts.update(Shared(wrappedValue: settings))
-        default:
-            try die()
-        }
-    }
-
-    /// Ends as the operator wants it; said of an app that is ending, it is killed.
-    private func stop(_ index: Int) {
-        apps[index].isWanted = false
-        apps[index].wantsRelaunch = false
-        apps[index].due = nil
-        if isLive(apps[index]) { tell(.terminateRequested, index) }
-    }
-
-    /// The daemon is killed, and another goes on with what was saved; processes do not notice.
-    private func die() throws {
-        daemonDeaths += 1
-        let pause = Duration.milliseconds(Int64(generator.below(200)))
+    /// A daemon starts, and finds what the one before has left.
+    private func start() {
+        if isDead { deaths += 1 }
+        note("a daemon starts")
+        (isDead, fuse, epoch) = (false, nil, epoch + 1)
+        (launches, departing, waiters) = ([:], [], [])
+        now = now + .milliseconds(generator.below(200))
         for index in apps.indices {
-            let restarts = try JSONEncoder().encode(apps[index].restarts)
-            apps[index].restarts = try JSONDecoder().decode(RestartMachine.self, from: restarts)
-            guard let machine = apps[index].machine, isLive(apps[index]) else { continue }
-            let saved = try JSONDecoder().decode(AppMachine.self, from: JSONEncoder().encode(machine))
-            guard let resumed = AppMachine(resuming: saved) else {
-                check(false, "\(apps[index].spec.name) was forgotten")
+            if epoch > 1, generator.oneIn(12) {
+                apps[index].standing = generator.pick([.enabled, .disabled, .invalid, .removed])
+            }
+            apps[index].promise = apps[index].savedPromise
+            // Should its file be there again, the app is to run again.
+            if apps[index].standing == .removed { apps[index].promise.staysDown = false }
+            apps[index].brain = nil
+            let found = files.filter { $0.value.app == index }.sorted { left, right in
+                func instant(_ file: SimulatedFile) -> Instant { file.machine.launchedAt ?? Instant(nanoseconds: .max) }
+                return (instant(left.value), left.value.order) > (instant(right.value), right.value.order)
+            }
+            let isConfigured = apps[index].standing == .enabled || apps[index].standing == .disabled
+            if !isConfigured, found.isEmpty {
+                if apps[index].standing == .removed { (apps[index].saved, apps[index].savedPromise) = (nil, .init()) }
                 continue
             }
-            check(resumed.nextDeadline == machine.nextDeadline, "\(apps[index].spec.name): another deadline")
-            apps[index].machine = resumed
+            let brain = add(index)
+            for (launch, file) in found {
+                if brain.isConfigured, generator.oneIn(15), lose(launch, brain) { continue }
+                var isOver = false
+                if case .ended = file.machine.phase { isOver = true }
+                tell(brain, .inherited(launch, isOver: isOver))
+            }
         }
-        now = now + pause
-        // What happened meanwhile is read first.
-        for entry in agenda.filter({ $0.at <= now }).sorted(by: { ($0.at, $0.order) < ($1.at, $1.order) }) {
-            agenda.removeAll { $0.order == entry.order }
-            if entry.launch == apps[entry.app].spawns { perform(entry.deed, entry.app) }
-        }
-        for index in apps.indices where isLive(apps[index]) { tell(.supervisorReturned(isLastStepDone: true), index) }
+        for brain in apps.compactMap(\.brain) { tell(brain, .begun) }
     }
 
-    // MARK: - Apps
-
-    private func launch(_ index: Int) {
-        apps[index].due = nil
-        guard !isLive(apps[index]) else { return }
-        apps[index].machine = AppMachine(spec: apps[index].spec, nonceSeed: generator.next())
-        apps[index].enforced = []
-        apps[index].reported = []
-        apps[index].restarts.launched(at: now)
-        tell(.launchRequested, index)
+    /// The file of a launch is damaged; its process, if it is there, is found all the same.
+    private func lose(_ launch: LaunchID, _ brain: SimulatedBrain) -> Bool {
+        guard processes[launch] != nil, brain.machine.isInheriting else { return false }
+        files[launch]?.owed = []
+        (incidents[launch], reports[launch]) = (nil, nil)
+        tell(brain, .found(launch))
+        return true
     }
 
-    private func tell(_ event: AppEvent, _ index: Int) {
-        guard let effects = apps[index].machine?.handle(event, at: now) else { return }
-        for effect in effects { perform(effect, index) }
-    }
-
-    private func perform(_ effect: AppEffect, _ index: Int) {
-        switch effect {
-        case .spawn: spawn(index)
-        case .sendPing(let nonce):
-            if !apps[index].isHanging { after(.milliseconds(1), index, .tell(.ponged(nonce: nonce))) }
-        case .inspect: after(.zero, index, .tell(.inspected(Evidence(state: "S"))))
-        case .terminate:
-            if apps[index].isAlive, !apps[index].isDeaf { after(.milliseconds(20), index, .crash) }
-        case .capture(let incident):
-            if incident.isEnforced { kill(index) }
-            after(.milliseconds(1), index, .tell(.captured))
-        case .killTree:
-            kill(index)
-            if !apps[index].isUnkillable { after(.milliseconds(2), index, .tell(.treeEmptied)) }
-        case .report(let incident):
-            check(apps[index].reported.insert(incident.id).inserted, "\(apps[index].spec.name): a second report")
-            if !incident.isEnforced { apps[index].enforced.insert(incident.id) }
-        case .announce(.transgressed(let incident)):
-            check(now >= incident.deadline, "\(apps[index].spec.name): before its deadline")
-            apps[index].enforced.insert(incident.id)
-            kills += 1
-        case .announce(.ready): apps[index].restarts.ready(at: now)
-        case .finish(let outcome): finished(outcome, index)
-        default: break
-        }
-    }
-
-    private func spawn(_ index: Int) {
-        check(!apps[index].isAlive, "\(apps[index].spec.name): a second process")
-        check(apps[index].isWanted, "\(apps[index].spec.name): launched although it was stopped")
-        launches += 1
-        apps[index].spawns += 1
-        apps[index].isAlive = true
-        apps[index].isHanging = false
-        apps[index].isDeaf = generator.oneIn(4)
-        apps[index].isUnkillable = generator.oneIn(60)
-        after(.zero, index, .tell(.spawned(pid: Int32(1_000 + order))))
-        after(.milliseconds(1), index, .tell(.hello))
-        if !generator.oneIn(8) { after(.milliseconds(50), index, .tell(.ready(.channel))) }
-        if generator.oneIn(3) { after(.milliseconds(Int64(generator.below(90_000))), index, .hang) }
-        if generator.oneIn(2) { after(.milliseconds(Int64(generator.below(90_000))), index, .crash) }
-    }
-
-    private func kill(_ index: Int) {
-        guard apps[index].isAlive, !apps[index].isUnkillable else { return }
-        apps[index].isAlive = false
-        after(.milliseconds(1), index, .tell(.exited(.signaled(signal: 9, coreDumped: false))))
-    }
-
-    private func finished(_ outcome: Outcome, _ index: Int) {
-        check(outcome.isDeathVerified != apps[index].isAlive, "\(apps[index].spec.name): a wrong word about its death")
-        if apps[index].wantsRelaunch, outcome.isDeathVerified {
-            apps[index].wantsRelaunch = false
-            apps[index].restarts.reset()
-            apps[index].due = now
-            return
-        }
-        let decision = apps[index].restarts.ended(
-            outcome, wasRequested: !apps[index].isWanted, causedByMemory: false, at: now)
-        switch decision {
-        case .restart(let instant, _):
-            check(instant >= now && apps[index].isWanted, "\(apps[index].spec.name): a restart that nobody wants")
-            apps[index].due = instant
-        case .limitReached(_, let next): apps[index].due = next
-        case .stay: break
-        }
-        if !outcome.isDeathVerified {
-            check(apps[index].due == nil, "\(apps[index].spec.name): launched beside what SIGKILL did not end")
-            // An unkillable process is gone one day.
-            apps[index].isUnkillable = false
-            apps[index].isAlive = false
-        }
+    /// Begins to know an app.
+    @discardableResult
+    func add(_ index: Int) -> SimulatedBrain {
+        let app = apps[index]
+        let machine = AppMachine(
+            app.standing, restart: Shared(wrappedValue: app.settings), seed: generator.next(), resuming: app.saved)
+        let brain = SimulatedBrain(index, machine)
+        apps[index].brain = brain
+        return brain
     }
 }

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import SeededRandom
+import WatchdogBase
 import WatchdogPolicy
 
 extension Storm {
     /// What a supervisor keeps of a machine: all of it when it changed, else its pulse.
     struct Memory {
-        private var saved: AppMachine
-        private var bare: AppMachine
-        private var checkpoint: AppMachine.Checkpoint
-        private var pulse: AppMachine.Pulse?
+        private var saved: ProcessMachine
+        private var bare: ProcessMachine
+        private var checkpoint: ProcessMachine.Checkpoint
+        private var pulse: ProcessMachine.Pulse?
 
-        init(_ machine: AppMachine) {
+        init(_ machine: ProcessMachine) {
             saved = machine
             bare = machine.withoutPulse
-            checkpoint = AppMachine.Checkpoint(of: machine)
+            checkpoint = ProcessMachine.Checkpoint(of: machine)
         }
 
         /// - Returns: what is wrong with the answer to what has to be saved.
-        mutating func save(_ machine: inout AppMachine) -> String? {
+        mutating func save(_ machine: inout ProcessMachine) -> String? {
             let before = machine
             let change = machine.change(since: checkpoint)
             guard machine == before else { return "a comparison has changed the machine" }
@@ -29,26 +31,26 @@ extension Storm {
             guard change.isWhole else { return nil }
             saved = machine
             bare = machine.withoutPulse
-            checkpoint = AppMachine.Checkpoint(of: machine)
+            checkpoint = ProcessMachine.Checkpoint(of: machine)
             return nil
         }
 
-        func restored() throws -> AppMachine? {
-            let bytes = try JSONEncoder().encode(saved)
-            return AppMachine(resuming: try JSONDecoder().decode(AppMachine.self, from: bytes), pulse: pulse)
+        func restored() throws -> ProcessMachine? {
+            let bytes = try JSONEncoder().encode(saved.saved)
+            return ProcessMachine(resuming: try JSONDecoder().decode(SavedProcess.self, from: bytes), pulse: pulse)
         }
     }
 
     /// The supervisor is killed, and another goes on with what it finds: everything but what is only counted.
     mutating func restart(_ isTracing: Bool) -> String? {
-        let restored: AppMachine
+        let restored: ProcessMachine
         do {
             guard let machine = try memory.restored() else { return "nothing to go on with" }
             restored = machine
         } catch {
             return "\(error)"
         }
-        let expected = AppMachine(resuming: machine)
+        let expected = ProcessMachine(resuming: machine)
         guard restored.nextDeadline == expected?.nextDeadline else {
             return
                 "next deadline \(String(describing: restored.nextDeadline)) instead of \(String(describing: machine.nextDeadline))"
@@ -57,7 +59,7 @@ extension Storm {
             restored.withoutPulse == expected?.withoutPulse
         else { return "not what was saved" }
         machine = restored
-        if let resumed = AppMachine(resuming: twin) { twin = resumed }
+        if let resumed = ProcessMachine(resuming: twin) { twin = resumed }
         ledger.restarted(strays: restored.strayAnswers)
         for _ in 0..<generator.below(3) {
             pass()
@@ -68,7 +70,7 @@ extension Storm {
     }
 
     /// What was in the sockets while nobody read them.
-    private mutating func waiting() -> AppEvent {
+    private mutating func waiting() -> ProcessEvent {
         switch generator.below(6) {
         case 0: .exited(.unknown)
         case 1: .watchdogPinged

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SeededRandom
+import WatchdogBase
 import WatchdogPolicy
 
 /// One app's life under events of every kind, sensible or not, with steps of time around the deadlines.
@@ -10,13 +12,13 @@ struct Storm {
 
     var generator: SeededGenerator
     private let spec: AppSpec
-    var machine: AppMachine
+    var machine: ProcessMachine
     var ledger: Ledger
     var memory: Memory
     var now = Instant(nanoseconds: 1_000_000_000_000)
     var usedNonces: [UInt64] = []
     /// The same app, observed while its allowances run: that must not change anything else.
-    var twin: AppMachine
+    var twin: ProcessMachine
     private var isTwinObserving = false
     private var immediateObservations = 0
     private var immediateDeadlines = 0
@@ -24,16 +26,16 @@ struct Storm {
     /// How many events were handled.
     var count = 0
     /// Every event with its effects, if they are asked for.
-    var trace: [(event: AppEvent, effects: [AppEffect], at: Instant)] = []
+    var trace: [(event: ProcessEvent, effects: [ProcessEffect], at: Instant)] = []
 
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
         spec = Self.spec(using: &generator)
         let nonceSeed = generator.next()
-        machine = AppMachine(spec: spec, nonceSeed: nonceSeed)
+        machine = ProcessMachine(spec: spec, nonceSeed: nonceSeed)
         var observed = spec
         observed.observationDelay = generator.pick([.nanoseconds(1), .milliseconds(250), .seconds(1), .seconds(30)])
-        twin = AppMachine(spec: observed, nonceSeed: nonceSeed)
+        twin = ProcessMachine(spec: observed, nonceSeed: nonceSeed)
         ledger = Ledger(spec)
         memory = Memory(machine)
     }
@@ -85,7 +87,7 @@ struct Storm {
         return nil
     }
 
-    mutating func step(_ event: AppEvent, _ isTracing: Bool) -> String? {
+    mutating func step(_ event: ProcessEvent, _ isTracing: Bool) -> String? {
         let effects = machine.handle(event, at: now)
         count += 1
         if isTracing { trace.append((event, effects, now)) }
@@ -93,7 +95,7 @@ struct Storm {
         return memory.save(&machine) ?? check(event, effects) ?? checkTwin(event, effects)
     }
 
-    private mutating func check(_ event: AppEvent, _ effects: [AppEffect]) -> String? {
+    private mutating func check(_ event: ProcessEvent, _ effects: [ProcessEffect]) -> String? {
         if let complaint = ledger.book(event, effects, at: now) { return complaint }
         if let complaint = ledger.complaint(about: machine) { return complaint }
         guard case .deadlineReached = event, let next = machine.nextDeadline, next <= now else {
@@ -105,8 +107,8 @@ struct Storm {
         return immediateDeadlines > 4 ? "due again and again at \(now)" : nil
     }
 
-    private mutating func checkTwin(_ event: AppEvent, _ effects: [AppEffect]) -> String? {
-        var others: [AppEffect] = []
+    private mutating func checkTwin(_ event: ProcessEvent, _ effects: [ProcessEffect]) -> String? {
+        var others: [ProcessEffect] = []
         for effect in twin.handle(event, at: now) {
             switch effect {
             case .observe:
@@ -161,7 +163,7 @@ struct Storm {
         }
     }
 
-    private mutating func event() -> AppEvent {
+    private mutating func event() -> ProcessEvent {
         if let due = machine.nextDeadline, now >= due, !generator.oneIn(4) { return .deadlineReached }
         if !generator.oneIn(3), let answer = answer() { return answer }
         switch generator.below(48) {
@@ -185,7 +187,7 @@ struct Storm {
         case 31...33: return .continued
         case 34: return .machineResumed(suspension: interval())
         case 35...38: return .deadlineReached
-        case 39...41: return .inspected(evidence())
+        case 39...41: return .inspected(id: examination(), evidence())
         case 42...43: return .captured
         case 44: return generator.oneIn(4) ? .exited(.exited(code: 1)) : .hello
         case 45: return .treeEmptied
@@ -195,7 +197,7 @@ struct Storm {
     }
 
     /// What the world would say to what the machine asked last.
-    private mutating func answer() -> AppEvent? {
+    private mutating func answer() -> ProcessEvent? {
         if ledger.probes.isUnderWay, generator.oneIn(2) {
             return .livenessProbed(id: ledger.probes.lastID, probeResult())
         }
@@ -205,12 +207,22 @@ struct Storm {
             return generator.oneIn(16) ? .spawnFailed : .spawned(pid: 7)
         case .capturing: return generator.oneIn(2) ? .captured : nil
         case .dying: return generator.oneIn(2) ? .exited(.unknown) : .treeEmptied
-        case .launching: return generator.oneIn(8) ? .ready(.channel) : ledger.isLooking ? .inspected(evidence()) : nil
+        case .launching:
+            return generator.oneIn(8)
+                ? .ready(.channel) : ledger.isLooking ? .inspected(id: examination(), evidence()) : nil
         case .running, .terminating:
-            if ledger.isLooking, generator.oneIn(2) { return .inspected(evidence()) }
+            if ledger.isLooking, generator.oneIn(2) { return .inspected(id: examination(), evidence()) }
             return ledger.outstanding.last.map { .ponged(nonce: $0) }
         case .ended: return nil
         }
+    }
+
+    /// An open examination as a rule, and sometimes one that is answered, void, or never was.
+    private mutating func examination() -> Int {
+        guard !generator.oneIn(4), !ledger.examinations.isEmpty else {
+            return generator.below(ledger.lastExamination + 2)
+        }
+        return generator.pick(ledger.examinations)
     }
 
     private mutating func probeResult() -> ProbeResult {
@@ -278,7 +290,7 @@ struct Storm {
 
 /// Leads a copy of a machine to its end: nothing happens any more but deadlines, and perhaps answers.
 private struct Drive {
-    var machine: AppMachine
+    var machine: ProcessMachine
     var now: Instant
     let isAnswered: Bool
     var isSpawning: Bool
@@ -286,7 +298,7 @@ private struct Drive {
     var reports = 0
     private var steps = 0
 
-    init(machine: AppMachine, now: Instant, isAnswered: Bool, isSpawning: Bool) {
+    init(machine: ProcessMachine, now: Instant, isAnswered: Bool, isSpawning: Bool) {
         self.machine = machine
         self.now = now
         self.isAnswered = isAnswered
@@ -301,7 +313,7 @@ private struct Drive {
         }
     }
 
-    mutating func tell(_ event: AppEvent) {
+    mutating func tell(_ event: ProcessEvent) {
         // Answers call for answers: a machine that asks for ever must not overflow the stack.
         steps += 1
         guard steps < 10_000 else { return }
@@ -310,9 +322,9 @@ private struct Drive {
             case .spawn: tell(.spawned(pid: 7))
             case .announce(.transgressed): decisions += 1
             case .report: reports += 1
-            case .inspect: if isAnswered { tell(.inspected(Evidence(state: "S"))) }
+            case .inspect(let id): if isAnswered { tell(.inspected(id: id, Evidence(state: "S"))) }
             case .capture: if isAnswered { tell(.captured) }
-            case .killTree: if isAnswered { die() }
+            case .terminateTree, .killTree: if isAnswered { die() }
             case .beginWindow, .observe, .endObservation, .sendPing, .probe, .probeLiveness,
                 .cancelLivenessProbe, .terminate, .announce, .finish,
                 .lifecycle:

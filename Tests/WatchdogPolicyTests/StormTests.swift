@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @Suite("Events of every kind at every time")
 struct StormTests {

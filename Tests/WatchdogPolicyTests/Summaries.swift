@@ -2,7 +2,7 @@
 
 import WatchdogPolicy
 
-extension AppMachine.Phase {
+extension ProcessMachine.Phase {
     var summary: String {
         switch self {
         case .idle: "idle"
@@ -16,7 +16,7 @@ extension AppMachine.Phase {
     }
 }
 
-extension AppEffect {
+extension ProcessEffect {
     var summary: String {
         switch self {
         case .spawn: "spawn"
@@ -30,6 +30,7 @@ extension AppEffect {
         case .terminate: "terminate"
         case .inspect: "inspect"
         case .capture: "capture"
+        case .terminateTree: "ask the tree"
         case .killTree: "kill"
         case .report: "report"
         case .announce(let notice): "(\(notice.summary))"
@@ -57,6 +58,7 @@ extension Notice {
         case .launched: "launched"
         case .adopted: "adopted"
         case .ready(let source, _): "ready \(source.rawValue)"
+        case .marked(let mark, _): "marked \(mark.name)"
         case .hung: "hung"
         case .starvationCredit: "credit"
         case .overslept: "overslept"

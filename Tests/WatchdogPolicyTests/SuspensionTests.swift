@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @Suite("Suspension")
@@ -20,6 +21,33 @@ struct SuspensionTests {
         #expect(life.nextDeadline == nil)
         life.run(to: .minutes(10_000))
         #expect(life.incidents.isEmpty)
+    }
+
+    @Test(
+        "what an app sent before it was frozen starts no allowance",
+        arguments: [ProcessEvent.hello, .watchdogPinged])
+    func wordsFromBefore(word: ProcessEvent) {
+        var life = Timeline(.app { $0.readiness = .none })
+        life.ask(.suspend)
+        #expect(life.state == .suspended)
+        life.tell(word)
+        #expect(life.nextDeadline == nil)
+    }
+
+    @Test("a stopped app that is to leave the foreground is not hurried while it is stopped")
+    func movedWhileStopped() {
+        var life = Timeline.participating()
+        (life.pongTime, life.stateTime) = (nil, nil)
+        life.run(to: .seconds(1))
+        life.at(.seconds(2), .stopped)
+        life.evidence = Evidence(state: "T")
+        life.ask(.background, at: .seconds(3))
+        life.at(.seconds(60), .continued)
+        life.evidence = Evidence(state: "S")
+        life.run(to: .seconds(69) - .nanosecond)
+        #expect(life.incidents.isEmpty)
+        life.run(to: .seconds(69))
+        #expect(life.decisionTimes == [.seconds(69)])
     }
 
     @Test("a resume is measured to the first answer, and is no launch")

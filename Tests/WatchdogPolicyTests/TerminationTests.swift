@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @Suite("Termination")
@@ -20,7 +21,7 @@ struct TerminationTests {
 
     @Test("an app that ends after the request was terminated, one that ends by itself exited")
     func causes() {
-        func cause(_ event: AppEvent?) -> Outcome.Cause? {
+        func cause(_ event: ProcessEvent?) -> Outcome.Cause? {
             var life = Timeline.pinging()
             if let event { life.at(.seconds(1), event) }
             life.at(.seconds(2), .exited(.exited(code: 0)))
@@ -96,6 +97,27 @@ struct TerminationTests {
         life.evidence = Evidence(state: "S")
         life.run(to: .minutes(3))
         #expect(life.decisionTimes == [.minutes(2) + .seconds(4)])
+    }
+
+    @Test("an app that stops by its own will is sent SIGCONT with a request that follows")
+    func requestedLater() {
+        var life = Timeline.pinging()
+        life.tell(.stopping)
+        life.evidence = Evidence(state: "T")
+        life.at(.seconds(1), .terminateRequested)
+        life.at(.seconds(2), .stopped)
+        life.run(to: .seconds(5))
+        #expect(life.decisionTimes == [.seconds(5)])
+    }
+
+    @Test("a request ends the readiness probes")
+    func endsProbes() {
+        var life = Timeline(.app { $0.readiness = .listening })
+        life.run(to: .zero)
+        life.at(.milliseconds(1), .probed(isReady: false), .terminateRequested)
+        let count = life.effects.filter { $0 == .probe }.count
+        life.run(to: .seconds(1))
+        #expect(life.effects.filter { $0 == .probe }.count == count)
     }
 
     @Test("a traced app is not killed for not ending; the second request kills it")

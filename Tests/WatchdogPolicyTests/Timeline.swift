@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 /// Drives one machine on virtual time that starts with its launch.
@@ -10,7 +11,7 @@ import WatchdogPolicy
 struct Timeline {
     struct Entry: Equatable {
         let at: Duration
-        let effect: AppEffect
+        let effect: ProcessEffect
     }
 
     /// Deadlines and answers in one stretch of time; more of them are taken for a machine that makes no progress.
@@ -18,23 +19,25 @@ struct Timeline {
 
     private static let origin = Instant(nanoseconds: 1_000_000_000_000)
 
-    private(set) var machine: AppMachine
+    private(set) var machine: ProcessMachine
     private(set) var elapsed = Duration.zero
     private(set) var log: [Entry] = []
-    private var agenda: [(at: Duration, event: AppEvent)] = []
+    private var agenda: [(at: Duration, event: ProcessEvent)] = []
     private var openTasks: [UInt64] = []
     private var isExited = false
 
     /// Whether the process can be started.
     var isSpawnable = true
-    /// What a look at the process shows.
+    /// What an examination of the process shows.
     var evidence: Evidence? = Evidence(state: "S")
-    /// From the request for a look to the answer.
+    /// From the request for an examination to the answer.
     var inspectionTime: Duration = .zero
     /// From a ping to its answer.
     var pongTime: Duration?
     /// From the request for the stacks to the answer.
     var captureTime: Duration? = .milliseconds(3)
+    /// From SIGTERM to the end of all that the main process left behind.
+    var leftoverTime: Duration? = .milliseconds(1)
     /// From SIGKILL to the death of the whole tree.
     var deathTime: Duration? = .milliseconds(1)
     /// What a readiness probe finds.
@@ -61,7 +64,7 @@ struct Timeline {
     var lateness: Duration = .zero
 
     init(_ spec: AppSpec = AppSpec(name: "App"), isLaunched: Bool = true) {
-        machine = AppMachine(spec: spec)
+        machine = ProcessMachine(spec: spec)
         if isLaunched { tell(.launchRequested) }
     }
 
@@ -81,7 +84,7 @@ struct Timeline {
     }
 
     /// Goes on with another machine, as after the supervisor's restart.
-    mutating func replace(_ machine: AppMachine) {
+    mutating func replace(_ machine: ProcessMachine) {
         self.machine = machine
     }
 
@@ -92,12 +95,12 @@ struct Timeline {
     var nextDeadline: Duration? { machine.nextDeadline.map { $0 - Self.origin } }
 
     /// Tells the machine something now.
-    mutating func tell(_ events: AppEvent...) {
+    mutating func tell(_ events: ProcessEvent...) {
         for event in events { deliver(event) }
     }
 
     /// Lets time pass until `time` and then tells the machine something, before the deadlines of that instant.
-    mutating func at(_ time: Duration, _ events: AppEvent...) {
+    mutating func at(_ time: Duration, _ events: ProcessEvent...) {
         advance(to: time, deliversLast: false)
         for event in events { deliver(event) }
     }
@@ -108,7 +111,7 @@ struct Timeline {
     }
 
     /// Tells the machine something at `time` as the first thing since the last event: the supervisor slept until then.
-    mutating func oversleep(to time: Duration, _ events: AppEvent...) {
+    mutating func oversleep(to time: Duration, _ events: ProcessEvent...) {
         elapsed = time
         for event in events { deliver(event) }
     }
@@ -135,7 +138,7 @@ struct Timeline {
 
     // MARK: - The world
 
-    private mutating func deliver(_ event: AppEvent) {
+    private mutating func deliver(_ event: ProcessEvent) {
         if case .exited = event { isExited = true }
         if case .lifecycle(.taskBegan(let id, _)) = event { openTasks.append(id) }
         let effects = machine.handle(event, at: now)
@@ -143,7 +146,7 @@ struct Timeline {
         for effect in effects { answer(effect) }
     }
 
-    private mutating func answer(_ effect: AppEffect) {
+    private mutating func answer(_ effect: ProcessEffect) {
         switch effect {
         case .spawn:
             if isSpawnable { deliver(.spawned(pid: 100)) }
@@ -155,15 +158,17 @@ struct Timeline {
             if let livenessTime { agenda.append((elapsed + livenessTime, .livenessProbed(id: id, livenessResult))) }
         case .cancelLivenessProbe:
             agenda.removeAll { if case .livenessProbed = $0.event { true } else { false } }
-        case .inspect:
+        case .inspect(let id):
             guard let evidence else { return }
             if inspectionTime == .zero {
-                deliver(.inspected(evidence))
+                deliver(.inspected(id: id, evidence))
             } else {
-                agenda.append((elapsed + inspectionTime, .inspected(evidence)))
+                agenda.append((elapsed + inspectionTime, .inspected(id: id, evidence)))
             }
         case .capture:
             if let captureTime { agenda.append((elapsed + captureTime, .captured)) }
+        case .terminateTree:
+            if let leftoverTime { agenda.append((elapsed + leftoverTime, .treeEmptied)) }
         case .killTree:
             guard let deathTime else { return }
             if !isExited { agenda.append((elapsed + deathTime, .exited(.signaled(signal: 9, coreDumped: false)))) }
@@ -199,6 +204,14 @@ struct Timeline {
 
     // MARK: - What came of it
 
+    /// The id of the latest examination; zero before the first.
+    var examination: Int {
+        log.reversed().lazy.compactMap { if case .inspect(let id) = $0.effect { id } else { nil } }.first ?? 0
+    }
+
+    /// The answer to the latest examination.
+    func inspected(_ evidence: Evidence) -> ProcessEvent { .inspected(id: examination, evidence) }
+
     /// The incidents in the order of their decisions, with the time from the launch to the decision.
     var transgressions: [Entry] {
         log.filter { if case .announce(.transgressed) = $0.effect { true } else { false } }
@@ -216,7 +229,7 @@ struct Timeline {
         log.compactMap { if case .announce(let notice) = $0.effect { notice } else { nil } }
     }
 
-    var effects: [AppEffect] { log.map(\.effect) }
+    var effects: [ProcessEffect] { log.map(\.effect) }
 
     var nonces: [UInt64] {
         log.compactMap { if case .sendPing(let nonce) = $0.effect { nonce } else { nil } }
@@ -242,6 +255,13 @@ struct Timeline {
     /// When pings were sent.
     var pingTimes: [Duration] {
         log.filter { if case .sendPing = $0.effect { true } else { false } }.map(\.at)
+    }
+}
+
+extension ProcessMachine {
+    /// Continues where another machine was, by way of what is saved of it.
+    init?(resuming machine: ProcessMachine, pulse: Pulse? = nil) {
+        self.init(resuming: machine.saved, pulse: pulse)
     }
 }
 

@@ -30,7 +30,7 @@ struct TriggerTests {
 
     @Test("its word is not taken back by anything that comes before the look's answer")
     func notTakenBack() {
-        let words: [AppEvent] = [
+        let words: [ProcessEvent] = [
             .ponged(nonce: Timeline.pinging().nonces[0]), .watchdogPinged, .watchdogIntervalChanged(.zero), .hello,
             .ready(.channel), .extensionRequested(by: .seconds(60), progress: "1 %"),
             .machineResumed(suspension: .seconds(60)), .stopped, .watchdogTriggered,
@@ -41,7 +41,7 @@ struct TriggerTests {
                 life.evidence = nil
                 life.at(.milliseconds(900), .watchdogTriggered)
                 life.at(.milliseconds(901), word)
-                life.at(.milliseconds(1_100), .inspected(Evidence(state: "R")))
+                life.at(.milliseconds(1_100), life.inspected(Evidence(state: "R")))
                 #expect(life.decisionTimes == [.milliseconds(1_100)], "\(word)")
                 #expect(life.incidents.map(\.cause) == [.triggered], "\(word)")
             }
@@ -59,6 +59,25 @@ struct TriggerTests {
         #expect(life.incidents == [])
         life.run(to: .milliseconds(1_150))
         #expect(life.incidents.map(\.evidence) == [nil])
+    }
+
+    @Test("one in a launch names nothing that was waited for; a launch that times out does")
+    func awaited() {
+        var life = Timeline(.app { $0.readiness = .channel })
+        var late = life
+        life.at(.seconds(3), .watchdogTriggered)
+        #expect(life.incidents.map(\.awaited) == [nil])
+        late.run(to: .seconds(20))
+        #expect(late.incidents.map(\.awaited) == ["READY=1"])
+    }
+
+    @Test("an app that is about to be judged is not well: all of it is saved")
+    func notWell() {
+        var life = Timeline.pinging()
+        life.evidence = nil
+        #expect(life.machine.pulse != nil)
+        life.tell(.watchdogTriggered)
+        #expect(life.machine.pulse == nil)
     }
 
     @Test("starvation is no excuse for it")
@@ -83,8 +102,8 @@ struct TriggerTests {
         #expect(life.notices.contains(.resumed(after: .milliseconds(57_250))))
     }
 
-    @Test("a request to end takes its place", arguments: [AppEvent.terminateRequested, .stopping])
-    func terminated(_ request: AppEvent) {
+    @Test("a request to end takes its place", arguments: [ProcessEvent.terminateRequested, .stopping])
+    func terminated(_ request: ProcessEvent) {
         var life = Timeline.pinging()
         life.evidence = nil
         life.at(.seconds(3), .watchdogTriggered)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SeededRandom
 import Testing
 import WatchdogWire
 
@@ -47,7 +48,7 @@ struct ChannelMessageTests {
             $0.hello = .init(version: 1, process: 42, library: "Watchdog/1.0", hasLifecycle: true)
             ($0.isReady, $0.pong, $0.status, $0.summary, $0.isStopping) = (true, 7, "up", "loads", true)
             ($0.thread, $0.timeoutExtension, $0.progress) = (43, .seconds(3), "row 12")
-            ($0.stateDone, $0.eventDone, $0.isFirstFrame) = (3, 9, true)
+            ($0.stateDone, $0.eventDone, $0.isFirstFrame, $0.isUseful) = (3, 9, true, true)
             $0.tasksBegun = [.init(id: 1, name: "save it"), .init(id: 2, name: "")]
             $0.tasksEnded = [1, 2]
             ($0.launchTasksBegun, $0.launchTasksEnded) = (["first rows", "plots"], ["plots"])
@@ -72,6 +73,7 @@ struct ChannelMessageTests {
             STOPPING=1
             EVENT_DONE=9
             FIRST_FRAME=1
+            USEFUL=1
             SIGNPOSTS_LOST=5
             BEGIN_TASK=1 save it
             BEGIN_TASK=2 \("")
@@ -267,6 +269,7 @@ struct ChannelMessageTests {
                 $0.stateDone = random.maybe { UInt64.random(in: 1 ... .max, using: &$0) }
                 $0.eventDone = random.maybe { UInt64.random(in: 1 ... .max, using: &$0) }
                 $0.isFirstFrame = Bool.random(using: &random)
+                $0.isUseful = Bool.random(using: &random)
                 $0.tasksBegun = random.list {
                     .init(id: .random(in: 1 ... .max, using: &$0), name: $0.text(limit: 128))
                 }

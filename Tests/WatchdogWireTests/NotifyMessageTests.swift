@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SeededRandom
 import Testing
 import WatchdogWire
 
@@ -19,6 +20,7 @@ struct NotifyMessageTests {
     func everyKey() {
         let text = """
             READY=1
+            USEFUL=1
             RELOADING=1
             STOPPING=1
             MONOTONIC_USEC=1500000
@@ -35,6 +37,7 @@ struct NotifyMessageTests {
             """
         let expected = message {
             $0.isReady = true
+            $0.isUseful = true
             $0.isReloading = true
             $0.isStopping = true
             $0.reloadBegan = .milliseconds(1500)
@@ -185,6 +188,7 @@ struct NotifyMessageTests {
         for _ in 0..<20 {
             let sent = message {
                 $0.isReady = Bool.random(using: &random)
+                $0.isUseful = Bool.random(using: &random)
                 $0.isReloading = Bool.random(using: &random)
                 $0.isStopping = Bool.random(using: &random)
                 $0.isBarrier = Bool.random(using: &random)

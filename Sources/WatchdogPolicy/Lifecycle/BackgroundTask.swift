@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Work for which an app wants to go on in the background.
+public import WatchdogBase
+
+/// Work that an app wants to continue in the background.
 public struct BackgroundTask: Hashable, Sendable, Codable {
     /// The app's number for it.
     public let id: UInt64
-    /// What it is, in the app's words.
+    /// What it is, as named by the app.
     public let name: String
     /// When the app began it.
     public let begunAt: Instant

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What happened to the lifecycle of an app, as part of an ``AppEvent``.
+public import WatchdogBase
+
+/// What happened to the lifecycle of an app, as part of a ``ProcessEvent``.
 public enum LifecycleEvent: Hashable, Sendable {
-    /// `HELLO` with `LIFECYCLE=1`: the app answers states and events, and tells of its background tasks.
+    /// `HELLO` with `LIFECYCLE=1`: the app answers states and events, and reports its background tasks.
     case joined
-    /// Somebody wants something of the app.
+    /// Somebody made a request of the app.
     case requested(LifecycleRequest)
     /// `STATE_DONE`: the transition with this number, and all before it, are complete.
     case stateDone(UInt64)
@@ -14,7 +16,7 @@ public enum LifecycleEvent: Hashable, Sendable {
     case taskBegan(id: UInt64, name: String)
     /// `END_TASK`.
     case taskEnded(id: UInt64)
-    /// The answer to ``LifecycleEffect/freeze``: nothing of the app runs, and these files are locked by it.
+    /// The answer to ``LifecycleEffect/freeze``: no process of the app is running, and it has locked these files.
     case froze(locks: [LockedFile])
     /// The answer to ``LifecycleEffect/measure``.
     case measured(ResourceUse)

@@ -1,57 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an app has gone through, for reports and summaries.
+public import WatchdogBase
+
+/// The history of an app, for reports and summaries.
 public struct LifecycleRecord: Hashable, Sendable, Codable {
-    /// A moment of its life.
+    /// A change of state.
     public struct Moment: Hashable, Sendable, Codable {
         /// When it was.
         public let at: Instant
         /// The state that began then.
         public let state: LifecycleState
 
-        /// Creates a moment.
+        /// Creates a change of state.
         public init(at: Instant, state: LifecycleState) {
             self.at = at
             self.state = state
         }
     }
 
-    /// What the app's side of the lifecycle got wrong; tolerated, and counted.
+    /// Violations of the lifecycle protocol by the app, which are tolerated and counted.
     public struct Mistakes: Hashable, Sendable, Codable {
-        /// Answers to a state that the app had already left behind.
+        /// Answers to a state that the app had already left.
         public var statesOutOfOrder = 0
-        /// Answers to states that nobody asked for.
+        /// Answers to states that were never requested.
         public var unknownStates = 0
-        /// Answers to events that were never sent, or were answered before.
+        /// Answers to events that were never sent or were already answered.
         public var unknownEvents = 0
         /// Ends of tasks that were not open.
         public var unknownTasks = 0
-        /// Beginnings of tasks under the number of an open one.
+        /// Starts of tasks with the number of an open task.
         public var repeatedTasks = 0
 
-        /// Creates an account without mistakes.
+        /// Creates a count of zero.
         public init() {}
 
-        /// How many there are.
+        /// The total count.
         public var total: Int {
             statesOutOfOrder + unknownStates + unknownEvents + unknownTasks + repeatedTasks
         }
     }
 
-    /// How many moments are kept: the latest.
+    /// The limit of moments; the latest are kept.
     static let momentLimit = 64
 
     /// Whether the app said that it takes part.
     public internal(set) var takesPart = false
     /// The states so far, the latest last.
     public internal(set) var moments: [Moment] = []
-    /// What the app got wrong.
+    /// Violations of the lifecycle protocol.
     public internal(set) var mistakes = Mistakes()
-    /// The tasks that are open, in the order in which they were begun.
+    /// The open tasks, in the order in which they began.
     public internal(set) var openTasks: [BackgroundTask] = []
-    /// How many tasks were begun.
+    /// How many tasks have begun.
     public internal(set) var taskCount = 0
-    /// Times from the request to resume to the first answer; launches do not count.
+    /// Times from a request to resume to the first answer; launches do not count.
     public internal(set) var resumes = LatencyHistogram()
 
     mutating func enter(_ state: LifecycleState, at now: Instant) {

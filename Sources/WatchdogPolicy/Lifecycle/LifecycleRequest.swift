@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What somebody wants of a running app.
+/// A request to a running app.
 ///
-/// The latest wish counts: an app that is to be suspended goes through the background, and turns round when it is wanted
-/// in the foreground meanwhile. During the launch wishes wait for its end.
+/// The latest request counts: an app that is to be suspended first goes to the background, and turns around if it is
+/// requested in the foreground in the meantime. Requests during the launch wait for its end.
 public enum LifecycleRequest: Hashable, Sendable, Codable, CustomStringConvertible {
-    /// Serve somebody; a suspended app is resumed for it.
+    /// Serve somebody; resumes a suspended app.
     case foreground
-    /// Go out of sight; a suspended app is resumed for it.
+    /// Go to the background; resumes a suspended app.
     case background
-    /// Stop running, after a chance to tidy up.
+    /// Stop running, after a chance to clean up.
     case suspend
-    /// Run on where it was suspended: in the background, if it takes part in the lifecycle.
+    /// Continue where it was suspended: in the background, if it takes part in the lifecycle.
     case resume
-    /// Handle something on the main loop.
+    /// Handle an event on the main loop.
     case event(kind: String, payload: String)
 
-    /// The request in one word, or two.
+    /// The request in one or two words.
     public var description: String {
         switch self {
         case .foreground: "foreground"
@@ -28,16 +28,16 @@ public enum LifecycleRequest: Hashable, Sendable, Codable, CustomStringConvertib
     }
 }
 
-/// Why a request was not carried out.
+/// Why a request was refused.
 public enum LifecycleRefusal: Hashable, Sendable {
     /// There is no process, or it is ending.
     case notRunning
-    /// The program does not take part in the lifecycle, so that nobody would handle the event.
+    /// The program does not take part in the lifecycle, so nobody would handle the event.
     case notTakingPart
     /// The app is suspended, or about to be.
     case alreadySuspended
     /// The app is not suspended.
     case notSuspended
-    /// Too many events wait to be handled.
+    /// Too many events are waiting to be handled.
     case tooManyEvents
 }

@@ -4,10 +4,10 @@
 public struct ResourceUse: Hashable, Sendable, Codable {
     /// CPU time of all its processes.
     public var cpuTime: Duration
-    /// Time for which its main thread was runnable without a CPU.
+    /// Time in which its main thread was runnable without a CPU.
     public var runDelay: Duration
 
-    /// Creates an amount.
+    /// Creates a measurement.
     public init(cpuTime: Duration, runDelay: Duration = .zero) {
         self.cpuTime = cpuTime
         self.runDelay = runDelay

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where an app stands in front of its user.
+/// Whether an app is in use.
 public enum Visibility: String, Hashable, Sendable, Codable, CaseIterable {
-    /// The app serves somebody now.
+    /// The app is serving somebody now.
     case foreground
-    /// The app is out of sight and may soon be suspended.
+    /// The app is not in use and may soon be suspended.
     case background
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a process ended.
+public enum ExitStatus: Hashable, Sendable, Codable {
+    /// It called `exit` with this code.
+    case exited(code: Int32)
+    /// A signal killed it.
+    case signaled(signal: Int32, coreDumped: Bool)
+    /// It is gone, but the kernel no longer reports how it ended.
+    case unknown
+
+    /// The exit code that a shell would report: the code itself, or 128 + signal.
+    public var shellCode: Int32 {
+        switch self {
+        case .exited(let code): code
+        case .signaled(let signal, _): 128 + signal
+        case .unknown: 255
+        }
+    }
+}

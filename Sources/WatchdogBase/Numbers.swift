@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension FixedWidthInteger {
+    /// The sum, clamped to the type's range.
+    package func addingSaturated(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    /// The decimal digits, zero-padded to a width.
+    package func padded(_ width: Int) -> String {
+        let digits = String(self)
+        return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
+    }
+
+    /// The quotient, rounded toward negative infinity.
+    package func floorDivided(by divisor: Self) -> Self {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder != 0 && (remainder < 0) != (divisor < 0) ? quotient - 1 : quotient
+    }
+}
+
+extension Character {
+    /// Whether the character is `0` to `9`; `isNumber` also accepts digits of other scripts.
+    package var isASCIIDigit: Bool { ("0"..."9").contains(self) }
+}
+
+extension FixedWidthInteger where Self: UnsignedInteger {
+    /// `0x` and lower-case hexadecimal digits, zero-padded to a width.
+    package func hexadecimal(width: Int = 1) -> String {
+        let digits = String(self, radix: 16)
+        return "0x" + String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
+    }
+}
+
+extension String {
+    /// The text, padded with spaces on the left to a width.
+    package func alignedRight(_ width: Int) -> String {
+        String(repeating: " ", count: Swift.max(0, width - count)) + self
+    }
+
+    /// The text, padded with spaces on the right to a width.
+    package func alignedLeft(_ width: Int) -> String {
+        self + String(repeating: " ", count: Swift.max(0, width - count))
+    }
+}
+
+extension Duration {
+    /// Seconds with a fixed number of fractional digits, rounded half away from zero: `19.97`.
+    package func seconds(fractionDigits: Int) -> String {
+        let unit = (0..<(9 - fractionDigits)).reduce(Int64(1)) { unit, _ in unit * 10 }
+        let perSecond = 1_000_000_000 / unit
+        let magnitude = Int64(clamping: nanoseconds.magnitude)
+        let rounded = magnitude / unit + (magnitude % unit >= (unit + 1) / 2 && unit > 1 ? 1 : 0)
+        let sign = nanoseconds < 0 && rounded > 0 ? "-" : ""
+        let whole = "\(sign)\(rounded / perSecond)"
+        return fractionDigits == 0 ? whole : "\(whole).\((rounded % perSecond).padded(fractionDigits))"
+    }
+}
+
+extension Duration {
+    /// An offset from another time: `+2.000 s`.
+    package var offsetText: String {
+        let text = seconds(fractionDigits: nanoseconds.magnitude < 10_000_000_000 ? 3 : 2)
+        return (text.hasPrefix("-") ? "" : "+") + text + " s"
+    }
+}
+
+extension Duration {
+    /// The duration with about three significant digits: `52 ms`, `2.35 s`, `20 s`, `2min 5s`.
+    package var brief: String {
+        let nanoseconds = max(0, nanoseconds)
+        switch nanoseconds {
+        case ..<1_000_000: return "\(nanoseconds / 1_000) µs"
+        case ..<9_995_000: return Self.decimal((nanoseconds + 5_000) / 10_000, places: 2) + " ms"
+        case ..<999_500_000: return "\((nanoseconds + 500_000) / 1_000_000) ms"
+        case ..<120_000_000_000: return Self.decimal((nanoseconds + 5_000_000) / 10_000_000, places: 2) + " s"
+        default: return TimeSpan.format(.seconds(nanoseconds / 1_000_000_000))
+        }
+    }
+
+    private static func decimal(_ value: Int64, places: Int) -> String {
+        let digits = value.padded(places + 1)
+        return digits.dropLast(places) + "." + digits.suffix(places)
+    }
+}
+
+extension Sequence<Double> {
+    /// The middle value, or the mean of the two middle ones; nil without values.
+    package var median: Double? {
+        let sorted = sorted()
+        guard !sorted.isEmpty else { return nil }
+        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+    }
+}
+
+/// A share in tenths of a percent, as text: 4 is `0.4 %`.
+package func percentText(tenths: Int) -> String {
+    "\(tenths / 10).\(tenths % 10) %"
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How an app reports that its launch is complete.
+public enum Readiness: Hashable, Sendable, Codable {
+    /// `READY=1` on the channel or the notify socket, whichever comes first.
+    ///
+    /// It is required only of an app that has sent something on either; one that has sent nothing when its launch
+    /// allowance ends counts as launched.
+    case automatic
+    /// `READY=1` on the channel of the `Watchdog` library.
+    case channel
+    /// `READY=1` on the notify socket (sd_notify(3)).
+    case notify
+    /// A socket in the listening state, found without connecting to it.
+    case listening
+    /// A command that exits with code 0.
+    case command
+    /// The first success of ``AppSpec/livenessProbe``.
+    case probe
+    /// A successful `execve`.
+    case none
+
+    /// Whether readiness has a probe of its own, which the supervisor repeats until it succeeds.
+    public var isProbed: Bool {
+        switch self {
+        case .listening, .command: true
+        case .automatic, .channel, .notify, .probe, .none: false
+        }
+    }
+}
+
+/// What made an app ready.
+public enum ReadinessSource: String, Hashable, Sendable, Codable {
+    /// `READY=1` on the channel.
+    case channel
+    /// `READY=1` on the notify socket.
+    case notify
+    /// A listening socket, or a command that succeeded.
+    case probe
+    /// `execve` succeeded, and nothing more was required.
+    case exec
+    /// The launch allowance ended without a message from the app.
+    case assumed
+}

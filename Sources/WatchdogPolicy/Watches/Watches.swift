@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// Everything that judges one process: its duties, liveness probes, triggers, and the resulting incidents.
+///
+/// The watches do not know each other; what concerns several of them is decided here.
+struct Watches: Equatable, Sendable {
+    var duties: Duties
+    @Boxed private var probes: ProbeWatch?
+    @Boxed private var trigger: TriggerWatch?
+    private(set) var incidents = IncidentBook()
+    /// When the process was stopped by a signal, as far as is known.
+    private var stoppedSince: Instant?
+
+    init(nonceSeed: UInt64) {
+        duties = Duties(nonceSeed: nonceSeed)
+    }
+
+    // MARK: - Questions
+
+    var isProbeImpossible: Bool { probes?.isImpossible ?? false }
+    /// Whether the app owes an answer: its main loop is silent, or its latest probe failed.
+    var isUnanswered: Bool { duties.isObserving || probes?.hasFailed ?? false }
+    var isProbed: Bool { !$probes.isEmpty }
+    var triggerReason: TriggerWatch.Reason? { trigger?.reason }
+    /// Whether an incident is decided, or about to be.
+    var isJudging: Bool { !$trigger.isEmpty || incidents.isCapturing }
+
+    /// Whether an incident is open: decided, and not over yet.
+    var isInIncident: Bool {
+        incidents.isCapturing || incidents.isKilling || duties.isDecided
+            || (!$probes.isEmpty && probes?.isDecided == true)
+    }
+
+    /// When any of the watches needs attention.
+    func due(_ spec: Shared<AppSpec>, isSuspended: Bool) -> Instant? {
+        var due = duties.due(spec)
+        if !$trigger.isEmpty { due = .earliest(due, trigger?.due) }
+        // A suspended app is not probed.
+        if !$probes.isEmpty, !isSuspended { due = .earliest(due, probes?.due) }
+        return due
+    }
+
+    // MARK: - Stages of life
+
+    /// Starts the probes that detect readiness.
+    mutating func beginLaunchProbes(_ turn: Turn) {
+        probes = ProbeWatch(nextProbe: turn.now + turn.spec.probeInterval)
+    }
+
+    mutating func beginProbes(_ turn: Turn) {
+        guard turn.spec.livenessProbe != nil else { return }
+        var watch = ProbeWatch(nextProbe: turn.now)
+        if turn.spec.readiness == .probe, let launching = probes {
+            watch = launching
+            watch.schedule(turn)
+        }
+        probes = watch
+    }
+
+    /// The app was asked to end, or is ending by itself.
+    mutating func beginTermination(_ turn: inout Turn) {
+        duties.suspend(&turn)
+        dropTrigger(&turn)
+        dropProbes(&turn)
+    }
+
+    /// Drops all watches of a condemned process.
+    mutating func end(_ turn: inout Turn) {
+        duties.end()
+        trigger = nil
+        dropProbes(&turn)
+    }
+
+    /// Drops the allowances of an app that is about to be frozen; it gets fresh ones when it runs again.
+    mutating func suspend(_ turn: inout Turn) {
+        duties.suspend(&turn)
+        withProbes(turn) { probes, _ in probes.suspend(&turn) }
+    }
+
+    private mutating func dropProbes(_ turn: inout Turn) {
+        guard !$probes.isEmpty else { return }
+        probes?.cancel(&turn)
+        probes = nil
+    }
+
+    // MARK: - Triggers
+
+    /// Handles the app's request for an incident.
+    mutating func trigger(_ turn: inout Turn) {
+        duties.speak()
+        guard turn.life == .launching || turn.life == .running, !isInIncident, $trigger.isEmpty else { return }
+        if duties.judgement == nil { turn.perform(.beginWindow) }
+        let judgement = duties.judgement ?? Judgement(.sceneUpdate, from: turn.now, allowance: .zero)
+        beginTrigger(.asked, judgement.withoutMercy(at: turn.now), &turn)
+    }
+
+    mutating func beginTrigger(_ reason: TriggerWatch.Reason, _ judgement: Judgement, _ turn: inout Turn) {
+        guard !isJudging else { return }
+        trigger = TriggerWatch(reason, judgement, &turn)
+    }
+
+    mutating func triggerDue(_ turn: inout Turn) -> TriggerWatch.Outcome {
+        guard !$trigger.isEmpty, let due = trigger?.due, turn.now >= due else { return .nothing }
+        return trigger?.due(&turn) ?? .nothing
+    }
+
+    mutating func dropTrigger(_ turn: inout Turn) {
+        guard !$trigger.isEmpty else { return }
+        trigger?.end(&turn)
+        trigger = nil
+    }
+
+    /// Turns the trigger into an incident.
+    mutating func decideTrigger(_ cause: Incident.Cause, on evidence: Evidence?, _ turn: inout Turn) {
+        guard let judgement = trigger?.judgement else { return }
+        trigger = nil
+        incidents.open(cause, judgement, on: evidence, &turn)
+    }
+
+    /// Drops the trigger, because background tasks got more time.
+    mutating func postponeTrigger() { trigger = nil }
+
+    // MARK: - Judgement
+
+    private mutating func decide(
+        _ cause: Incident.Cause, _ judgement: Judgement, on evidence: Evidence?, _ turn: inout Turn
+    ) {
+        dropTrigger(&turn)
+        incidents.open(cause, judgement, on: evidence, &turn)
+    }
+
+    private mutating func decideDuty(on evidence: Evidence?, _ turn: inout Turn) {
+        if let judgement = duties.judgement { decide(.exhausted, judgement, on: evidence, &turn) }
+    }
+
+    mutating func dutyDue(_ turn: inout Turn) {
+        if !incidents.isCapturing, duties.due(&turn) { decideDuty(on: nil, &turn) }
+    }
+
+    /// Returns what the trigger makes of the evidence, if it requested it.
+    mutating func inspected(
+        _ id: Int, _ evidence: Evidence, tasksRunDelay: Duration, _ turn: inout Turn
+    ) -> TriggerWatch.Outcome {
+        let isForTrigger = !$trigger.isEmpty && trigger?.judgement.awaits(id) == true
+        let isForProbes = !$probes.isEmpty && probes?.awaits(id) == true
+        guard isForTrigger || isForProbes || duties.awaits(id) else { return .nothing }
+        stoppedSince = evidence.pause == .stopped ? stoppedSince ?? turn.now : nil
+        // Examinations from before the capture are repeated afterwards.
+        guard !incidents.isCapturing else { return .nothing }
+        if isForTrigger {
+            return trigger?.inspected(id, evidence, tasksRunDelay: tasksRunDelay, &turn) ?? .nothing
+        }
+        if isForProbes {
+            follow(withProbes(turn) { $0.inspected(id, evidence, $1, &turn) }, evidence, &turn)
+        } else if duties.inspected(id, evidence, &turn) {
+            decideDuty(on: evidence, &turn)
+        }
+        return .nothing
+    }
+
+    mutating func stopped(_ turn: inout Turn) {
+        duties.stopped(&turn)
+        stoppedSince = stoppedSince ?? turn.now
+        withProbes(turn) { $0.stopped($1, &turn) }
+    }
+
+    mutating func continued(_ turn: inout Turn) {
+        duties.continued(&turn)
+        if stoppedSince != nil { withProbes(turn) { $0.continued($1, &turn) } }
+        stoppedSince = nil
+    }
+
+    mutating func machineResumed(_ suspension: Duration, _ turn: inout Turn) {
+        duties.machineResumed(suspension, &turn)
+        withProbes(turn) { $0.machineResumed($1, &turn) }
+    }
+
+    // MARK: - Probes
+
+    mutating func probeDue(_ turn: inout Turn) {
+        guard !$probes.isEmpty, !incidents.isCapturing, !turn.isSuspended, let due = probes?.due, turn.now >= due
+        else { return }
+        follow(withProbes(turn) { $0.due($1, &turn) }, nil, &turn)
+    }
+
+    /// Returns whether this makes the app ready.
+    mutating func probeEnded(_ id: Int, _ result: ProbeResult, _ turn: inout Turn) -> Bool {
+        guard id == turn.numbers.probes, !$probes.isEmpty else { return false }
+        if result == .answered, let latency = probes?.latency(at: turn.now) { duties.recordProbe(latency, &turn) }
+        let outcome = withProbes(turn) { $0.ended(result, $1, &turn) }
+        if case .ready = outcome { return true }
+        follow(outcome, nil, &turn)
+        return false
+    }
+
+    private mutating func follow(_ outcome: ProbeWatch.Outcome?, _ evidence: Evidence?, _ turn: inout Turn) {
+        switch outcome {
+        case .hung(let duration): duties.recordHang(duration, &turn)
+        case .decided(let missed, let judgement): decide(.probesFailed(missed), judgement, on: evidence, &turn)
+        case .ready, .nothing, nil: break
+        }
+    }
+
+    private mutating func withProbes<Result>(
+        _ turn: Turn, _ body: (inout ProbeWatch, ProbeWatch.Circumstances) -> Result
+    ) -> Result? {
+        guard var watch = probes else { return nil }
+        let circumstances = ProbeWatch.Circumstances(
+            window: duties.judgement?.windowStart, graceEnd: duties.sparedUntil, isInIncident: isInIncident,
+            stopExcuseEnd: stoppedSince.map { $0 + turn.spec.allowances.update })
+        defer { probes = watch }
+        return body(&watch, circumstances)
+    }
+
+    // MARK: - Captures and kills
+
+    /// Handles the end or the timeout of a capture.
+    mutating func endCapture(_ turn: inout Turn) -> IncidentBook.Capture? { incidents.endCapture(&turn) }
+
+    /// Continues with a living app after a capture: requests whose answers were ignored are repeated.
+    mutating func goOn(_ turn: inout Turn) {
+        duties.captureEnded(&turn)
+        withProbes(turn) { $0.captureEnded($1, &turn) }
+    }
+
+    mutating func requestKill() { incidents.requestKill() }
+
+    mutating func endKill(isDeathVerified: Bool, _ turn: inout Turn) -> Incident? {
+        incidents.endKill(isDeathVerified: isDeathVerified, &turn)
+    }
+
+    // MARK: - The supervisor's restart
+
+    mutating func attend(_ turn: Turn) {
+        duties.setUnattended(false)
+        withProbes(turn) { probes, _ in probes.returned(at: turn.now) }
+    }
+
+    mutating func captureAgain(_ turn: inout Turn) { incidents.captureAgain(&turn) }
+    mutating func returnToTrigger(_ turn: inout Turn) { trigger?.returned(&turn) }
+}
+
+// MARK: - Saved state
+
+extension Watches {
+    /// Whether the pulse alone describes the progress of a running app.
+    var isWell: Bool { !isJudging && duties.isWell }
+
+    /// The state that changes with every sign of life.
+    struct Passing {
+        fileprivate var duties: Duties.Passing
+        fileprivate var probes: Boxed<ProbeWatch>
+    }
+
+    /// A neutral value for the state that changes with every sign of life.
+    ///
+    /// A lost probe is repeated, which costs an app that answers probes nothing.
+    func passing(hasPulse: Bool) -> Passing {
+        var passing = Passing(duties: duties.passing(hasPulse: hasPulse), probes: $probes)
+        if !$probes.isEmpty { passing.probes.wrappedValue = probes?.withoutProgress }
+        return passing
+    }
+
+    mutating func exchange(_ passing: inout Passing) {
+        duties.exchange(&passing.duties)
+        swap(&$probes, &passing.probes)
+    }
+
+    init(_ saved: SavedWatches) {
+        duties = Duties(saved.duties)
+        // Probes start over, whenever the latest known one was.
+        probes = saved.probes.map { ProbeWatch($0).withoutProgress }
+        trigger = saved.trigger.map { TriggerWatch($0) }
+        incidents = IncidentBook(saved.incidents)
+        stoppedSince = saved.stoppedSince
+    }
+
+    var saved: SavedWatches {
+        SavedWatches(
+            duties: duties.saved, probes: probes?.saved, trigger: trigger?.saved, incidents: incidents.saved,
+            stoppedSince: stoppedSince)
+    }
+}

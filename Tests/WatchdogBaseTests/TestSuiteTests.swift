@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+
+@Suite("Results of tests for CI services")
+struct TestSuiteTests {
+    private let suite = TestSuite(
+        name: "run <a&b>",
+        cases: [
+            .init("ready within 400ms", .passed),
+            .init("no hang # ever", .failed("an answer took \"612 ms\"\u{1}", details: "Thread 0:\n0\ta < b\u{1b}[2J")),
+            .init("against", .unclear("too few runs")),
+        ], duration: .milliseconds(1_234), output: "5 > 4")
+
+    @Test("JUnit counts, escapes, and has what XML allows")
+    func junit() {
+        #expect(
+            suite.junit == """
+                <?xml version="1.0" encoding="UTF-8"?>
+                <testsuites>
+                <testsuite name="run &lt;a&amp;b&gt;" tests="3" failures="1" errors="1" time="1.234">
+                <testcase classname="run &lt;a&amp;b&gt;" name="ready within 400ms"/>
+                <testcase classname="run &lt;a&amp;b&gt;" name="no hang # ever">\
+                <failure message="an answer took &quot;612 ms&quot;\u{fffd}">Thread 0:
+                0\ta &lt; b\u{fffd}[2J</failure></testcase>
+                <testcase classname="run &lt;a&amp;b&gt;" name="against"><error message="too few runs"/></testcase>
+                <system-out>5 &gt; 4</system-out>
+                </testsuite>
+                </testsuites>
+
+                """)
+    }
+
+    @Test("TAP has a plan, a line for each test, and what failed as YAML")
+    func tap() {
+        #expect(
+            suite.tap == """
+                TAP version 13
+                1..3
+                ok 1 - ready within 400ms
+                not ok 2 - no hang \\# ever
+                  ---
+                  message: "an answer took \\"612 ms\\"\u{fffd}"
+                  details: |
+                    Thread 0:
+                    0 a < b\u{fffd}[2J
+                  ...
+                not ok 3 - against
+                  ---
+                  message: "too few runs"
+                  ...
+
+                """)
+    }
+
+    @Test("no line of a text can pass for a line of TAP")
+    func injection() {
+        let suite = TestSuite(
+            name: "a", cases: [.init("b\nok 2 - c", .failed("d\n1..9", details: "\nnot ok 7"))], duration: .zero)
+        let lines = suite.tap.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.filter { $0.hasPrefix("ok") || $0.hasPrefix("not ok") || $0.hasPrefix("1..") }.count == 2)
+    }
+}
