@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* include/net/tcp_states.h */
-enum { ESTABLISHED = 1, SYN_RECEIVED = 3, LISTENING = 10, NEW_SYN_RECEIVED = 12 };
+enum { ESTABLISHED = 1, SYN_RECEIVED = 3, CLOSE_WAIT = 8, LISTENING = 10, NEW_SYN_RECEIVED = 12 };
 
 int wd_acceptance_open(void) {
     return socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
@@ -39,7 +39,7 @@ static const struct nlmsghdr *exchange(int diagnosis, void *request, size_t leng
 
 static void fill_internet(struct inet_diag_sockid *id, const struct sockaddr_storage *ours,
                           const struct sockaddr_storage *theirs) {
-    /* The other end's view: its own address is the source. */
+    /* From the peer's point of view: its own address is the source. */
     if (ours->ss_family == AF_INET) {
         const struct sockaddr_in *own = (const void *)ours, *other = (const void *)theirs;
         id->idiag_sport = other->sin_port;
@@ -71,15 +71,21 @@ static enum wd_acceptance ask_internet(int diagnosis, int connection, const stru
     if (!reply || reply->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg))) return WD_ACCEPTANCE_UNKNOWN;
     const struct inet_diag_msg *other = NLMSG_DATA(reply);
     switch (other->idiag_state) {
-    /* A listening socket is found where no connection is: it was accepted and closed again. With TCP_DEFER_ACCEPT,
-     * tcp(7), a connection is accepted only when data has come, which nobody sends here. */
+    /* If the connection no longer exists, the query finds the listening socket: the connection was accepted and
+     * closed again. A connection to another machine may find it too, if it listens on all addresses. */
     case LISTENING:
+        return WD_ACCEPTANCE_UNKNOWN;
+    /* A request that tcp_check_req(), net/ipv4/tcp_minisocks.c, has not turned into a socket. */
     case SYN_RECEIVED:
     case NEW_SYN_RECEIVED:
-        return WD_ACCEPTANCE_UNKNOWN;
+        return WD_WITHHELD;
+    case ESTABLISHED:
+    case CLOSE_WAIT:
+        /* A socket that no process has received from accept has no inode: sock_i_ino(), net/core/sock.c. */
+        return other->idiag_inode != 0 ? WD_ACCEPTED : WD_NOT_ACCEPTED;
+    /* The program has closed its end. */
     default:
-        /* A socket that no process has got from accept has no inode: sock_i_ino(), net/core/sock.c. */
-        return other->idiag_inode != 0 || other->idiag_state != ESTABLISHED ? WD_ACCEPTED : WD_NOT_ACCEPTED;
+        return WD_ACCEPTED;
     }
 }
 

@@ -25,9 +25,9 @@ static int connect_to(const char *path, int type) {
     memcpy(address.sun_path, path, length + 1);
     int descriptor = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;
-    /* A connection that does not wait is not interrupted either. */
+    /* A non-blocking connect cannot be interrupted. */
     if (connect(descriptor, (struct sockaddr *)&address, sizeof address) < 0) return close_keeping_errno(descriptor);
-    /* As libsystemd: what fits in here an app can still print while journald does not read. */
+    /* The same size as in libsystemd: how much an app can still print while journald does not read. */
     int size = 8 << 20;
     if (setsockopt(descriptor, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) < 0)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
@@ -38,7 +38,7 @@ int wd_journal_stream(const char *path, const void *header, size_t length) {
     int descriptor = connect_to(path, SOCK_STREAM);
     if (descriptor < 0) return -1;
     if (shutdown(descriptor, SHUT_RD) < 0) return close_keeping_errno(descriptor);
-    /* The buffer of a new connection is empty: what does not fit then never will. */
+    /* The buffer of a new connection is empty: what does not fit now never will. */
     ssize_t sent = send(descriptor, header, length, MSG_NOSIGNAL);
     if (sent >= 0 && (size_t)sent < length) {
         sent = -1;

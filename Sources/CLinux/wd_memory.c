@@ -11,11 +11,11 @@ static int release(struct dl_phdr_info *object, size_t size, void *data) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     for (int index = 0; index < object->dlpi_phnum; index++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
-        /* Whatever may be written to, or was before it was protected, is no longer what the file has. */
+        /* Segments that are writable, or were before they were protected, may differ from the file. */
         if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W)) continue;
         uintptr_t start = (object->dlpi_addr + segment->p_vaddr) & ~(page - 1);
         uintptr_t end = object->dlpi_addr + segment->p_vaddr + segment->p_filesz;
-        /* Refused for the vDSO and for locked memory, and nothing is lost then. */
+        /* Fails for the vDSO and for locked memory, which does no harm. */
         madvise((void *)start, end - start, MADV_DONTNEED);
     }
     return 0;

@@ -2,6 +2,7 @@
 #include "wd_process.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,6 +16,18 @@ int wd_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 
 int wd_pidfd_send_signal(int pidfd, int signal) {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+/* linux/pidfd.h of Linux 6.9. */
+enum { SIGNAL_PROCESS_GROUP = 1 << 2 };
+
+int wd_pidfd_signal_group(int pidfd, pid_t leader, int signal) {
+    int result = (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, SIGNAL_PROCESS_GROUP);
+    if (result == 0 || errno != EINVAL) return result;
+    /* kill(2) reads 0 and -1 as "our own group" and "everything". */
+    if (leader <= 1) return errno = ESRCH, -1;
+    if (wd_pidfd_send_signal(pidfd, 0) < 0 && errno == ESRCH) return -1;
+    return kill(-leader, signal);
 }
 
 static int64_t microseconds(struct timeval time) { return (int64_t)time.tv_sec * 1000000 + time.tv_usec; }
@@ -31,7 +44,7 @@ static enum wd_change change_of(int code) {
     }
 }
 
-/* glibc's waitid leaves the kernel's fifth parameter out. */
+/* glibc's waitid omits the kernel's fifth parameter. */
 static int wait_once(int type, int id, int options, struct wd_wait_result *result) {
     siginfo_t info;
     struct rusage usage;
@@ -50,11 +63,12 @@ static int wait_once(int type, int id, int options, struct wd_wait_result *resul
     result->minor_faults = usage.ru_minflt;
     result->voluntary_switches = usage.ru_nvcsw;
     result->involuntary_switches = usage.ru_nivcsw;
+    result->input_blocks = usage.ru_inblock;
     return 0;
 }
 
-/* Without __WNOTHREAD a wait also sees what other threads of this process trace, and would take the news that a
- * capturing thread waits for. A child of another thread is found by the second attempt. */
+/* Without __WNOTHREAD, a wait also sees processes that other threads of this process trace, and would consume the
+ * events that a capturing thread waits for. The second attempt finds children of other threads. */
 static int wait_child(int type, int id, int options, struct wd_wait_result *result) {
     int answer = wait_once(type, id, options | __WNOTHREAD, result);
     if (answer == 0 || errno != ECHILD) return answer;
@@ -67,8 +81,8 @@ int wd_wait_pidfd(int pidfd, enum wd_wait_what what, struct wd_wait_result *resu
 
 int wd_wait_pid(pid_t pid, struct wd_wait_result *result) { return wait_child(P_PID, pid, WEXITED, result); }
 
-/* Orphans come to the main thread (find_new_reaper, kernel/exit.c). On another one, a supervisor that is being tested,
- * all threads' children have to be looked at. */
+/* Orphans become children of the main thread (find_new_reaper, kernel/exit.c). On any other thread, as in tests of a
+ * supervisor, the children of all threads must be considered. */
 int wd_peek_ended_child(struct wd_wait_result *result) {
     int own = getpid() == gettid() ? __WNOTHREAD : 0;
     return wait_once(P_ALL, 0, WEXITED | WNOWAIT | own, result);
@@ -83,7 +97,7 @@ int wd_wait_pid_change(pid_t pid, struct wd_wait_result *result) {
     return wait_once(P_PID, pid, WEXITED | WSTOPPED | WCONTINUED, result);
 }
 
-/* include/uapi/linux/pidfd.h of Linux 6.15; the headers of older systems do not have it. */
+/* include/uapi/linux/pidfd.h in Linux 6.15; older systems' headers lack it. */
 struct pidfd_information {
     uint64_t mask;
     uint64_t cgroup;
@@ -94,18 +108,29 @@ struct pidfd_information {
 _Static_assert(sizeof(struct pidfd_information) == 64, "PIDFD_INFO_SIZE_VER0");
 
 #define WD_PIDFD_GET_INFO _IOWR(0xFF, 11, struct pidfd_information)
+#define WD_PIDFD_INFO_CGROUP (UINT64_C(1) << 2)
 #define WD_PIDFD_INFO_EXIT (UINT64_C(1) << 3)
+
+static int exit_information(int pidfd, uint64_t wanted, struct pidfd_information *information) {
+    memset(information, 0, sizeof *information);
+    information->mask = wanted;
+    if (ioctl(pidfd, WD_PIDFD_GET_INFO, information) < 0) return -1;
+    if ((information->mask & wanted) == wanted) return 0;
+    errno = ENODATA;
+    return -1;
+}
+
+int wd_pidfd_exit_cgroup(int pidfd, uint64_t *cgroup) {
+    struct pidfd_information information;
+    if (exit_information(pidfd, WD_PIDFD_INFO_EXIT | WD_PIDFD_INFO_CGROUP, &information) < 0) return -1;
+    *cgroup = information.cgroup;
+    return 0;
+}
 
 int wd_pidfd_exit_status(int pidfd, struct wd_wait_result *result) {
     struct pidfd_information information;
-    memset(&information, 0, sizeof information);
     memset(result, 0, sizeof *result);
-    information.mask = WD_PIDFD_INFO_EXIT;
-    if (ioctl(pidfd, WD_PIDFD_GET_INFO, &information) < 0) return -1;
-    if ((information.mask & WD_PIDFD_INFO_EXIT) == 0) {
-        errno = ENODATA;
-        return -1;
-    }
+    if (exit_information(pidfd, WD_PIDFD_INFO_EXIT, &information) < 0) return -1;
     int status = information.exit_code;
     if (WIFEXITED(status)) {
         result->change = WD_CHANGE_EXITED;
@@ -123,4 +148,11 @@ int wd_get_child_subreaper(void) {
     int on = 0;
     if (prctl(PR_GET_CHILD_SUBREAPER, &on, 0UL, 0UL, 0UL) < 0) return -1;
     return on;
+}
+
+bool wd_may_change_user(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    uint32_t needed = 1U << CAP_SETUID | 1U << CAP_SETGID;
+    return syscall(SYS_capget, &header, data) == 0 && (data[0].effective & needed) == needed;
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static int open_path(int directory, const char *name, int beneath) {
-    /* openat2(2) has no wrapper, and seccomp filters that cannot look at its argument refuse it. */
+    /* openat2(2) has no wrapper, and seccomp filters reject it because they cannot inspect its argument. */
     if (!beneath) return openat(directory, name, O_PATH | O_CLOEXEC);
     struct open_how how = {
         .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
@@ -27,14 +27,19 @@ int wd_open_regular(int directory, const char *name, int beneath) {
     if (fstat(place, &status) != 0) {
         error = errno;
     } else if (S_ISREG(status.st_mode)) {
-        /* This link leads to the very file, whatever has the name by now. */
+        /* This link leads to the very file that was checked, even if the name now belongs to another one. */
         char link[32];
         snprintf(link, sizeof link, "/proc/self/fd/%d", place);
-        /* O_NONBLOCK: a lease of somebody else is no reason to wait. */
+        /* O_NONBLOCK: do not wait for another process to release a lease. */
         file = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         error = errno;
     }
     close(place);
     if (file < 0) errno = error;
     return file;
+}
+
+bool wd_is_mount_point(const char *path) {
+    struct statx status;
+    return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &status) == 0 && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }

@@ -37,7 +37,7 @@ int wd_scheduling_set_niceness(int niceness) {
 
 int wd_scheduling_niceness(void) { return getpriority(PRIO_PROCESS, 0); }
 
-/* The kernel may choose any thread to run the handler. */
+/* The kernel may run the handler on any thread. */
 static void demote(int signal) {
     (void)signal;
     int error = errno;

@@ -7,11 +7,25 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 const size_t wd_socket_longest_name = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
 
-static void take_control(struct msghdr *header, struct wd_socket_message *message) {
+/* The kernel timestamps messages with the wall clock. If the clock has been set since, the age is wrong or negative. */
+static int64_t age_since(const struct timespec *stamp) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t seconds = now.tv_sec - stamp->tv_sec;
+    if (seconds < 0 || seconds > 1000000) return 0;
+    int64_t age = seconds * 1000000000 + now.tv_nsec - stamp->tv_nsec;
+    return age < 0 ? 0 : age;
+}
+
+/* Of Linux 6.5, which older headers lack. */
+enum { PASS_PIDFD = 76, PIDFD_MESSAGE = 0x04 };
+
+static void take_control(struct msghdr *header, struct wd_socket_message *message, int *descriptors) {
     for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control != NULL; control = CMSG_NXTHDR(header, control)) {
         if (control->cmsg_level != SOL_SOCKET) continue;
         size_t length = control->cmsg_len - CMSG_LEN(0);
@@ -21,29 +35,35 @@ static void take_control(struct msghdr *header, struct wd_socket_message *messag
             message->pid = credentials.pid;
             message->user = credentials.uid;
             message->group = credentials.gid;
+        } else if (control->cmsg_type == SCM_TIMESTAMPNS && length == sizeof(struct timespec)) {
+            struct timespec stamp;
+            memcpy(&stamp, CMSG_DATA(control), sizeof stamp);
+            message->age = age_since(&stamp);
+        } else if (control->cmsg_type == PIDFD_MESSAGE && length == sizeof(int)) {
+            memcpy(&message->sender, CMSG_DATA(control), length);
+            /* Before Linux 6.17, a reaped process has no pidfd; other errors say nothing of it, such as EMFILE. */
+            message->is_reaped = message->sender == -ESRCH || message->sender == -EINVAL;
+            if (message->sender < 0) message->sender = -1;
         } else if (control->cmsg_type == SCM_RIGHTS) {
-            for (size_t offset = 0; offset + sizeof(int) <= length; offset += sizeof(int)) {
-                int descriptor;
-                memcpy(&descriptor, CMSG_DATA(control) + offset, sizeof descriptor);
-                if (message->descriptor_count < WD_SOCKET_MAX_DESCRIPTORS)
-                    message->descriptors[message->descriptor_count++] = descriptor;
-                else
-                    close(descriptor);
-            }
+            memcpy(descriptors, CMSG_DATA(control), length);
+            message->descriptor_count = length / sizeof(int);
         }
     }
 }
 
-/* Of a sequenced-packet socket, 0 bytes are an empty packet or the end. */
+/* On a sequenced-packet socket, 0 bytes mean an empty packet or the end. */
 static bool is_hung_up(int socket) {
     struct pollfd entry = {.fd = socket, .events = POLLRDHUP};
     return poll(&entry, 1, 0) == 1 && (entry.revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
-int wd_socket_receive(int socket, bool stays, void *buffer, size_t capacity, struct wd_socket_message *message) {
+int wd_socket_receive(int socket, bool stays, void *buffer, size_t capacity, struct wd_socket_message *message,
+                      int *descriptors) {
+    /* The kernel closes, on this thread, the descriptors that do not fit here. */
     union {
         struct cmsghdr alignment;
-        char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int) * WD_SOCKET_MAX_DESCRIPTORS)];
+        char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(int)) +
+                   CMSG_SPACE(sizeof(int) * WD_SOCKET_MOST_DESCRIPTORS)];
     } control;
     struct iovec vector = {.iov_base = buffer, .iov_len = capacity};
     struct msghdr header = {
@@ -51,12 +71,13 @@ int wd_socket_receive(int socket, bool stays, void *buffer, size_t capacity, str
     memset(message, 0, sizeof *message);
     message->user = (uid_t)-1;
     message->group = (gid_t)-1;
+    message->sender = -1;
 
     ssize_t length;
     do length = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | (stays ? MSG_PEEK : 0));
     while (length < 0 && errno == EINTR);
     if (length < 0) return -1;
-    take_control(&header, message);
+    take_control(&header, message, descriptors);
     message->length = (size_t)length;
     message->truncated = (header.msg_flags & MSG_TRUNC) != 0;
     message->end = length == 0 && message->pid == 0 && is_hung_up(socket);
@@ -75,9 +96,21 @@ int wd_socket_send(int socket, const void *bytes, size_t length) {
     return sent < 0 ? -1 : 0;
 }
 
+int wd_socket_refuse_descriptors(int socket) {
+    enum { PASS_RIGHTS = 83 }; /* SO_PASSRIGHTS of Linux 6.16, which older headers lack */
+    int off = 0;
+    return setsockopt(socket, SOL_SOCKET, PASS_RIGHTS, &off, sizeof off);
+}
+
 static int tell_sender(int socket) {
     int on = 1;
     return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+}
+
+void wd_socket_tell_origin(int socket) {
+    int on = 1;
+    setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+    setsockopt(socket, SOL_SOCKET, PASS_PIDFD, &on, sizeof on);
 }
 
 /* The size of the address; 0 if the name does not fit. */
@@ -90,7 +123,7 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address) {
     }
     memcpy(address->sun_path, name, length);
     if (name[0] == '@') address->sun_path[0] = 0;
-    /* An abstract name has exactly the bytes counted here; a path ends with NUL. */
+    /* An abstract name consists of exactly the bytes counted here; a path ends with NUL. */
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (name[0] == '@' ? 0 : 1));
 }
 
@@ -142,6 +175,7 @@ int wd_socket_bind_datagram(const char *name, int receive_buffer) {
     if (descriptor < 0) return -1;
     if (setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer, sizeof receive_buffer) < 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+    wd_socket_tell_origin(descriptor);
     if (tell_sender(descriptor) < 0 || bind(descriptor, (struct sockaddr *)&address, size) < 0) {
         int error = errno;
         close(descriptor);

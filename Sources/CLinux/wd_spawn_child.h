@@ -1,23 +1,80 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The two processes without libc: the launcher, and the child between clone and execve.
+ *
+ * Both run in a copy of a process that may have had threads: a lock of libc may be held forever, so they make only raw
+ * system calls. A test checks that their object files have no undefined symbols except each other's; the attributes
+ * below keep sanitizers and the compiler from adding any.
+ */
 #pragma once
+#include "wd_launcher.h"
+#include "wd_raw_syscall.h"
 #include "wd_spawn.h"
 
-/* What parent and child share besides the request. */
-struct wd_spawn_launch {
-    const struct wd_spawn_request *request;
-    /* The child was not born in the request's cgroup and is to move there. */
-    bool moves;
-    /* Written once: why it could not move; it goes on where it is. */
-    volatile int cgroup_error;
-    /* Non-zero until the kernel clears it, when the child's execve succeeds or the child ends: clone(2),
-     * CLONE_CHILD_CLEARTID. */
-    uint32_t busy;
-    /* The stage under way; the parent reads it when the child takes too long. */
-    volatile enum wd_spawn_stage stage;
-    /* Written once, by a child that has failed, before it ends. */
-    volatile int error;
-    volatile size_t index;
+#if defined(__clang__)
+#define WD_CHILD __attribute__((disable_sanitizer_instrumentation, no_builtin, no_stack_protector))
+#else
+#define WD_CHILD __attribute__((no_sanitize("address", "thread", "undefined"), optimize("no-tree-loop-distribute-patterns")))
+#endif
+
+#define CALL(number, a, b, c, d, e) \
+    wd_raw_syscall6((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+
+struct wd_scheduling {
+    int policy;
+    int niceness;
 };
 
-/* The child's life until execve; never returns. Runs in the parent's memory and descriptor table. */
-void wd_spawn_child(void *launch);
+/* The kernel's struct rlimit; libc's may differ. */
+struct wd_kernel_limit {
+    uint64_t soft;
+    uint64_t hard;
+};
+
+/* What programs inherit from the launcher. */
+struct wd_launcher_attributes {
+    struct wd_scheduling scheduling;
+    struct wd_kernel_limit open_files;
+    struct wd_kernel_limit real_time;
+};
+
+/* What the child of one launch starts with. */
+struct wd_spawn_birth {
+    const int *descriptors; /* in the order of arrival: the status socket, the file, the passed ones */
+    uint64_t length;        /* of the file */
+    bool in_pipe;           /* the file is a pipe */
+    /* The child continues when it has read a byte from here, and exits at end of file. The launcher writes the byte
+     * once the supervisor knows about the child. */
+    int gate;
+    bool moves; /* created outside of the cgroup; must move there */
+    struct wd_scheduling scheduling;
+};
+
+/* Runs the child until execve; never returns. */
+__attribute__((visibility("hidden"))) void wd_spawn_child(const struct wd_spawn_birth *birth);
+
+enum { WD_LAUNCHER_MAX_KEPT = 8 };
+
+/* The memory that the launcher needs after the fork: only the file with its code. */
+struct wd_launcher_memory {
+    struct {
+        uint64_t start, end;
+        uint64_t offset; /* in the file */
+        bool changed;    /* differs from the file; constants may lie between data, and data is not needed */
+    } kept[WD_LAUNCHER_MAX_KEPT]; /* ascending */
+    int kept_count;               /* 0: all memory is kept */
+    int file;
+    uint64_t page;
+    /* The address that the kernel writes to after preempting the thread: rseq(2). 0: none. */
+    uint64_t restartable_sequences;
+};
+
+struct wd_launcher_birth {
+    int socket;
+    bool precedence;
+    struct wd_launcher_attributes attributes;
+    struct wd_launcher_memory memory;
+};
+
+/* Runs the launcher; never returns. */
+__attribute__((visibility("hidden"))) void wd_launcher_serve(const struct wd_launcher_birth *birth);

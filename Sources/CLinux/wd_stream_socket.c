@@ -35,7 +35,7 @@ int wd_stream_listen(const char *path, mode_t mode) {
     if (fill_address(&address, path) < 0) return -1;
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;
-    /* The file gets the mode of the socket's own inode, less the umask: unix_bind_bsd(), net/unix/af_unix.c. */
+    /* The file gets the mode of the socket's own inode, minus the umask: unix_bind_bsd(), net/unix/af_unix.c. */
     if (fchmod(descriptor, 0600) < 0) return close_keeping_errno(descriptor);
     if (bind(descriptor, (struct sockaddr *)&address, sizeof address) < 0) return close_keeping_errno(descriptor);
     if (chmod(path, mode) < 0 || listen(descriptor, SOMAXCONN) < 0) {
@@ -60,7 +60,7 @@ int wd_stream_connect(const char *path, int milliseconds) {
     if (fill_address(&address, path) < 0) return -1;
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return -1;
-    /* 0 would mean to wait for ever: socket(7). */
+    /* 0 would mean to wait forever: socket(7). */
     struct timeval limit = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
     if (milliseconds <= 0) limit.tv_usec = 1;
     if (setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0)
@@ -97,7 +97,7 @@ int wd_stream_path(int socket, char *path, size_t capacity) {
     struct sockaddr_un address = {0};
     socklen_t size = sizeof address;
     if (getsockname(socket, (struct sockaddr *)&address, &size) < 0) return -1;
-    /* A path of full length has no NUL. */
+    /* A path of maximum length has no NUL. */
     size_t length = strnlen(address.sun_path, sizeof address.sun_path);
     if (length >= capacity) length = 0;
     memcpy(path, address.sun_path, length);

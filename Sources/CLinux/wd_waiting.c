@@ -13,7 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* Newer architectures have no system calls without "at", a timeout or flags. */
+/* Newer architectures lack the system calls without "at", a timeout or flags. */
 enum wd_call wd_call_kind(long number) {
     switch (number) {
     case SYS_read:
@@ -45,6 +45,16 @@ enum wd_call wd_call_kind(long number) {
     case SYS_readahead:
     case SYS_getdents64:
     case SYS_close:
+    case SYS_fstat:
+    case SYS_fstatfs:
+    case SYS_fchdir:
+    case SYS_fchmod:
+    case SYS_fchown:
+    case SYS_fgetxattr:
+    case SYS_fsetxattr:
+    case SYS_flistxattr:
+    case SYS_fremovexattr:
+    case SYS_lseek:
     case SYS_io_uring_enter:
 #ifdef SYS_getdents
     case SYS_getdents:
@@ -73,12 +83,24 @@ enum wd_call wd_call_kind(long number) {
     case SYS_fcntl: return WD_CALL_FCNTL;
     case SYS_wait4: return WD_CALL_WAIT4;
     case SYS_waitid: return WD_CALL_WAITID;
-#ifdef SYS_open
-    case SYS_open: return WD_CALL_OPEN;
-#endif
-    case SYS_openat:
-    case SYS_openat2: return WD_CALL_OPENAT;
     default: return WD_CALL_OTHER;
+    }
+}
+
+bool wd_call_waits_for_events(long number) {
+    switch (wd_call_kind(number)) {
+    case WD_CALL_EPOLL:
+    case WD_CALL_POLL:
+    case WD_CALL_SELECT: return true;
+    default: break;
+    }
+    switch (number) {
+#ifdef SYS_pause
+    case SYS_pause:
+#endif
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait: return true;
+    default: return false;
     }
 }
 
@@ -134,7 +156,7 @@ static int ask(int netlink, uint32_t inode, struct wd_unix_socket *result) {
     question.request.udiag_cookie[1] = ~0U;
     if (send(netlink, &question, sizeof question, MSG_DONTWAIT) < 0) return -1;
 
-    /* The kernel has answered when send returns: netlink(7) requests are handled by the sender. */
+    /* The answer exists as soon as send returns: the sender itself handles netlink(7) requests. */
     union {
         struct nlmsghdr header;
         char bytes[4096];

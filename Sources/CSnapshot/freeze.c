@@ -7,6 +7,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
@@ -17,6 +18,23 @@
 static const uint64_t state_check_interval = 1000000;
 static const size_t state_checks = 32;
 static const uint64_t release_budget = 5000000;
+/* On an idle CPU, a thread stops within a fraction of this. */
+static const uint64_t patience = 2000000;
+/* If this thread did not run for so long, the others may not have run either. */
+static const uint64_t shortest_gap = 10000000;
+static const uint64_t gaps_budget = 2000000000;
+/* How long threads have real-time priority, and then the one they had: where real-time threads have used up their share of
+ * a CPU (sched_rt_runtime_us), only the others run. On a virtual CPU that was taken away, they use it up without running. */
+static const uint64_t turn_of_priority = 50000000;
+/* A runnable thread stops as soon as it has a CPU. Before a kill, its stack is worth that wait. */
+static const uint64_t starvation_budget = 400000000;
+
+/* Waits for the next poll. Not sched_yield(2): under a real-time policy it would keep the threads off this CPU. Rarer after
+ * a while: the polls of several captures at once would take the CPUs from the very threads that are to stop. */
+static void wait_since(uint64_t began) {
+    struct timespec pause = {0, wd_now() < began + patience ? 10000 : 500000};
+    nanosleep(&pause, NULL);
+}
 
 static bool is_own_leader(const struct wd_snapshot_arena *arena, const struct wd_slot *slot) {
     return slot->thread.tid == arena->pid && arena->parent == getpid();
@@ -48,25 +66,24 @@ static bool poll_stop(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     return true;
 }
 
-static char current_state(struct wd_snapshot_arena *arena, pid_t tid) {
-    char name[32], text[256];
-    snprintf(name, sizeof name, "%d/stat", tid);
-    if (wd_read_at(arena->task_directory, name, text, sizeof text) <= 0) return 'X';
-    const char *close = NULL;
-    for (const char *byte = text; *byte != '\0'; byte++)
-        if (*byte == ')') close = byte;
-    return close != NULL && close[1] == ' ' ? close[2] : '?';
-}
-
 /* Waiting on is pointless when every thread that is left sleeps uninterruptibly or is a leader that exited: the others
  * stay frozen meanwhile. */
 static bool is_hopeless(struct wd_snapshot_arena *arena, size_t count) {
     if (count > state_checks) return false;
     for (size_t i = 0; i < count; i++) {
-        char state = current_state(arena, arena->slots[arena->waiting[i]].thread.tid);
+        char state = wd_thread_state(arena, arena->slots[arena->waiting[i]].thread.tid);
         if (state != 'D' && state != 'Z' && state != 'X') return false;
     }
     return true;
+}
+
+/* True when one of the threads could run, but has had no CPU for most of the time in which it should have stopped. */
+static bool is_starving(struct wd_snapshot_arena *arena, size_t count) {
+    for (size_t i = 0; i < count && i < state_checks; i++) {
+        const struct wd_thread *thread = &arena->slots[arena->waiting[i]].thread;
+        if (wd_thread_state(arena, thread->tid) == 'R' && !wd_has_run(arena, thread)) return true;
+    }
+    return false;
 }
 
 /* A thread that was killed while it was stopped cannot be detached any more: it has to be waited for. */
@@ -82,7 +99,7 @@ static bool poll_end(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     if (slot->trace != WD_TRACED && slot->trace != WD_STOPPED) return true;
     if (is_own_leader(arena, slot)) {
         if (arena->result->killed) return true;
-        char state = current_state(arena, slot->thread.tid);
+        char state = wd_thread_state(arena, slot->thread.tid);
         return state == 'Z' || state == 'X';
     }
     siginfo_t info = {.si_pid = 0};
@@ -92,29 +109,67 @@ static bool poll_end(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     return true;
 }
 
+/* A thread stops only on a CPU. One that gets none has real-time priority until it stops, as far as permitted: it runs
+ * no code of its own before that. watchdogd's own threads precede it. */
+static void hasten(struct wd_slot *slot) {
+    slot->policy = sched_getscheduler(slot->thread.tid);
+    int policy = slot->policy & ~SCHED_RESET_ON_FORK;
+    if (policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE) return;
+    struct sched_param parameter = {.sched_priority = 1};
+    slot->hastened = sched_setscheduler(slot->thread.tid, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) == 0;
+}
+
+/* The kernel has kept the nice value: sched_setscheduler(2). */
+static void stop_hastening(struct wd_slot *slot) {
+    if (!slot->hastened) return;
+    struct sched_param parameter = {.sched_priority = 0};
+    sched_setscheduler(slot->thread.tid, slot->policy, &parameter);
+    slot->hastened = false;
+}
+
 static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
     size_t count = 0;
     for (size_t i = 0; i < arena->thread_count; i++)
         if (arena->slots[i].trace == WD_TRACED) arena->waiting[count++] = (uint16_t)i;
-    uint64_t next_check = wd_now() + 2 * state_check_interval;
+    uint64_t began = wd_now(), next_check = began + 2 * state_check_interval;
+    uint64_t extension = arena->request->end == WD_END_KILL ? starvation_budget : 0;
+    uint64_t polled = began, gaps = 0;
+    uint64_t next_turn = began + patience;
+    bool hastened = false;
     while (count > 0) {
         size_t left = 0;
-        for (size_t i = 0; i < count; i++)
-            if (!poll_stop(arena, &arena->slots[arena->waiting[i]])) arena->waiting[left++] = arena->waiting[i];
+        for (size_t i = 0; i < count; i++) {
+            struct wd_slot *slot = &arena->slots[arena->waiting[i]];
+            if (poll_stop(arena, slot)) stop_hastening(slot);
+            else arena->waiting[left++] = arena->waiting[i];
+        }
         bool progress = left < count;
         count = left;
         if (count == 0) break;
         uint64_t now = wd_now();
-        if (now >= deadline) break;
+        if (now - polled >= shortest_gap && gaps < gaps_budget) gaps += now - polled;
+        polled = now;
+        if (now >= deadline + gaps + extension) break;
+        if (now >= next_turn) {
+            for (size_t i = 0; i < count; i++) {
+                struct wd_slot *slot = &arena->slots[arena->waiting[i]];
+                if (hastened) stop_hastening(slot);
+                else hasten(slot);
+            }
+            hastened = !hastened;
+            next_turn = now + turn_of_priority;
+        }
         if (now >= next_check) {
             if (is_hopeless(arena, count)) break;
+            if (now >= deadline + gaps && !is_starving(arena, count)) break;
             next_check = wd_now() + state_check_interval;
         }
-        if (!progress) {
-            /* Not sched_yield(2): under a real-time policy it would keep the threads off this CPU. */
-            struct timespec pause = {0, 10000};
-            nanosleep(&pause, NULL);
-        }
+        if (!progress) wait_since(began);
+    }
+    /* One may have stopped since it was polled. */
+    for (size_t i = 0; i < count; i++) {
+        poll_stop(arena, &arena->slots[arena->waiting[i]]);
+        stop_hastening(&arena->slots[arena->waiting[i]]);
     }
 }
 
@@ -126,7 +181,7 @@ static void seize(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     }
     int error = errno;
     /* EPERM is also the answer for a thread that is just exiting. */
-    char state = error == ESRCH ? 'X' : current_state(arena, slot->thread.tid);
+    char state = error == ESRCH ? 'X' : wd_thread_state(arena, slot->thread.tid);
     if (state == 'X' || state == 'Z') slot->trace = WD_GONE;
     else if (arena->seize_error == 0) arena->seize_error = error;
 }
@@ -179,20 +234,18 @@ int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64
         if (slot->trace != WD_TRACED) return arena->seize_error != 0 ? arena->seize_error : ESRCH;
         ptrace(PTRACE_INTERRUPT, slot->thread.tid, NULL, NULL);
     }
+    uint64_t began = wd_now();
     while (!poll_stop(arena, slot)) {
         if (wd_now() >= deadline) return ETIMEDOUT;
-        struct timespec pause = {0, 10000};
-        nanosleep(&pause, NULL);
+        wait_since(began);
     }
     return slot->trace == WD_STOPPED ? 0 : ESRCH;
 }
 
 /* A thread that has not stopped by the deadline stays traced until the calling thread ends, and runs on meanwhile. */
 void wd_release_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline) {
-    while (slot->trace == WD_TRACED && !poll_stop(arena, slot) && wd_now() < deadline) {
-        struct timespec pause = {0, 50000};
-        nanosleep(&pause, NULL);
-    }
+    uint64_t began = wd_now();
+    while (slot->trace == WD_TRACED && !poll_stop(arena, slot) && wd_now() < deadline) wait_since(began);
     if (slot->trace == WD_STOPPED) let_go(slot);
     slot->pending_signal = 0;
 }
@@ -216,6 +269,7 @@ void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline) {
         const struct wd_slot *slot = &arena->slots[i];
         if (slot->trace == WD_TRACED || slot->trace == WD_STOPPED) arena->waiting[count++] = (uint16_t)i;
     }
+    uint64_t began = wd_now();
     for (;;) {
         size_t left = 0;
         for (size_t i = 0; i < count; i++)
@@ -223,10 +277,7 @@ void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline) {
         bool progress = left < count;
         count = left;
         if (count == 0 || wd_now() >= deadline) break;
-        if (!progress) {
-            struct timespec pause = {0, 50000};
-            nanosleep(&pause, NULL);
-        }
+        if (!progress) wait_since(began);
     }
     arena->result->lingering = (uint32_t)count;
 }

@@ -38,6 +38,8 @@ struct wd_slot {
     struct wd_thread thread;
     uint8_t trace;          /* enum wd_trace_state */
     bool listed;            /* seen in the latest listing */
+    bool hastened;          /* has real-time priority instead of `policy` until it has stopped */
+    int policy;             /* and flags, as of sched_getscheduler(2) */
     int32_t pending_signal; /* of a signal-delivery-stop: handed back on release */
     uint64_t stack_address;
     uint32_t stack_length;
@@ -69,6 +71,7 @@ struct wd_snapshot_arena {
     uint32_t uid;
     int32_t tracer;
     uint64_t start_time;
+    uint64_t stack_base; /* where arguments and environment begin, above all frames; 0 if unknown */
     bool denied_stack;   /* /proc/.../stack is for CAP_SYS_ADMIN */
     bool denied_syscall;
     int seize_error;
@@ -117,6 +120,12 @@ void wd_note_truncation(struct wd_snapshot_arena *arena, const char *what);
 /* procfs.c */
 ssize_t wd_read_at(int directory, const char *name, char *buffer, size_t size);
 int wd_read_thread_facts(struct wd_snapshot_arena *arena, struct wd_slot *slot, bool all);
+/* The letter of field 3 of proc_pid_stat(5); 'X' for a thread that is gone. */
+char wd_thread_state(struct wd_snapshot_arena *arena, pid_t tid);
+/* How often a thread has given up its CPU; UINT64_MAX if that is unknown. */
+uint64_t wd_count_blocks(struct wd_snapshot_arena *arena, pid_t tid);
+/* Whether a thread was on a CPU for most of the time since it was asked to stop. */
+bool wd_has_run(struct wd_snapshot_arena *arena, const struct wd_thread *thread);
 bool wd_parse_syscall(const char *text, struct wd_thread *thread);
 
 /* threads.c */

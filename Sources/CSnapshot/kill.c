@@ -6,6 +6,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* linux/pidfd.h of Linux 6.9. */
+enum { SIGNAL_PROCESS_GROUP = 1 << 2 };
+
+/* Another thread may reap the process as soon as it is dead, and then its number may mean another group. It is used
+ * only where the kernel takes nothing else. */
+static void kill_group(const struct wd_snapshot_arena *arena) {
+    pid_t group = arena->request->process_group;
+    /* kill(2) reads 0 and -1 as "our own group" and "everything". */
+    if (group <= 1 || group == getpgrp() || arena->pidfd < 0) return;
+    long result = group == arena->request->pid
+        ? syscall(SYS_pidfd_send_signal, arena->pidfd, SIGKILL, NULL, SIGNAL_PROCESS_GROUP)
+        : (errno = EINVAL, -1);
+    if (result < 0 && errno == EINVAL) kill(-group, SIGKILL);
+}
+
 void wd_kill(struct wd_snapshot_arena *arena) {
     const struct wd_snapshot_request *request = arena->request;
     struct wd_snapshot_result *result = arena->result;
@@ -14,6 +29,5 @@ void wd_kill(struct wd_snapshot_arena *arena) {
     else result->killed = 1;
     if (request->cgroup_kill >= 0 && pwrite(request->cgroup_kill, "1", 1, 0) < 0 && result->kill_error == 0)
         result->kill_error = errno;
-    /* kill(2) reads 0 and -1 as "our own group" and "everything". */
-    if (request->process_group > 1 && request->process_group != getpgrp()) kill(-request->process_group, SIGKILL);
+    kill_group(arena);
 }

@@ -56,8 +56,8 @@ static bool parse_stat(struct wd_snapshot_arena *arena, struct wd_thread *thread
     copy_name(thread->name, sizeof thread->name, open + 1, close);
     thread->state = (uint8_t)close[2];
     const char *field = close + 3;
-    uint64_t values[20] = {0}; /* fields 4 to 22 */
-    for (size_t i = 4; i <= 22; i++) {
+    uint64_t values[25] = {0}; /* fields 4 to 28 */
+    for (size_t i = 4; i <= 28; i++) {
         char *next;
         values[i - 4] = strtoull(field, &next, 10);
         if (next == field) return false;
@@ -68,6 +68,7 @@ static bool parse_stat(struct wd_snapshot_arena *arena, struct wd_thread *thread
     if (thread->tid == arena->pid) {
         arena->parent = (pid_t)values[4 - 4];
         arena->start_time = values[22 - 4];
+        arena->stack_base = values[28 - 4];
     }
     return true;
 }
@@ -150,4 +151,28 @@ int wd_read_thread_facts(struct wd_snapshot_arena *arena, struct wd_slot *slot, 
     }
     close(directory);
     return 0;
+}
+
+char wd_thread_state(struct wd_snapshot_arena *arena, pid_t tid) {
+    char name[32], text[256];
+    snprintf(name, sizeof name, "%d/stat", tid);
+    if (wd_read_at(arena->task_directory, name, text, sizeof text) <= 0) return 'X';
+    const char *close = NULL;
+    for (const char *byte = text; *byte != '\0'; byte++)
+        if (*byte == ')') close = byte;
+    return close != NULL && close[1] == ' ' ? close[2] : '?';
+}
+
+uint64_t wd_count_blocks(struct wd_snapshot_arena *arena, pid_t tid) {
+    char name[32];
+    snprintf(name, sizeof name, "%d/status", tid);
+    if (wd_read_at(arena->task_directory, name, arena->scratch, sizeof arena->scratch) <= 0) return UINT64_MAX;
+    return field_after(arena->scratch, "\nvoluntary_ctxt_switches:");
+}
+
+bool wd_has_run(struct wd_snapshot_arena *arena, const struct wd_thread *thread) {
+    char name[32], text[128];
+    snprintf(name, sizeof name, "%d/schedstat", thread->tid);
+    if (thread->run_ns == 0 || wd_read_at(arena->task_directory, name, text, sizeof text) <= 0) return false;
+    return strtoull(text, NULL, 10) - thread->run_ns > (wd_now() - arena->result->times.first_stop) / 2;
 }

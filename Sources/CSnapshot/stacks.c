@@ -11,7 +11,7 @@ static const size_t least_cap = (size_t)4 << 10;
 static const size_t crowd = 200;
 
 /* The part of the stack that is worth copying: from the red zone (System V psABI 3.2.2) below the stack pointer to the
- * mapping's end. A pointer into no known mapping belongs to a stack that grew or was mapped after maps was read: what
+ * mapping's end, without the arguments and the environment. A pointer into no known mapping belongs to a stack that grew or was mapped after maps was read: what
  * is there is found out by reading. */
 static size_t extent(const struct wd_snapshot_arena *arena, uint64_t pointer, size_t cap, uint64_t *start) {
     if (pointer < 4096 || pointer > UINT64_MAX - largest_cap) return 0;
@@ -22,6 +22,9 @@ static size_t extent(const struct wd_snapshot_arena *arena, uint64_t pointer, si
         if (low < mapping->start) low = mapping->start;
         if (mapping->end - low < length) length = (size_t)(mapping->end - low);
     }
+    uint64_t base = arena->stack_base;
+    if (low < base && base - low < length) length = (size_t)(base - low);
+    if (low >= base && mapping != NULL && mapping->start <= base && base < mapping->end) length = 0;
     *start = low;
     return length;
 }
@@ -92,8 +95,9 @@ static void forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, 
     slot->thread.register_source = WD_REGISTERS_NONE;
 }
 
-/* A thread that was interrupted, but has had no CPU since, will stop before it returns to the program: where it was
- * blocked when its facts were read is where it still is. /proc shows it as running, though. */
+/* A thread that was interrupted will stop before it returns to the program: where it was blocked when its facts were read
+ * is where it still is, unless it had come back in the moment between. /proc shows it as running, though. One that has had
+ * no CPU since did not come back; one that has, was probably on its way to the stop if it has not blocked again. */
 static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     struct wd_thread *thread = &slot->thread;
     char schedstat[128], text[sizeof thread->syscall_text];
@@ -102,6 +106,7 @@ static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *
     wd_copy_stack(arena, slot, cap);
     read_position(arena, thread->tid, schedstat, text);
     if (schedstat[0] != '\0' && strtoull(schedstat, NULL, 10) == thread->run_ns) return true;
+    if (wd_count_blocks(arena, thread->tid) == thread->voluntary_switches) return true;
     forget_stack(arena, slot, mark);
     return false;
 }

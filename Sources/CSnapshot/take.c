@@ -129,6 +129,16 @@ static void explain_refusal(struct wd_snapshot_arena *arena) {
     }
 }
 
+static void explain_late_stop(struct wd_snapshot_arena *arena) {
+    char state = wd_thread_state(arena, arena->pid);
+    const struct wd_slot *main_thread = wd_find_thread(arena, arena->pid);
+    bool has_run = main_thread != NULL && wd_has_run(arena, &main_thread->thread);
+    if (state == 'D') give_reason(arena, "no thread stopped in time: the main thread is in uninterruptible sleep");
+    else if (state == 'R' && has_run) give_reason(arena, "no thread stopped in time: the main thread runs in the kernel");
+    else if (state == 'R') give_reason(arena, "no thread stopped in time: the main thread got no CPU");
+    else give_reason(arena, "no thread stopped in time: the main thread is in state %c", state);
+}
+
 static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     if (arena->request->method != WD_METHOD_PTRACE) {
         give_reason(arena, "that was asked for");
@@ -141,7 +151,7 @@ static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     } else if (arena->seize_error != 0) {
         give_reason(arena, "tracing failed: %s", strerrorname_np(arena->seize_error));
     } else if (arena->not_stopped > 0) {
-        give_reason(arena, "no thread stopped in time: uninterruptible sleep, or no CPU to be had");
+        explain_late_stop(arena);
     } else {
         give_reason(arena, "no thread was left to stop");
     }
@@ -185,7 +195,11 @@ static void read_memory(struct wd_snapshot_arena *arena) {
 }
 
 static void end(struct wd_snapshot_arena *arena) {
-    if (arena->request->end == WD_END_KILL) wd_kill(arena);
+    const struct wd_snapshot_request *request = arena->request;
+    if (request->end == WD_END_KILL) {
+        if (request->before_kill != NULL) request->before_kill(request->before_kill_context);
+        wd_kill(arena);
+    }
     if (!arena->result->killed) wd_release(arena);
     arena->result->times.ended = wd_now();
 }

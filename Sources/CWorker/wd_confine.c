@@ -4,111 +4,52 @@
  */
 #include "wd_worker.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
-#include <sched.h>
-#include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#define NATIVE_ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCHITECTURE AUDIT_ARCH_AARCH64
-#else
-#error "the architecture has no name for seccomp here"
-#endif
-
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define FAIL(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
-#define DENY_NUMBER(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), FAIL(EPERM)
-#define DENY(call) DENY_NUMBER(SYS_##call)
-/* If the lower half of an argument passes a test, or if it does not. Loads the number again. */
-#define DENY_IF(call, index, test, value, passed, failed, error)                                                 \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 4), LOAD(args[index]),                                    \
-        BPF_JUMP(BPF_JMP | (test) | BPF_K, value, passed, failed), FAIL(error), LOAD(nr)
-#define DENY_BITS(call, index, bits, error) DENY_IF(call, index, BPF_JSET, bits, 0, 1, error)
-#define DENY_VALUE(call, index, value) DENY_IF(call, index, BPF_JEQ, value, 0, 1, EPERM)
-#define DENY_UNLESS(call, index, value) DENY_IF(call, index, BPF_JEQ, value, 1, 0, EPERM)
-
-/* Numbers that the headers of older systems lack; from 424 on all architectures have the same. */
-enum {
-    number_memfd_secret = 447,
-    number_process_mrelease = 448,
-    number_fchmodat2 = 452,
-    number_setxattrat = 463,
-    number_removexattrat = 466,
-    number_open_tree_attr = 467,
-    number_file_setattr = 469,
-    /* What came after Linux 6.17 is not known to be harmless. */
-    last_known_number = 469,
-};
+#include "../CLinux/wd_seccomp.h"
 
 static const unsigned writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
-/* No sockets, no programs, nothing written to or changed in a file system; no other process is looked at, signalled,
- * or changed in what it may use. */
+/* The calls that glibc, the Swift runtime, libelf and libdw make in a process with one thread to read files and to write
+ * an answer. Memory is neither executable nor shared, so RLIMIT_DATA counts all of it. */
 static int filter_calls(void)
 {
-    const unsigned own = (unsigned)getpid();
     struct sock_filter program[] = {
-        LOAD(arch),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCHITECTURE, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        LOAD(nr),
-        /* The x32 ABI has numbers of its own for the same calls. */
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
-        FAIL(EPERM),
-        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, last_known_number, 0, 1),
-        FAIL(ENOSYS),
-        DENY_BITS(openat, 2, writing, EACCES),
+        CHECK_ARCHITECTURE,
+        ALLOW(pread64), ALLOW(read), ALLOW(lseek), ALLOW(close), ALLOW(fstat), ALLOW(newfstatat), ALLOW(statx),
+        ALLOW(readlinkat), ALLOW(getcwd), ALLOW(faccessat), ALLOW(faccessat2), ALLOW(dup),
+        ALLOW_WITHOUT(openat, 2, writing),
 #ifdef SYS_open
-        DENY_BITS(open, 1, writing, EACCES),
-        DENY(creat), DENY(unlink), DENY(rename), DENY(mkdir), DENY(rmdir), DENY(link), DENY(symlink), DENY(mknod),
-        DENY(chmod), DENY(chown), DENY(lchown), DENY(utime), DENY(utimes), DENY(futimesat),
+        ALLOW(stat), ALLOW(lstat), ALLOW(readlink), ALLOW(access), ALLOW_WITHOUT(open, 1, writing),
 #endif
-        DENY_BITS(clone, 0, CLONE_NEWUSER, EPERM),
-        /* Their arguments are in memory, where a filter cannot look; glibc does without them. */
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1), FAIL(ENOSYS),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1), FAIL(ENOSYS),
-        DENY(socket), DENY(socketpair), DENY(io_uring_setup), DENY(execve), DENY(execveat),
-        /* raise(3) and abort(3) signal a thread of their own process. */
-        DENY(kill), DENY(tkill), DENY_UNLESS(tgkill, 0, own), DENY(rt_sigqueueinfo), DENY(rt_tgsigqueueinfo),
-        DENY(pidfd_open), DENY(pidfd_send_signal), DENY(setsid), DENY(setpgid),
-        /* A descriptor can be made to signal anybody: fcntl(2), "Managing signals". */
-        DENY_VALUE(fcntl, 1, F_SETOWN), DENY_VALUE(fcntl, 1, F_SETSIG), DENY_VALUE(fcntl, 1, F_SETOWN_EX),
-        /* getrlimit(3) is prlimit of process 0, which is the caller. */
-        DENY_UNLESS(prlimit64, 0, 0), DENY(setpriority), DENY(ioprio_set), DENY(sched_setparam),
-        DENY(sched_setscheduler), DENY(sched_setattr), DENY(sched_setaffinity), DENY(migrate_pages), DENY(move_pages),
-        DENY(ptrace), DENY(process_vm_readv), DENY(process_vm_writev), DENY(pidfd_getfd), DENY(kcmp),
-        DENY(process_madvise), DENY_NUMBER(number_process_mrelease),
-        DENY(unlinkat), DENY(renameat), DENY(renameat2), DENY(mkdirat), DENY(linkat), DENY(symlinkat), DENY(mknodat),
-        DENY(fchmod), DENY(fchmodat), DENY(fchown), DENY(fchownat), DENY(utimensat), DENY(truncate), DENY(ftruncate),
-        DENY(setxattr), DENY(lsetxattr), DENY(fsetxattr), DENY(removexattr), DENY(lremovexattr), DENY(fremovexattr),
-        DENY_NUMBER(number_fchmodat2), DENY_NUMBER(number_setxattrat), DENY_NUMBER(number_removexattrat),
-        DENY_NUMBER(number_file_setattr), DENY(fallocate), DENY(open_by_handle_at), DENY(mq_open), DENY(mq_unlink),
-        /* Attributes and flags of files, what is typed on a terminal; what asks for a terminal is told it is none. */
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 1), FAIL(ENOTTY),
-        DENY(mount), DENY(umount2), DENY(pivot_root), DENY(chroot), DENY(unshare), DENY(setns), DENY(move_mount),
-        DENY(open_tree), DENY_NUMBER(number_open_tree_attr), DENY(fsopen), DENY(fspick), DENY(mount_setattr),
-        DENY(quotactl_fd), DENY(memfd_create), DENY_NUMBER(number_memfd_secret), DENY(userfaultfd), DENY(bpf),
-        DENY(perf_event_open),
-        DENY(add_key), DENY(request_key), DENY(keyctl), DENY(fanotify_init), DENY(shmget), DENY(msgget), DENY(semget),
-        DENY(shmat), DENY(shmctl), DENY(msgsnd), DENY(msgrcv), DENY(msgctl), DENY(semop), DENY(semtimedop),
-        DENY(semctl),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        /* Other commands have a descriptor signal anybody: fcntl(2), "Managing signals". */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 5), LOAD(args[1]),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, F_GETFL, 0, 2),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_DUPFD_CLOEXEC, 1, 0), REFUSE, RETURN(SECCOMP_RET_ALLOW),
+        ALLOW_UP_TO(write, 0, STDERR_FILENO), ALLOW_UP_TO(writev, 0, STDERR_FILENO),
+        ALLOW(brk), ALLOW(munmap), ALLOW(mremap), ALLOW(madvise), ALLOW_WITHOUT(mprotect, 2, PROT_EXEC),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 6), LOAD(args[2]),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 3, 0), LOAD(args[3]),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_SHARED, 1, 0), RETURN(SECCOMP_RET_ALLOW), REFUSE,
+        ALLOW(futex), ALLOW(sched_yield), ALLOW(sched_getaffinity), ALLOW(sysinfo), ALLOW(getrandom),
+        ALLOW(clock_gettime), ALLOW(clock_nanosleep), ALLOW(restart_syscall),
+        ALLOW(getpid), ALLOW(gettid), ALLOW(getuid), ALLOW(geteuid), ALLOW(getgid), ALLOW(getegid),
+        ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn), ALLOW(sigaltstack),
+        /* raise(3) and abort(3) signal a thread of their own process; getrlimit(3) asks about process 0, the caller. */
+        ALLOW_VALUE(tgkill, 0, (unsigned)getpid()), ALLOW_VALUE(prlimit64, 0, 0),
+        ALLOW(exit), ALLOW(exit_group),
+        REFUSE,
     };
     struct sock_fprog filter = { sizeof program / sizeof *program, program };
     /* Older kernels slow a filtered process down against speculation; no stranger's code runs here, only their data. */
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter);
 }
 
-/* No file is opened by name but for reading in these folders. What is open already stays usable. */
+/* Files can be opened by name only for reading, and only in these folders. Open files stay usable. */
 static int restrict_files(const char *const *folders, size_t count)
 {
     /* Version 1, Linux 5.13: EXECUTE (bit 0) to MAKE_SYM (bit 12). */

@@ -12,16 +12,18 @@ void wd_worker_seal(void)
     prctl(PR_SET_DUMPABLE, 0);
 }
 
-static void limit_address_space(uint64_t bytes)
+static void lower(int resource, uint64_t bytes)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur <= bytes)
+    if (getrlimit(resource, &limit) != 0)
         return;
-    limit.rlim_cur = bytes;
-    setrlimit(RLIMIT_AS, &limit);
+    if (limit.rlim_cur > bytes)
+        limit.rlim_cur = bytes;
+    limit.rlim_max = limit.rlim_cur;
+    setrlimit(resource, &limit);
 }
 
-pid_t wd_worker_fork(uint64_t address_space)
+pid_t wd_worker_fork(uint64_t address_space, uint64_t memory)
 {
     static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGQUIT };
     pid_t parent = getpid();
@@ -33,6 +35,7 @@ pid_t wd_worker_fork(uint64_t address_space)
         _exit(70);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         signal(fatal[i], SIG_DFL);
-    limit_address_space(address_space);
+    lower(RLIMIT_AS, address_space);
+    lower(RLIMIT_DATA, memory);
     return 0;
 }

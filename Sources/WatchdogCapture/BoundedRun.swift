@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
-/// One run of a program that is not trusted: bounded in time and output, and gone afterwards with all it started.
+/// One run of an untrusted program: bounded in time and output, and killed at the end with everything it started.
 struct BoundedRun {
-    /// What came of it.
+    /// The result of the run.
     struct Result {
         enum End {
             case ended(ExitStatus)
@@ -16,7 +16,7 @@ struct BoundedRun {
 
         var end: End
         var output: [UInt8]
-        /// The end of what it wrote to its standard error, on one line and without control characters.
+        /// The end of what the program wrote to standard error, on one line and without control characters.
         var message: String
     }
 
@@ -57,15 +57,15 @@ struct BoundedRun {
         } catch {
             throw SymbolicationError(.notStarted, "was not started: \(error)")
         }
-        // The program's ends must be open until it has them.
+        // Keep the program's ends open until it has them.
         withExtendedLifetime(streams) {}
     }
 
-    /// Waits for the end.
+    /// Waits for the program to end.
     func finish() -> Result {
         var collected = Collected(outputLimit: outputLimit, messageLimit: messageLimit)
         while true {
-            // poll(2) passes over -1: an end of a file is always readable.
+            // poll(2) ignores -1; a pipe at end of file would always be readable.
             var entries = [
                 collected.isOutputOpen ? output.number : -1, collected.areMessagesOpen ? messages.number : -1,
                 process.process.descriptor.number,
@@ -73,7 +73,7 @@ struct BoundedRun {
             let left = deadline - Instant.now()
             guard left > .zero else { return kill(.overBudget, collected) }
             poll(&entries, nfds_t(entries.count), Int32(clamping: left.nanoseconds / 1_000_000 + 1))
-            // Read before looking at the exit: what was written before it is in the pipe.
+            // Read after checking for the exit: whatever was written before it is still in the pipe.
             let hasExited = process.process.hasExited
             switch collected.read(output.number, messages.number) {
             case .tooMuch: return kill(.tooMuchOutput, collected)
@@ -92,16 +92,16 @@ struct BoundedRun {
     private func kill(_ end: Result.End, _ collected: Collected) -> Result {
         killGroup()
         try? process.process.send(SIGKILL)
-        // SIGKILL does not end an uninterruptible sleep, so not for ever.
+        // SIGKILL does not end uninterruptible sleep, so limit the wait.
         var entry = pollfd(fd: process.process.descriptor.number, events: Int16(POLLIN), revents: 0)
         poll(&entry, 1, 2_000)
         _ = try? process.process.waitExit()
         return Result(end: end, output: [], message: collected.text)
     }
 
-    /// Ends what it started; as long as it is not reaped, nobody else can have its id as a group.
+    /// Kills everything that the program started; it is reaped only afterward.
     private func killGroup() {
-        Glibc.kill(-process.pid, SIGKILL)
+        try? process.process.sendToGroup(SIGKILL)
     }
 }
 
@@ -125,7 +125,7 @@ private struct Streams {
 
 /// What a program has written so far.
 struct Collected {
-    /// What a look at the pipes found.
+    /// The result of one read of the pipes.
     enum Progress {
         case nothing
         case something
@@ -156,7 +156,8 @@ struct Collected {
         .split(separator: " ").joined(separator: " ")
     }
 
-    /// Reads some of what is there now, once from each: who writes faster than it is read must not keep its reader.
+    /// Reads part of what is available, once from each pipe, so that a program that writes faster than it is read
+    /// cannot keep its reader busy.
     mutating func read(_ output: Int32, _ messages: Int32) -> Progress {
         let said = areMessagesOpen ? Self.read(messages, &areMessagesOpen) : []
         message = (message + said).suffix(messageLimit)

@@ -2,29 +2,30 @@
 
 import Glibc
 
-/// The GNU build-id of an ELF file, read with bounded effort from a file that may be anything.
-enum BuildID {
+/// Reads the GNU build ID of an ELF file, which may contain anything, with bounded effort.
+public enum BuildID {
     private static let noteLimit = 4096
     private static let segmentLimit = 64
-    /// Compilers that give each function a section of its own end far below; the kernel's modules too.
+    /// Kernel modules, and programs compiled with one section per function, stay far below this.
     private static let sectionLimit = 4096
 
     private static let noteSegment: UInt32 = 4  // PT_NOTE
     private static let noteSection: UInt32 = 7  // SHT_NOTE
     private static let symbolSection: UInt32 = 2  // SHT_SYMTAB
 
-    /// The build-id in lower-case hexadecimal, or nil when there is none in a note segment.
-    static func read(descriptor: Int32) -> String? {
+    /// The build ID in lower-case hexadecimal; nil if no note segment contains one.
+    public static func read(descriptor: Int32) -> String? {
         header(descriptor).flatMap { inSegments(descriptor, $0) }
     }
 
-    /// The same of a file that may hold debug data alone: its segments may lie, its sections do not (objcopy(1),
-    /// `--only-keep-debug`).
+    /// The build ID of a file that may contain only debug data, in lower-case hexadecimal.
+    ///
+    /// The segments of such a file may be wrong, but its sections are not (objcopy(1), `--only-keep-debug`).
     static func read(debugFile descriptor: Int32) -> String? {
         header(descriptor).flatMap { inSections(descriptor, $0) ?? inSegments(descriptor, $0) }
     }
 
-    /// Whether a file has a table of all its functions, not only of those that others may call.
+    /// Whether a file has a symbol table with all functions, not only the exported ones.
     static func hasSymbols(descriptor: Int32) -> Bool {
         guard let header = header(descriptor), header.e_shentsize == UInt16(MemoryLayout<Elf64_Shdr>.size) else {
             return false
@@ -58,7 +59,7 @@ enum BuildID {
         }
     }
 
-    /// Looks through the notes that a table of headers points to.
+    /// Searches the notes that a table of headers points to.
     private static func find<Header: BitwiseCopyable>(
         _ descriptor: Int32, at start: UInt64, count: Int, _ notes: (Header) -> (offset: UInt64, size: UInt64)?
     ) -> String? {

@@ -2,21 +2,24 @@
 
 import Glibc
 import Synchronization
-import WatchdogLinux
-public import WatchdogPolicy
+public import WatchdogBase
+public import WatchdogLinux
 
-/// The thread that takes snapshots, one after the other, so that the supervisor's loop never waits for one.
+/// The thread that takes snapshots, one after another, so that the supervisor's loop never waits for one.
 ///
-/// A capture ends within milliseconds, but the kernel may block a read of `/proc` or of a process's memory for as long as
-/// it likes: when another thread of the target holds its memory map in uninterruptible sleep, say. So the loop keeps its
-/// own deadline for each capture, kills the process itself when it passes, and calls ``replaceStuckWorker(after:at:)``.
+/// A capture takes milliseconds, but the kernel may block a read of `/proc` or of a process's memory indefinitely, for
+/// example while another thread of the target holds its memory map in uninterruptible sleep. The loop therefore keeps
+/// its own deadline for each capture, kills the process itself when it passes, and calls
+/// ``replaceStuckWorker(after:at:)``.
 ///
 /// The thread keeps this object alive until ``shutDown(within:)``.
 ///
 /// Isolation: may be used from any thread; no call waits for a capture, except ``shutDown(within:)``.
 public final class CaptureThread: Sendable {
-    /// What a finished capture calls, on the capture thread.
+    /// The function that a finished capture calls, on the capture thread.
     public typealias Completion = @Sendable (Result<Snapshot, SnapshotError>) -> Void
+    /// The function that a finished capture of all processes of an app calls, on the capture thread.
+    public typealias TreeCompletion = @Sendable (Result<Snapshot, SnapshotError>, TreeSnapshot) -> Void
 
     /// How many replaced workers may be stuck at once before captures are refused.
     private static let stuckLimit = 4
@@ -24,13 +27,14 @@ public final class CaptureThread: Sendable {
     private struct Job: Sendable {
         let process: Int32
         let options: SnapshotOptions
-        let completion: Completion
+        let others: TreeCapture?
+        let completion: TreeCompletion
     }
 
     private struct State {
         var waiting: [Job] = []
         var runningSince: Instant?
-        /// Number of the worker that takes jobs; one that was replaced has a lower one.
+        /// The number of the worker that takes jobs; replaced workers have lower numbers.
         var generation = 0
         var stuckCount = 0
         var droppedCount = 0
@@ -38,42 +42,74 @@ public final class CaptureThread: Sendable {
         var isIdle = false
     }
 
-    /// What takes a snapshot on the calling thread, and whether that thread must end then.
+    /// Takes a snapshot on the calling thread, and says whether that thread must then end; calls the closure before a
+    /// kill.
     typealias Taking =
-        @Sendable (SnapshotArena, Int32, SnapshotOptions) -> (Result<Snapshot, SnapshotError>, mustExit: Bool)
+        @Sendable (SnapshotArena, Int32, SnapshotOptions, @escaping () -> Void)
+        -> (Result<Snapshot, SnapshotError>, mustExit: Bool)
 
     private let configuration: CaptureThreadConfiguration
     private let taking: Taking
     private let state = Mutex(State())
     private let work: PosixSemaphore
+    private let treeThreads = TreeCapture.Threads()
 
     /// Starts the thread and makes its working memory resident.
     ///
-    /// - Throws: ``SnapshotError`` when there is no memory or no thread to be had.
+    /// - Throws: ``SnapshotError`` if no memory or no thread is available.
     public convenience init(
         _ configuration: CaptureThreadConfiguration = CaptureThreadConfiguration()
     ) throws(SnapshotError) {
-        try self.init(configuration) { arena, process, options in arena.take(of: process, options) }
+        try self.init(configuration) { arena, process, options, beforeKill in
+            arena.take(of: process, options, beforeKill: beforeKill)
+        }
     }
 
     init(_ configuration: CaptureThreadConfiguration, taking: @escaping Taking) throws(SnapshotError) {
         self.configuration = configuration
         self.taking = taking
-        work = try PosixSemaphore()
+        work = PosixSemaphore()
         try run(try SnapshotArena(resident: configuration.residentBytes), generation: 0)
     }
 
-    /// Takes a snapshot as soon as those before it are done.
+    /// Takes a snapshot once the captures before it are done.
     ///
     /// - Parameters:
-    ///   - process: the process's id.
-    ///   - options: how to take it, and what becomes of the process.
-    ///   - completion: called once, on the capture thread. After ``shutDown(within:)``, a capture that had not begun
-    ///     ends with `ECANCELED`, and its process was not touched.
-    /// - Returns: false when too many captures wait already, or after ``shutDown(within:)``; then `completion` is not
-    ///   called, nothing happens to the process, and ``droppedCount`` grows.
+    ///   - process: the process ID.
+    ///   - options: how to take the snapshot, and what happens to the process.
+    ///   - completion: called once, on the capture thread. After ``shutDown(within:)``, a capture that has not begun
+    ///     ends with `ECANCELED`, and its process is not touched.
+    /// - Returns: false if too many captures are already waiting, or after ``shutDown(within:)``; then `completion` is
+    ///   not called, nothing happens to the process, and ``droppedCount`` grows.
     @discardableResult
     public func capture(_ process: Int32, _ options: SnapshotOptions, completion: @escaping Completion) -> Bool {
+        enqueue(Job(process: process, options: options, others: nil) { result, _ in completion(result) })
+    }
+
+    /// Takes snapshots of all processes of an app once the captures before it are done, the main process first.
+    ///
+    /// If the main process is killed, the others are captured while it is stopped, just before the kill, which may kill
+    /// them too; they continue meanwhile. Otherwise they are captured when the main process has continued. The main
+    /// process's snapshot and kill do not depend on the others, for which there is a quarter of a second.
+    ///
+    /// - Parameters:
+    ///   - process: the ID of the main process.
+    ///   - members: the processes of the app.
+    ///   - preferred: those to capture first if there is not room for all.
+    ///   - options: how to take the snapshot of the main process, and what happens to it.
+    ///   - completion: as for ``capture(_:_:completion:)``.
+    /// - Returns: as for ``capture(_:_:completion:)``.
+    @discardableResult
+    public func capture(
+        _ process: Int32, with members: TreeMembers, preferring preferred: [Int32], _ options: SnapshotOptions,
+        completion: @escaping TreeCompletion
+    ) -> Bool {
+        let request = TreeCapture.Request(members: members, main: process, preferred: preferred)
+        let others = TreeCapture(request, configuration.scheduling, treeThreads)
+        return enqueue(Job(process: process, options: options, others: others, completion: completion))
+    }
+
+    private func enqueue(_ job: Job) -> Bool {
         let isAccepted = state.withLock { state in
             guard !state.isShutDown, state.waiting.count < configuration.queueLimit,
                 state.stuckCount < Self.stuckLimit
@@ -81,31 +117,31 @@ public final class CaptureThread: Sendable {
                 state.droppedCount += 1
                 return false
             }
-            state.waiting.append(Job(process: process, options: options, completion: completion))
+            state.waiting.append(job)
             return true
         }
         if isAccepted { work.signal() }
         return isAccepted
     }
 
-    /// How many captures were refused.
+    /// How many captures have been refused.
     public var droppedCount: Int {
         state.withLock { $0.droppedCount }
     }
 
-    /// How many replaced workers have not come back yet.
+    /// How many replaced workers have not returned yet.
     public var stuckWorkerCount: Int {
         state.withLock { $0.stuckCount }
     }
 
-    /// Gives the captures that wait to a new thread when the running one has taken longer than `limit`.
+    /// Hands the waiting captures to a new thread if the running one has taken longer than `limit`.
     ///
-    /// The stuck capture still calls its completion when the kernel lets it go on.
+    /// The stuck capture still calls its completion once the kernel lets it continue.
     ///
     /// - Parameters:
-    ///   - limit: how long a capture may take; a second is more than any takes that is not stuck.
+    ///   - limit: how long a capture may take; a second is more than any capture takes unless it is stuck.
     ///   - now: the current time.
-    /// - Returns: true when a worker was started that takes over, unless the capture ends before it does.
+    /// - Returns: whether a worker was started, which takes over unless the capture ends first.
     @discardableResult
     public func replaceStuckWorker(after limit: Duration, at now: Instant) -> Bool {
         let stuck: Int? = state.withLock { state in
@@ -126,9 +162,9 @@ public final class CaptureThread: Sendable {
         return started != nil
     }
 
-    /// Refuses further captures, ends those that wait with `ECANCELED`, and waits for the running one.
+    /// Refuses further captures, ends waiting ones with `ECANCELED`, and waits for the running one.
     ///
-    /// - Returns: false when the running capture did not end within `limit`.
+    /// - Returns: false if the running capture did not end within `limit`.
     @discardableResult
     public func shutDown(within limit: Duration = .seconds(1)) -> Bool {
         let waiting = state.withLock { state in
@@ -138,7 +174,7 @@ public final class CaptureThread: Sendable {
         }
         for job in waiting {
             let canceled = Errno(rawValue: ECANCELED)
-            job.completion(.failure(SnapshotError("take a snapshot", of: job.process, canceled)))
+            job.completion(.failure(SnapshotError("take a snapshot", of: job.process, canceled)), TreeSnapshot())
         }
         work.signal()
         let deadline = Instant.now() + limit
@@ -159,7 +195,7 @@ public final class CaptureThread: Sendable {
         .detach()
     }
 
-    /// Makes the calling worker the current one; false when the stuck capture has ended in time.
+    /// Makes the calling worker the current one; returns false if the stuck capture has ended in the meantime.
     private func takeOver(from stuck: Int) -> Bool {
         state.withLock { state in
             guard state.generation == stuck, state.runningSince != nil else { return false }
@@ -172,16 +208,20 @@ public final class CaptureThread: Sendable {
 
     private func serve(_ arena: SnapshotArena, _ generation: Int) {
         while let job = nextJob(generation) {
-            let (result, mustExit) = taking(arena, job.process, job.options)
+            let runOthers: () -> Void = { [self] in job.others?.run(before: state.withLock { $0.waiting.count }) }
+            let (result, mustExit) = taking(arena, job.process, job.options, runOthers)
+            if case .release = job.options.ending { runOthers() }
+            let others = job.others?.end() ?? TreeSnapshot()
             let isCurrent = finish(generation)
-            job.completion(result)
+            job.completion(result, others)
             guard isCurrent else { return }
-            // Threads that only the end of this thread lets go of. Without a successor, better they wait than all.
+            // Some threads are released only when this thread ends. If no successor can be started, better they wait
+            // than all captures.
             if mustExit, (try? run(arena, generation: generation)) != nil { return }
         }
     }
 
-    /// Waits for a job; nil when this worker has to end.
+    /// Waits for a job; nil when this worker must end.
     private func nextJob(_ generation: Int) -> Job? {
         while true {
             work.wait()
@@ -199,7 +239,7 @@ public final class CaptureThread: Sendable {
         }
     }
 
-    /// Returns false when another worker has taken over meanwhile.
+    /// - Returns: false if another worker has taken over in the meantime.
     private func finish(_ generation: Int) -> Bool {
         state.withLock { state in
             guard state.generation == generation else {

@@ -2,29 +2,30 @@
 
 import Glibc
 
-/// What a ``CaptureThread`` may use.
+/// The resources of a ``CaptureThread``.
 public struct CaptureThreadConfiguration: Sendable, Equatable {
-    /// When the thread gets a CPU.
+    /// How the thread is scheduled.
     public enum Scheduling: Sendable, Equatable {
-        /// As its creator.
+        /// Like its creator.
         case inherited
-        /// With this nice value, where permitted.
+        /// With this nice value, if permitted.
         case niceness(Int32)
-        /// Before all ordinary threads, with this real-time priority, where permitted; not inherited by children.
+        /// Ahead of all ordinary threads, with this real-time priority, if permitted; not inherited by children.
         ///
-        /// A capture of thousands of threads computes for a tenth of a second without sleeping, which RLIMIT_RTTIME must
-        /// allow.
+        /// A capture of thousands of threads computes for a tenth of a second without sleeping, which RLIMIT_RTTIME
+        /// must allow.
         case realTime(priority: Int32)
     }
 
-    /// How many captures may wait.
+    /// The maximum number of waiting captures.
     public var queueLimit: Int
-    /// Bytes of stacks for which memory stays resident, so that a capture takes no page faults while it freezes.
+    /// How many bytes of stack memory stay resident, so that a capture takes no page faults while the process is
+    /// frozen.
     public var residentBytes: Int
-    /// When the thread gets a CPU.
+    /// How the thread is scheduled.
     public var scheduling: Scheduling
 
-    /// Creates a configuration; as it stands, for processes with up to a thousand threads.
+    /// Creates a configuration; the defaults suit processes with up to a thousand threads.
     public init(queueLimit: Int = 64, residentBytes: Int = 4 << 20, scheduling: Scheduling = .inherited) {
         self.queueLimit = queueLimit
         self.residentBytes = residentBytes
@@ -33,7 +34,7 @@ public struct CaptureThreadConfiguration: Sendable, Equatable {
 }
 
 extension CaptureThreadConfiguration.Scheduling {
-    /// Applies to the calling thread: sched_setscheduler(2) and setpriority(2) mean the thread when they are given 0.
+    /// Applies the scheduling to the calling thread, which 0 stands for in sched_setscheduler(2) and setpriority(2).
     func apply() {
         switch self {
         case .inherited:

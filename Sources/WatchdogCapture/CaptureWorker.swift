@@ -2,7 +2,7 @@
 
 import WatchdogLinux
 
-/// A thread for captures, which tells in their words why it could not be had.
+/// Starts threads for captures, and reports failures as capture errors.
 enum CaptureWorker {
     /// Starts a thread that runs `body`.
     static func start(_ body: @escaping @Sendable () -> Void) throws(SnapshotError) -> WorkerThread {

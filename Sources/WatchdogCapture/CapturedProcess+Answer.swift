@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import WatchdogPolicy
-import WatchdogReport
+import WatchdogBase
+import WatchdogVerdict
 
 extension CapturedProcess {
     private static let imageLimit = 4096
     private static let noteLimit = 1024
 
-    /// Decodes what `watchdogd-symbolicate` printed, and distrusts it.
+    /// Decodes and checks the output of `watchdogd-symbolicate`, which is not trusted.
     ///
-    /// What the snapshot itself knows of the capture is taken from the snapshot.
+    /// What the snapshot itself knows about the capture is taken from the snapshot.
     init(answer: [UInt8], of snapshot: Snapshot) throws(SymbolicationError) {
         try self.init(answer: answer, threadLimit: snapshot.threadCount)
         method = snapshot.method
@@ -18,7 +18,7 @@ extension CapturedProcess {
         frozenNanoseconds = UInt64(clamping: snapshot.timings.frozen.nanoseconds)
     }
 
-    /// Decodes an answer that has at most so many threads.
+    /// Decodes an answer that has at most the given number of threads.
     init(answer: [UInt8], threadLimit: Int) throws(SymbolicationError) {
         guard !answer.isEmpty else { throw SymbolicationError(.malformedAnswer, "printed nothing") }
         do {

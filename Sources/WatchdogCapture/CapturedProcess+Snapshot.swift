@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
-public import WatchdogReport
+import WatchdogBase
+public import WatchdogVerdict
 
 extension CapturedProcess {
     /// What a snapshot says without unwinding or symbols.
     ///
-    /// Every thread with the innermost frame only, and the images with the build-ids by which symbols can be found later.
-    /// This is what remains when `watchdogd-symbolicate` fails.
+    /// Every thread has only its innermost frame, and the images have the build IDs by which symbols can be found
+    /// later. This is what remains if `watchdogd-symbolicate` fails.
     ///
     /// - Parameters:
-    ///   - snapshot: the snapshot; one that cannot be parsed gives a capture without threads and a note.
-    ///   - note: why there are no symbols, one sentence.
+    ///   - snapshot: the snapshot; if it cannot be parsed, the result has no threads, but a note.
+    ///   - note: why there are no symbols, in one sentence.
     public static func withoutSymbols(from snapshot: Snapshot, because note: String) -> CapturedProcess {
         do throws(SnapshotFormatError) {
             return CapturedProcess(try snapshot.contents(), descriptors: snapshot.modules, note: note)
@@ -83,7 +83,7 @@ extension SnapshotContents {
         return images.sorted { $0.base < $1.base }
     }
 
-    /// Where the mappings of the file at `start` end; anonymous memory may lie between them, other files may not.
+    /// The end of the mappings of the file at `start`; anonymous memory may lie between them, but no other file.
     private func endOfRun(at start: UInt64) -> UInt64? {
         guard let index = mappings.firstIndex(where: { $0.start == start }) else { return nil }
         let first = mappings[index]

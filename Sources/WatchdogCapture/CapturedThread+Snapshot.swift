@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogReport
+import WatchdogVerdict
 
 extension CapturedThread {
-    /// What a snapshot says of a thread, without frames.
+    /// Creates a thread from a snapshot, without frames.
     init(_ thread: SnapshotThread) {
         var registers: [String: UInt64] = [:]
         if thread.registerSource == .ptrace {
@@ -26,7 +26,7 @@ extension CapturedThread {
         )
     }
 
-    /// The function names of lines of the form "[<0>] do_select+0x6c/0x90 [module]".
+    /// The function names in lines of the form "[<0>] do_select+0x6c/0x90 [module]".
     private static func functions(ofKernelStack text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")

@@ -2,10 +2,11 @@
 
 import Glibc
 
-/// Bytes of a file that may be anything and become shorter at any time: read by pread(2), never through a mapping, which
-/// would end the process then.
+/// Reads a file that may contain anything and may shrink at any time.
+///
+/// Uses pread(2) and never a mapping: if the file shrank, accessing the mapping would kill the process.
 enum FileBytes {
-    /// At most `count` bytes from an offset on; fewer where the file ends, or cannot be read.
+    /// Up to `count` bytes from an offset on; fewer if the file ends or cannot be read.
     static func read(_ descriptor: Int32, at offset: UInt64, count: Int) -> [UInt8] {
         guard let offset = off_t(exactly: offset), count > 0, offset <= .max - off_t(count) else { return [] }
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
@@ -19,12 +20,12 @@ enum FileBytes {
         }
     }
 
-    /// A structure; nil where the file ends before its end.
+    /// Loads a structure; nil if the file ends too early.
     static func load<Value: BitwiseCopyable>(_ descriptor: Int32, at offset: UInt64) -> Value? {
         read(descriptor, at: offset, count: MemoryLayout<Value>.size).load(at: 0)
     }
 
-    /// The header of an ELF file; nil for what is none.
+    /// The header of an ELF file; nil for any other file.
     static func elfHeader(_ descriptor: Int32) -> Elf64_Ehdr? {
         let bytes = read(descriptor, at: 0, count: MemoryLayout<Elf64_Ehdr>.size)
         return bytes.isELF ? bytes.load(at: 0) : nil
@@ -35,7 +36,7 @@ extension [UInt8] {
     /// Whether these are the first bytes of an ELF file.
     var isELF: Bool { starts(with: [0x7F, UInt8(ascii: "E"), UInt8(ascii: "L"), UInt8(ascii: "F")]) }
 
-    /// A structure; nil where it does not fit.
+    /// Loads a structure; nil if it does not fit.
     func load<Value: BitwiseCopyable>(at offset: Int) -> Value? {
         guard offset >= 0, offset <= count - MemoryLayout<Value>.size else { return nil }
         return withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Value.self) }

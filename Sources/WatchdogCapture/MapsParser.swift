@@ -4,7 +4,8 @@
 enum MapsParser {
     /// Parses lines of the form "START-END PERMS OFFSET MAJOR:MINOR INODE   PATH".
     ///
-    /// - Returns: nil when a line has another form, when they do not ascend, or when they are more than `limit`.
+    /// - Returns: nil if a line is malformed, if the lines are not in ascending order, or if there are more than
+    ///   `limit`.
     static func parse(_ text: ArraySlice<UInt8>, limit: Int) -> [SnapshotMapping]? {
         var mappings: [SnapshotMapping] = []
         for line in text.split(separator: UInt8(ascii: "\n")) {

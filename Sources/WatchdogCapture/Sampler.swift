@@ -2,12 +2,12 @@
 
 import CSnapshot
 import Glibc
+public import WatchdogBase
 import WatchdogLinux
-public import WatchdogPolicy
 
-/// Looks at all threads of a process again and again without disturbing those that sleep.
+/// Samples all threads of a process repeatedly without disturbing those that sleep.
 ///
-/// Isolation: one thread, which is to end after it if threads were stopped: ptrace(2) binds them to it.
+/// Isolation: one thread, which must end afterward if threads were stopped: ptrace(2) ties them to it.
 final class Sampler {
     private static let runCapacity = 1 << 18
 
@@ -48,19 +48,19 @@ final class Sampler {
         modules.deallocate()
     }
 
-    /// Whether threads on a CPU are stopped for a moment in the looks that follow.
+    /// Whether the following samples briefly stop threads that are on a CPU.
     var stopsRunning = true {
         didSet { wd_sampler_stop_running(sampler, stopsRunning ? 1 : 0) }
     }
 
-    /// One look; false when the process has ended.
+    /// Takes one sample; returns false if the process has exited.
     func look() -> Bool {
         let isThere = wd_sampler_look(sampler) == 0
         if isThere { latest = .now() }
         return isThere
     }
 
-    /// Ends the sampling; to be called once.
+    /// Ends the sampling; call it once.
     func finish() throws(SnapshotError) -> Sampling {
         var totals = wd_sampling_totals()
         let threads = (0..<wd_sampler_thread_count(sampler)).map { index in
@@ -111,13 +111,14 @@ private func threadTime() -> Duration {
 }
 
 extension Sampling {
-    /// Looks at a process for a while, on a thread of its own.
+    /// Samples a process for a while, on a dedicated thread.
     ///
     /// - Parameters:
-    ///   - process: the process's id; never this process.
-    ///   - options: how long and how often.
-    ///   - pause: waits until the given moment; false to look no more. Called on the thread that looks.
-    /// - Returns: what was seen; when there was no look at all, an error is thrown instead.
+    ///   - process: the process ID; never that of this process.
+    ///   - options: how long and how often to sample.
+    ///   - pause: waits until the given instant; returns false to stop sampling. Called on the sampling thread.
+    /// - Returns: the samples.
+    /// - Throws: ``SnapshotError`` if there was not a single sample.
     public static func take(
         of process: Int32,
         _ options: SamplingOptions = SamplingOptions(),
@@ -132,7 +133,7 @@ extension Sampling {
         return try result.get()
     }
 
-    /// Waits until the moment has come.
+    /// Waits until the given instant.
     public static func sleep(until moment: Instant) -> Bool {
         let nanoseconds = moment.nanoseconds
         var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
@@ -140,7 +141,7 @@ extension Sampling {
         return true
     }
 
-    /// Looks at a process for a while, on this thread, whose signals are blocked.
+    /// Samples a process for a while on this thread, whose signals are blocked.
     static func run(
         _ process: Int32, _ options: SamplingOptions, _ pause: (Instant) -> Bool
     ) -> Result<Sampling, SnapshotError> {
@@ -149,7 +150,7 @@ extension Sampling {
             var next = Instant.now()
             let end = next + options.duration
             while sampler.look() {
-                // A look that came late is not made up for.
+                // A late sample does not make the following ones come faster.
                 next = max(next + options.interval, .now())
                 guard next <= end, pause(next) else { break }
             }
@@ -164,7 +165,7 @@ extension Sampling {
     }
 }
 
-/// One sampling's way from its thread to the one that waits for it.
+/// Passes the result of a sampling from its thread to the thread that waits for it.
 ///
 /// Isolation: written by the sampling thread, read after it was joined.
 // SAFETY: joining the thread orders its writes before the reads.

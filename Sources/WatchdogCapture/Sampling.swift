@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogBase
 public import WatchdogLinux
-public import WatchdogPolicy
-public import WatchdogReport
+public import WatchdogVerdict
 
-/// What many looks at a process brought, before its stacks are unwound.
+/// Many samples of a process before their stacks are unwound.
 public struct Sampling: Sendable {
-    /// A thread that showed the same stack in consecutive looks.
+    /// Consecutive samples in which a thread showed the same stack.
     public struct Run: Sendable, Equatable {
-        /// The thread.
+        /// The thread ID.
         public var thread: Int32
-        /// The number under which ``Sampling/snapshot`` holds the stack, as the id of a thread.
+        /// The number of the stack, which is a thread ID in ``Sampling/snapshot``.
         public var stack: Int32
-        /// The first look, from 0.
+        /// The index of the first sample, from 0.
         public var first: Int
-        /// How many looks.
+        /// The number of samples.
         public var count: Int
     }
 
-    /// A thread that was seen.
+    /// A thread that was sampled.
     public struct Thread: Sendable, Equatable {
-        /// Its id.
+        /// The thread ID.
         public var id: Int32
-        /// Its name.
+        /// The name of the thread.
         public var name: String
-        /// Time on a CPU while it was looked at.
+        /// The time on a CPU during sampling.
         public var runTime: Duration
-        /// Time runnable without a CPU meanwhile.
+        /// The time runnable without a CPU during sampling.
         public var runDelay: Duration
     }
 
-    /// Each different stack as a thread.
+    /// The distinct stacks, each stored as a thread.
     public var snapshot: Snapshot
-    /// What each thread showed, in the order in which it began.
+    /// The runs of all threads, ordered by when they began.
     public var runs: [Run]
     /// The threads, in the order in which the kernel lists them.
     public var threads: [Thread]
-    /// When it began.
+    /// When sampling began.
     public var began: Instant
-    /// From the first look to the last.
+    /// The time from the first sample to the last.
     public var duration: Duration
-    /// How many looks there were.
+    /// The number of samples.
     public var sampleCount: Int
-    /// Looks at a thread that are missing, because there was no room for another stack.
+    /// How many samples of individual threads are missing because there was no room for another stack.
     public var lostCount: Int
     /// How often a thread was stopped.
     public var stopCount: Int
@@ -50,21 +50,21 @@ public struct Sampling: Sendable {
     public var longestStop: Duration
     /// Why threads on a CPU could not be stopped.
     public var refusal: Errno?
-    /// Whether the process ended meanwhile.
+    /// Whether the process exited during sampling.
     public var hasEnded: Bool
-    /// CPU time that the looks took.
+    /// The CPU time that sampling took.
     public var cost: Duration
 
     /// The samples with frames.
     public func samples(
-        named name: String, path: String, at time: WatchdogReport.WallTime, with symbolicator: Symbolicator
+        named name: String, path: String, at time: WallTime, with symbolicator: Symbolicator
     ) -> ProcessSamples {
         samples(of: symbolicator.symbolicate(snapshot), named: name, path: path, at: time)
     }
 
-    /// The samples with the frames of its snapshot, which was symbolicated.
+    /// The samples with the frames of the snapshot after symbolication.
     public func samples(
-        of captured: CapturedProcess, named name: String, path: String, at time: WatchdogReport.WallTime
+        of captured: CapturedProcess, named name: String, path: String, at time: WallTime
     ) -> ProcessSamples {
         var numbers: [Int: Int] = [:]
         let stacks = captured.threads.enumerated().map { index, thread in

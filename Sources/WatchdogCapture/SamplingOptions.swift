@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to look at a process again and again.
+/// How to sample a process.
 public struct SamplingOptions: Sendable, Equatable {
-    /// A descriptor that refers to the process, or nil to open one by process id; it stays the caller's.
+    /// A descriptor of the process, which the caller continues to own; nil to open one by process ID.
     public var pidfd: Int32?
-    /// `/proc/PID/stat` field 22 that the process must have, in clock ticks, or nil.
+    /// The value that `/proc/PID/stat` field 22 must have, in clock ticks; nil to skip the check.
     public var startTime: UInt64?
-    /// From one look to the next.
+    /// The time between two samples.
     public var interval: Duration
-    /// From the first look to the last.
+    /// The time from the first sample to the last.
     public var duration: Duration
-    /// Whether threads on a CPU are stopped for a moment: `/proc` does not tell where they are.
+    /// Whether to stop threads that are on a CPU for a moment: `/proc` does not show where they are.
     ///
-    /// Threads that sleep are never stopped.
+    /// Sleeping threads are never stopped.
     public var stopsRunning: Bool
 
     /// Creates options.

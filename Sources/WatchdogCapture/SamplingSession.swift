@@ -2,13 +2,13 @@
 
 import Glibc
 import Synchronization
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
-/// Looks at a process until it is told to stop, on a thread of its own.
+/// Samples a process until it is told to stop, on a dedicated thread.
 ///
-/// Only the first look may stop threads, from a thread that ends with it: nothing is traced any more when the process is
-/// captured or killed later.
+/// Only the first sample may stop threads, from a thread that ends with it, so that nothing is being traced when the
+/// process is captured or killed later.
 ///
 /// Isolation: may be used from any thread; only ``result(within:)`` waits.
 public final class SamplingSession: Sendable {
@@ -17,6 +17,9 @@ public final class SamplingSession: Sendable {
         var result: Result<Sampling, SnapshotError>?
     }
 
+    /// How long the first sample may take.
+    private static let firstLookLimit = Duration.seconds(2)
+
     private let state = Mutex(State())
     private let wake: Bell
     private let done: Bell
@@ -24,11 +27,11 @@ public final class SamplingSession: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - process: the process's id; never this process.
-    ///   - options: how often, and for how long at most.
-    ///   - onFirstLook: called once on that thread when no thread is or will be stopped any more.
-    ///   - onLook: called on that thread with each look.
-    /// - Throws: ``SnapshotError`` when there is no memory or no thread to be had.
+    ///   - process: the process ID; never that of this process.
+    ///   - options: how often to sample, and for how long at most.
+    ///   - onFirstLook: called once on that thread when no thread is or will be stopped anymore.
+    ///   - onLook: called on that thread with each sample.
+    /// - Throws: ``SnapshotError`` if no memory or no thread is available.
     public init(
         of process: Int32, _ options: SamplingOptions, onFirstLook: @escaping @Sendable () -> Void,
         onLook: @escaping @Sendable () -> Void
@@ -43,15 +46,15 @@ public final class SamplingSession: Sendable {
         .detach()
     }
 
-    /// Ends the looks; returns at once.
+    /// Stops sampling; returns immediately.
     public func stop() {
         state.withLock { $0.isStopped = true }
         wake.ring()
     }
 
-    /// What was seen; nil when the thread does not end in time.
+    /// The samples; nil if the thread does not end in time.
     ///
-    /// To be called once, after ``stop()``.
+    /// Call it once, after ``stop()``.
     public func result(within limit: Duration) -> Result<Sampling, SnapshotError>? {
         done.wait(until: .now() + limit)
         return state.withLock { $0.result }
@@ -86,21 +89,25 @@ public final class SamplingSession: Sendable {
     ) throws(SnapshotError) -> Sampler {
         defer { onFirstLook() }
         let sampler = try Sampler(of: process, options)
-        // What is seen after the end is not what was to be seen: on a busy machine the first look may come late.
+        // A sample taken after the stop would be misleading: on a busy machine the first one may come late.
         guard !isStopped else { throw SnapshotError("sample", of: process, .timedOut) }
-        guard try firstLook(sampler) else { throw SnapshotError("sample", of: process, .noSuchProcess) }
+        guard try firstLook(sampler, of: process) else { throw SnapshotError("sample", of: process, .noSuchProcess) }
         guard !isStopped else { throw SnapshotError("sample", of: process, .timedOut) }
         return sampler
     }
 
-    private func firstLook(_ sampler: Sampler) throws(SnapshotError) -> Bool {
+    private func firstLook(_ sampler: Sampler, of process: Int32) throws(SnapshotError) -> Bool {
         let look = FirstLook(sampler: sampler)
-        try CaptureWorker.start { look.succeeded = look.sampler.look() }.join()
+        let worker = try CaptureWorker.start { look.succeeded = look.sampler.look() }
+        // The kernel may block the thread indefinitely; the sampler then belongs to that thread.
+        guard worker.join(until: .now() + Self.firstLookLimit) else {
+            throw SnapshotError("sample", of: process, .timedOut)
+        }
         return look.succeeded
     }
 }
 
-/// Something to wait for with a limit on the monotonic clock, which sem_timedwait(3) does not know.
+/// A signal that can be waited for with a limit on the monotonic clock, which sem_timedwait(3) does not support.
 private struct Bell {
     private let pipe: (read: OwnedDescriptor, write: OwnedDescriptor)
 
@@ -112,7 +119,7 @@ private struct Bell {
         }
     }
 
-    /// Wakes whoever waits now or later; to be rung once or twice, not without end.
+    /// Wakes current and future waiters; may be called only a few times, because each call writes to the pipe.
     func ring() {
         _ = write(pipe.write.number, "!", 1)
     }
@@ -127,10 +134,10 @@ private struct Bell {
     }
 }
 
-/// A look that is taken on another thread.
+/// A sample that is taken on another thread.
 ///
-/// Isolation: used by one thread, which is joined before another uses it.
-// SAFETY: starting and joining the thread order the uses.
+/// Isolation: used by one thread, which is joined before another one uses it; if that times out, nobody else uses it.
+// SAFETY: starting and joining the thread order all accesses.
 private final class FirstLook: @unchecked Sendable {
     let sampler: Sampler
     var succeeded = false

@@ -5,7 +5,8 @@ import Glibc
 import WatchdogLinux
 
 extension OwnedDescriptor {
-    /// A file in memory that holds some bytes, is at its beginning and changes no more; nil when there is no room for it.
+    /// A file in memory that contains the given bytes, is positioned at its start, and can no longer be changed; nil if
+    /// there is no room for it.
     convenience init?(sealing bytes: [UInt8]) {
         let number = wd_create_memfd()
         guard number >= 0 else { return nil }

@@ -2,35 +2,40 @@
 
 import CSnapshot
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
-public import WatchdogReport
+public import WatchdogVerdict
 
-/// The memory of a process's stacks at one moment, with descriptors of the files mapped into it.
+/// The memory of a process's stacks at one instant, with descriptors of the files mapped into it.
 ///
-/// It holds secrets of the process: it exists in memory only and goes away with the last reference.
+/// It contains secrets of the process, so it exists only in memory and is released with the last reference.
 ///
 /// Isolation: immutable; may be used from any thread.
 public final class Snapshot: Sendable {
-    /// The process's id.
+    /// The process ID.
     public let process: Int32
     /// A sealed memfd with the records of `wd_snapshot_format.h`.
     public var memory: Int32 { records.number }
-    /// Descriptors of the mapped executables, in the order in which the records number them.
+    /// The size of the records in bytes.
+    public var byteCount: Int {
+        var status = stat()
+        return fstat(memory, &status) == 0 ? Int(status.st_size) : 0
+    }
+    /// Descriptors of the mapped executables, in the order of their numbers in the records.
     public var modules: [Int32] { files.map(\.number) }
-    /// How the stacks were taken.
+    /// How the stacks were captured.
     public let method: CapturedProcess.Method
     /// Why no better method was possible; nil for ``CapturedProcess/Method/ptrace``.
     public let methodReason: String?
-    /// How many threads it holds.
+    /// The number of threads.
     public let threadCount: Int
-    /// How long it took.
+    /// How long each part of the capture took.
     public let timings: SnapshotTimings
-    /// What became of the process.
+    /// What happened to the process.
     public let end: SnapshotEnd
 
     private let records: OwnedDescriptor
-    private let files: [OwnedDescriptor]
+    let files: [OwnedDescriptor]
 
     init(adopting result: wd_snapshot_result, modules: [Int32], request: wd_snapshot_request) {
         process = request.pid
@@ -44,7 +49,7 @@ public final class Snapshot: Sendable {
         end = SnapshotEnd(result, request)
     }
 
-    /// A snapshot that was not made by a capture.
+    /// Creates a snapshot that no capture produced.
     init(
         process: Int32, records: OwnedDescriptor, files: [OwnedDescriptor], method: CapturedProcess.Method,
         threadCount: Int, timings: SnapshotTimings, end: SnapshotEnd
@@ -59,15 +64,27 @@ public final class Snapshot: Sendable {
         self.end = end
     }
 
-    /// Takes a snapshot of a process, waiting for it.
+    /// The same snapshot, with other descriptors of the mapped files, in the same order.
+    init(_ original: Snapshot, files: [OwnedDescriptor]) {
+        process = original.process
+        records = original.records
+        self.files = files
+        method = original.method
+        methodReason = original.methodReason
+        threadCount = original.threadCount
+        timings = original.timings
+        end = original.end
+    }
+
+    /// Takes a snapshot of a process and waits for it.
     ///
-    /// Runs on a thread of its own: when a thread of the target cannot be let go because it sleeps uninterruptibly, only
-    /// the end of the tracing thread lets go of it.
+    /// Runs on a dedicated thread: a thread of the target in uninterruptible sleep cannot be released until the tracing
+    /// thread ends.
     ///
     /// - Parameters:
-    ///   - process: the process's id; never this process.
-    ///   - options: how to take it, and what becomes of the process.
-    /// - Throws: ``SnapshotError``; its ``SnapshotError/end`` says what became of the process all the same.
+    ///   - process: the process ID; never that of this process.
+    ///   - options: how to take the snapshot, and what happens to the process.
+    /// - Throws: ``SnapshotError``; its ``SnapshotError/end`` says what happened to the process nevertheless.
     public static func take(
         of process: Int32,
         _ options: SnapshotOptions = SnapshotOptions()
@@ -84,13 +101,13 @@ public final class Snapshot: Sendable {
 
     /// Parses the records.
     ///
-    /// - Throws: ``SnapshotFormatError`` when they are not what the format allows, or cannot be read.
+    /// - Throws: ``SnapshotFormatError`` if they violate the format or cannot be read.
     public func contents() throws(SnapshotFormatError) -> SnapshotContents {
         try SnapshotReader.read(descriptor: memory)
     }
 }
 
-/// One capture's way from its thread to the one that waits for it.
+/// Passes the result of a capture from its thread to the thread that waits for it.
 ///
 /// Isolation: written by the capturing thread, read after it was joined.
 // SAFETY: joining the thread orders its writes before the reads.
@@ -157,7 +174,7 @@ extension CapturedProcess.Method {
     }
 }
 
-/// The text in a `char[N]` of C, which Swift sees as a tuple, up to its NUL or its end.
+/// The text in a C `char[N]`, which Swift imports as a tuple, up to its NUL or its end.
 func string<Tuple: BitwiseCopyable>(ofFixedArray array: Tuple) -> String {
     withUnsafeBytes(of: array) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
 }

@@ -2,13 +2,13 @@
 
 import CSnapshot
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 /// Working memory for one capture at a time.
 ///
 /// Isolation: may move between threads, but serves one capture at a time, on the thread that holds it.
-// SAFETY: a worker passes it on only as its last act.
+// SAFETY: a worker passes the arena on only as its last act.
 final class SnapshotArena: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -26,8 +26,13 @@ final class SnapshotArena: @unchecked Sendable {
 
     /// Takes a snapshot on this thread, whose signals are blocked.
     ///
-    /// - Returns: the outcome, and whether threads are left that only the end of this thread lets go.
-    func take(of process: Int32, _ options: SnapshotOptions) -> (Result<Snapshot, SnapshotError>, mustExit: Bool) {
+    /// - Parameter beforeKill: called before the process is killed, while it is stopped and after its memory was copied;
+    ///   never called if it is released.
+    /// - Returns: the outcome, and whether some threads are released only when this thread ends.
+    func take(
+        of process: Int32, _ options: SnapshotOptions, beforeKill: @escaping () -> Void = {}
+    ) -> (Result<Snapshot, SnapshotError>, mustExit: Bool) {
+        let hook = BeforeKill(run: beforeKill)
         var request = wd_snapshot_request()
         request.arena = pointer
         request.pid = process
@@ -40,12 +45,16 @@ final class SnapshotArena: @unchecked Sendable {
             request.end = WD_END_KILL.rawValue
             request.cgroup_kill = controlGroup ?? -1
             request.process_group = processGroup ?? 0
+            request.before_kill = { context in
+                context.map { Unmanaged<BeforeKill>.fromOpaque($0).takeUnretainedValue().run() }
+            }
+            request.before_kill_context = Unmanaged.passUnretained(hook).toOpaque()
         }
         var result = wd_snapshot_result()
         let modules = [Int32](unsafeUninitializedCapacity: Int(WD_SNAPSHOT_MAX_MODULES)) { buffer, count in
             request.module_fds = buffer.baseAddress
             request.module_capacity = UInt32(buffer.count)
-            wd_snapshot_take(&request, &result)
+            withExtendedLifetime(hook) { _ = wd_snapshot_take(&request, &result) }
             count = Int(result.module_count)
         }
         let mustExit = result.lingering > 0
@@ -63,4 +72,11 @@ final class SnapshotArena: @unchecked Sendable {
         }
         return (.success(Snapshot(adopting: result, modules: modules, request: request)), mustExit)
     }
+}
+
+/// A closure that C can call.
+private final class BeforeKill {
+    let run: () -> Void
+
+    init(run: @escaping () -> Void) { self.run = run }
 }

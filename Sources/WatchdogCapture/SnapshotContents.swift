@@ -2,22 +2,22 @@
 
 /// The parsed records of a ``Snapshot``.
 public struct SnapshotContents: Sendable {
-    /// What is known of the process as a whole.
+    /// The facts about the process as a whole.
     public var process: SnapshotProcess
     /// `/proc/PID/maps`, verbatim.
     public var mapsText: ArraySlice<UInt8>
-    /// ``mapsText``, parsed; in ascending order of address, without overlaps.
+    /// ``mapsText``, parsed; in ascending order, without overlaps.
     public var mappings: [SnapshotMapping]
-    /// The main thread first, the others by thread id.
+    /// The main thread first, the others by thread ID.
     public var threads: [SnapshotThread]
-    /// The vDSO's ELF image, or nil.
+    /// The vDSO's ELF image; nil if there is none.
     public var vdso: SnapshotMemory?
-    /// What may be Swift's asynchronous contexts, by address.
+    /// Possible asynchronous contexts of Swift, by address.
     public var asynchronousContexts: [SnapshotAsynchronousContext]
     /// The mapped executables, by address.
     public var modules: [SnapshotModule]
 
-    /// The mapping that contains `address`, or nil.
+    /// The mapping that contains `address`; nil if none does.
     public func mapping(at address: UInt64) -> SnapshotMapping? {
         var low = 0
         var high = mappings.count

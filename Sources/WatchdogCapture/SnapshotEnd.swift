@@ -2,12 +2,12 @@
 
 public import WatchdogLinux
 
-/// What a capture did to the process in the end.
+/// What a capture finally did to the process.
 public enum SnapshotEnd: Sendable, Hashable {
-    /// It runs on as before.
+    /// It keeps running as before.
     case untouched
     /// SIGKILL was sent.
     case killed
-    /// SIGKILL could not be sent, or its control group's `cgroup.kill` could not be written.
+    /// SIGKILL could not be sent, or the `cgroup.kill` file of its cgroup could not be written.
     case killFailed(Errno)
 }

@@ -6,13 +6,13 @@ public import WatchdogLinux
 ///
 /// The description reads "cannot list the threads of process 7: No such process (ESRCH)".
 public struct SnapshotError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What could not be done, to be read between "cannot" and "of process 7".
+    /// The failed operation, worded to fit between "cannot" and "of process 7".
     public let operation: String
-    /// The process that was to be captured; nil for a fault of our own.
+    /// The process to be captured; nil for an error within this process.
     public let process: Int32?
     /// The kernel's reason.
     public let errno: Errno
-    /// What became of the process all the same.
+    /// What happened to the process nevertheless.
     public let end: SnapshotEnd
 
     init(_ operation: String, of process: Int32?, _ errno: Errno, end: SnapshotEnd = .untouched) {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why bytes are no snapshot.
+/// Why bytes are not a valid snapshot.
 public struct SnapshotFormatError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Kinds of fault.
+    /// The kinds of errors.
     public enum Code: Sendable, Equatable {
         /// The descriptor could not be read.
         case unreadable
         /// More bytes than any snapshot has.
         case tooLarge
-        /// Not a snapshot, or of another version.
+        /// Not a snapshot, or a different version.
         case notASnapshot
-        /// A record or field reaches beyond the end of what holds it.
+        /// A record or field extends beyond the end of its container.
         case truncated
-        /// More of something than the format allows.
+        /// More items than the format allows.
         case tooMany
-        /// A value that makes no sense.
+        /// A value that is invalid.
         case malformed
     }
 
-    /// The kind of fault.
+    /// The kind of error.
     public var code: Code
-    /// What is at fault.
+    /// The part with the error.
     public var subject: String
-    /// Offset of the record at fault, in bytes from the start.
+    /// The offset of the record with the error, in bytes from the start.
     public var offset: Int
 
     /// "snapshot, record at byte 16: thread: truncated".

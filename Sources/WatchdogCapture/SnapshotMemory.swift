@@ -2,12 +2,12 @@
 
 /// Bytes of the process's memory.
 public struct SnapshotMemory: Sendable, Equatable {
-    /// Where the first byte was.
+    /// The address of the first byte.
     public var address: UInt64
     /// The bytes.
     public var bytes: ArraySlice<UInt8>
 
-    /// The eight bytes at `address` as a little-endian number, or nil when they are not all here.
+    /// The eight bytes at `address` as a little-endian number; nil unless all of them are included.
     public func word(at address: UInt64) -> UInt64? {
         guard address >= self.address, address - self.address <= UInt64(bytes.count), bytes.count >= 8 else {
             return nil

@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import WatchdogReport
+public import WatchdogVerdict
 
-/// How to take a snapshot and what becomes of the process.
+/// How to take a snapshot, and what happens to the process.
 public struct SnapshotOptions: Sendable, Equatable {
     /// What happens to the process once its memory is copied.
     public enum Ending: Sendable, Equatable {
-        /// It goes on as before; a process that was stopped by a signal stays stopped.
+        /// It resumes as before; a process that was stopped by a signal stays stopped.
         case release
-        /// It is killed with SIGKILL, while still frozen.
+        /// It is killed with SIGKILL while still frozen.
         ///
         /// - Parameters:
-        ///   - controlGroup: descriptor of the `cgroup.kill` file of its control group, or nil.
-        ///   - processGroup: a process group to be killed too, or nil.
+        ///   - controlGroup: a descriptor of its cgroup's `cgroup.kill` file, or nil.
+        ///   - processGroup: a process group to kill as well, or nil.
         case kill(controlGroup: Int32? = nil, processGroup: Int32? = nil)
     }
 
-    /// A descriptor that refers to the process, or nil to open one by process id.
+    /// A descriptor of the process; nil to open one by process ID.
     ///
-    /// It stays the caller's.
+    /// The caller continues to own it.
     public var pidfd: Int32?
-    /// `/proc/PID/stat` field 22 that the process must have, in clock ticks, or nil.
+    /// The value that `/proc/PID/stat` field 22 must have, in clock ticks; nil to skip the check.
     public var startTime: UInt64?
     /// The best method to try.
     ///
     /// ``CapturedProcess/Method/procfsRegisters`` stops nothing and interrupts no system call.
     public var method: CapturedProcess.Method
-    /// What happens to the process afterwards.
+    /// What happens to the process afterward.
     public var ending: Ending
-    /// How long to wait for the threads to stop; one second at most.
+    /// How long to wait for the threads to stop; at most one second.
     ///
-    /// A thread that sleeps uninterruptibly is not waited for; one that gets no CPU is.
+    /// Threads in uninterruptible sleep are not waited for, but threads that get no CPU are: for 400 ms more if the
+    /// process is to be killed.
     public var stopTimeout: Duration
 
-    /// Creates options; as they stand, the process is stopped for a moment and released.
+    /// Creates options; by default, the process is stopped for a moment and released.
     public init(
         pidfd: Int32? = nil,
         startTime: UInt64? = nil,

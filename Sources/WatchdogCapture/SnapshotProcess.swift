@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import WatchdogPolicy
-public import WatchdogReport
+public import WatchdogBase
+public import WatchdogVerdict
 
-/// What a snapshot says of the process as a whole.
+/// What a snapshot says about the process as a whole.
 public struct SnapshotProcess: Sendable, Equatable {
-    /// Process id.
+    /// The process ID.
     public var id: Int32
     /// `/proc/PID/stat` field 22, in clock ticks since boot.
     public var startTime: UInt64
-    /// Real user id.
+    /// The real user ID.
     public var user: UInt32
-    /// Process id of the parent.
+    /// The parent's process ID.
     public var parent: Int32
     /// The main thread's name (`comm`).
     public var name: String
-    /// Where `/proc/PID/exe` points, or an empty string.
+    /// The target of `/proc/PID/exe`, or an empty string.
     public var executable: String
     /// The machine's architecture: `x86-64`.
     public var architecture: String
@@ -23,12 +23,12 @@ public struct SnapshotProcess: Sendable, Equatable {
     public var capturedAt: Instant
     /// How long the process was stopped.
     public var frozen: Duration
-    /// How the stacks were taken.
+    /// How the stacks were captured.
     public var method: CapturedProcess.Method
-    /// Why no better method was possible, or nil.
+    /// Why no better method was possible; nil if none was needed.
     public var methodReason: String?
-    /// Process id of a debugger that was attached, or nil.
+    /// The process ID of an attached debugger, or nil.
     public var tracer: Int32?
-    /// Which limits cut something off, or nil.
+    /// Which limits truncated the snapshot, or nil.
     public var truncation: String?
 }

@@ -2,16 +2,16 @@
 
 import CSnapshot
 import Glibc
-import WatchdogPolicy
-import WatchdogReport
+import WatchdogBase
+import WatchdogVerdict
 
 /// The parser of `wd_snapshot_format.h`.
 ///
-/// Every length is checked against what is left and every count against the format's limits. Records of unknown kinds
-/// are skipped.
+/// Every length is checked against the remaining bytes, and every count against the format's limits. Records of unknown
+/// kinds are skipped.
 public struct SnapshotReader {
     private static let contextLimit = 1 << 16
-    /// Lines of a maps file.
+    /// The maximum number of lines in a maps file.
     static let mappingLimit = 1 << 16
 
     private let bytes: [UInt8]
@@ -28,7 +28,7 @@ public struct SnapshotReader {
         self.bytes = bytes
     }
 
-    /// Reads the snapshot in the file behind `descriptor`, from its beginning.
+    /// Reads the snapshot in the file of `descriptor`, from its beginning.
     ///
     /// - Throws: ``SnapshotFormatError`` with any code.
     public static func read(descriptor: Int32) throws(SnapshotFormatError) -> SnapshotContents {
@@ -47,7 +47,7 @@ public struct SnapshotReader {
         return try parse(bytes)
     }
 
-    /// Parses a whole snapshot.
+    /// Parses an entire snapshot.
     ///
     /// - Throws: ``SnapshotFormatError`` with any code but `unreadable`.
     public static func parse(_ bytes: [UInt8]) throws(SnapshotFormatError) -> SnapshotContents {
@@ -69,7 +69,7 @@ public struct SnapshotReader {
             guard record.length <= UInt64(bytes.count - start) else { throw error(.truncated, "record") }
             let end = start + Int(record.length)
             try read(kind: record.kind, payload: bytes[start..<end])
-            // The last record's padding may be missing: nothing is in it.
+            // The padding of the last record, which contains nothing, may be missing.
             offset = min((end + 7) & ~7, bytes.count)
         }
         return try finish()

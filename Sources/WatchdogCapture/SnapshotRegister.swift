@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The registers of x86-64 in the order of a snapshot.
+/// The registers of x86-64, in snapshot order.
 ///
-/// The first seventeen are numbered as in DWARF: System V psABI, figure 3.36.
+/// The first seventeen have their DWARF numbers: System V psABI, figure 3.36.
 public enum SnapshotRegister: Int, Sendable, CaseIterable {
     /// Return value.
     case rax
@@ -10,13 +10,13 @@ public enum SnapshotRegister: Int, Sendable, CaseIterable {
     case rdx
     /// Fourth argument.
     case rcx
-    /// Kept across calls.
+    /// Callee-saved.
     case rbx
     /// Second argument.
     case rsi
     /// First argument.
     case rdi
-    /// Frame pointer, where code keeps one.
+    /// Frame pointer, in code that keeps one.
     case rbp
     /// Stack pointer.
     case rsp
@@ -28,30 +28,30 @@ public enum SnapshotRegister: Int, Sendable, CaseIterable {
     case r10
     /// Scratch.
     case r11
-    /// Kept across calls.
+    /// Callee-saved.
     case r12
-    /// Kept across calls; Swift's self.
+    /// Callee-saved; Swift's self.
     case r13
-    /// Kept across calls; Swift's asynchronous context.
+    /// Callee-saved; Swift's asynchronous context.
     case r14
-    /// Kept across calls.
+    /// Callee-saved.
     case r15
     /// Program counter.
     case rip
     /// Flags.
     case rflags
-    /// Number of the system call, or all ones outside of one.
+    /// The number of the system call; all ones outside of one.
     case origRax
     /// Code segment.
     case cs
     /// Stack segment.
     case ss
-    /// Base of the fs segment: the thread's control block.
+    /// Base of the fs segment: the thread control block.
     case fsBase
     /// Base of the gs segment.
     case gsBase
 
-    /// The name as debuggers spell it.
+    /// The name as spelled by debuggers.
     public var name: String {
         switch self {
         case .origRax: "orig_rax"

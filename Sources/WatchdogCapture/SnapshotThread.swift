@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thread of a snapshot: what the kernel says of it, its registers and its stack's bytes.
+/// One thread in a snapshot: what the kernel says about it, its registers, and the bytes of its stack.
 public struct SnapshotThread: Sendable {
     /// Where the registers come from.
     public enum RegisterSource: UInt8, Sendable {
@@ -12,25 +12,25 @@ public struct SnapshotThread: Sendable {
         case syscallFile = 2
     }
 
-    /// Kernel thread id.
+    /// The kernel's thread ID.
     public var id: Int32
     /// The thread's name (`comm`).
     public var name: String
-    /// The letter of `/proc/PID/task/TID/stat` field 3, before the freeze; `?` when it is not known.
+    /// The state letter from field 3 of `/proc/PID/task/TID/stat`, before the freeze; `?` if unknown.
     public var state: String
     /// Where the registers come from.
     public var registerSource: RegisterSource
-    /// The registers by ``SnapshotRegister``'s raw value; all zero without a source.
+    /// The registers, indexed by ``SnapshotRegister``'s raw value; all zero without a source.
     public var registers: [UInt64]
     /// Nanoseconds on a CPU (schedstat field 1).
     public var runNanoseconds: UInt64
     /// Nanoseconds runnable but waiting for a CPU (schedstat field 2).
     public var runDelayNanoseconds: UInt64
-    /// Times the thread was given a CPU (schedstat field 3).
+    /// How often the thread got a CPU (schedstat field 3).
     public var slices: UInt64
-    /// Context switches by blocking.
+    /// How often the thread blocked.
     public var voluntarySwitches: UInt64
-    /// Context switches by preemption.
+    /// How often the thread was preempted.
     public var involuntarySwitches: UInt64
     /// Clock ticks in user mode.
     public var userTicks: UInt64
@@ -42,10 +42,10 @@ public struct SnapshotThread: Sendable {
     public var systemCall: String
     /// `/proc/PID/task/TID/stack`, or an empty string.
     public var kernelStack: String
-    /// A part of the stack from just below the stack pointer upwards, or nil.
+    /// A part of the stack, from just below the stack pointer upward; nil if there is none.
     public var stack: SnapshotMemory?
 
-    /// The value of `register`, or nil when it was not taken.
+    /// The value of `register`; nil if it was not captured.
     public subscript(register: SnapshotRegister) -> UInt64? {
         switch registerSource {
         case .none: nil

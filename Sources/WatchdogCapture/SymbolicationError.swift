@@ -2,27 +2,27 @@
 
 /// Why `watchdogd-symbolicate` gave no usable answer.
 public struct SymbolicationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Kinds of failure.
+    /// The kinds of failures.
     public enum Code: Sendable, Hashable {
         /// The program was not found.
         case notFound
         /// The program could not be started.
         case notStarted
-        /// It did not end within its budget and was killed.
+        /// The program did not finish within its budget and was killed.
         case overBudget
-        /// It wrote more than any answer has.
+        /// The program wrote more than any answer contains.
         case tooMuchOutput
-        /// It failed.
+        /// The program failed.
         case failed
-        /// Its answer is not what the model allows.
+        /// The answer violates the model.
         case malformedAnswer
     }
 
     /// The kind of failure.
     public let code: Code
-    /// What happened, as the rest of a sentence.
+    /// What happened, worded as the end of a sentence.
     public let detail: String
-    /// The end of what it wrote to its standard error, without control characters.
+    /// The end of the program's standard error, without control characters.
     public let message: String
 
     init(_ code: Code, _ detail: String, message: String = "") {

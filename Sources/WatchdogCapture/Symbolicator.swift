@@ -2,57 +2,70 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 public import WatchdogLinux
-import WatchdogPolicy
 public import WatchdogReport
+public import WatchdogVerdict
 
-/// Runs `watchdogd-symbolicate`, which unwinds and names what a snapshot holds.
+/// Runs `watchdogd-symbolicate`, which unwinds the stacks in a snapshot and names their frames.
 ///
-/// The files and bytes it parses come from a process that may be hostile. So it runs as nobody where the supervisor is
-/// root, may gain no privileges, and gets the snapshot, the mapped files, two pipes and nothing else. It is never run
-/// with root's rights: where nobody may not use the program or its libraries, there are no symbols, and a note says so.
+/// The program parses files and bytes from a process that may be hostile. If the supervisor is root, the program
+/// therefore runs as a user that no other process has. It cannot gain privileges, and gets only the snapshot, the mapped
+/// files and two pipes. If that user may not use the program or its libraries, there are no symbols, and a note says so.
+/// Only root that cannot become another user, as in a container without capabilities, keeps its user: the program then
+/// runs without any capability or not at all, and a note says so.
 ///
 /// Isolation: immutable; its calls block, so they belong on the thread that writes reports.
 public struct Symbolicator: Sendable {
-    /// The bounds of one run.
+    /// The limits of one run.
     public struct Limits: Sendable, Equatable {
-        /// Time on the wall.
-        public var budget: Duration = .seconds(5)
-        /// Time on CPUs, in whole seconds.
+        /// How long the program works before it leaves out details, without the time in which it waits for a CPU.
+        public var work: Duration = .seconds(3)
+        /// The wall-clock time after which the program is killed.
+        public var budget: Duration = .seconds(20)
+        /// The CPU time, in whole seconds.
         public var cpuSeconds: UInt64 = 10
-        /// Memory of its own in bytes.
+        /// The private memory, in bytes.
         public var memory: UInt64 = 2 << 30
-        /// Address space in bytes: files with debug information are large, and mapped.
+        /// The address space, in bytes: files with debug information are large, and are mapped.
         public var addressSpace: UInt64 = 16 << 30
-        /// Bytes of the answer.
+        /// The size of the answer in bytes.
         public var answer = 16 << 20
-        /// Bytes kept of what it says on its standard error.
+        /// How many bytes of standard error are kept.
         public var message = 4 << 10
-        /// Processes and threads of its user.
+        /// Processes and threads of the program's user, if the program has a user of its own.
         public var processes: UInt64 = 64
 
-        /// The default bounds.
+        /// Creates the default limits.
         public init() {}
     }
 
     static let programName = "watchdogd-symbolicate"
 
-    /// Where the program is; nil when it was not found.
+    /// The path of the program; nil if it was not found.
     public let program: String?
-    private let limits: Limits
-    /// Keeps the program of this release usable after an upgrade or where nobody cannot reach its path.
+    private var limits: Limits
+    /// Keeps the program of this release usable after an upgrade, or if its user cannot reach its path.
     private let pinned: OwnedDescriptor?
 
     /// Creates a symbolicator.
     ///
     /// - Parameters:
-    ///   - program: the program's path; nil to look beside the running program, then in `../libexec/watchdogd`.
-    ///   - limits: the bounds of each run.
+    ///   - program: the path of the program; nil to look beside the running program, then in `../libexec/watchdogd`.
+    ///   - limits: the limits of each run.
     public init(program: String? = nil, limits: Limits = Limits()) {
         let candidates = program.map { [$0] } ?? Self.candidates
         self.limits = limits
         self.program = candidates.first { access($0, X_OK) == 0 }
         pinned = self.program.flatMap { try? OwnedDescriptor(opening: $0, flags: O_RDONLY) }
+    }
+
+    /// The same program with other time limits.
+    public func limited(work: Duration, budget: Duration) -> Symbolicator {
+        var copy = self
+        copy.limits.work = work
+        copy.limits.budget = budget
+        return copy
     }
 
     private static var candidates: [String] {
@@ -63,7 +76,8 @@ public struct Symbolicator: Sendable {
         return ["\(directory)/\(programName)", "\(directory)/../libexec/watchdogd/\(programName)"]
     }
 
-    /// Names a snapshot's frames; when that fails, the result has what the snapshot alone says and a note why.
+    /// Names a snapshot's frames; on failure, the result contains what the snapshot alone says, and a note with the
+    /// reason.
     public func symbolicate(_ snapshot: Snapshot) -> CapturedProcess {
         do throws(SymbolicationError) {
             return try run(snapshot)
@@ -74,19 +88,22 @@ public struct Symbolicator: Sendable {
 
     /// Runs the program once.
     public func run(_ snapshot: Snapshot) throws(SymbolicationError) -> CapturedProcess {
-        // The offset is shared with the descriptor that earlier runs got.
+        // Earlier runs moved the offset, which is shared with the descriptor that they got.
         lseek(snapshot.memory, 0, SEEK_SET)
-        let result = try run(budgeted([]), [snapshot.memory] + snapshot.modules)
-        return try withExtendedLifetime(snapshot) { () throws(SymbolicationError) in
+        let user = ReservedUser.reserved()
+        let result = try run(budgeted([]), [snapshot.memory] + snapshot.modules, as: user)
+        var captured = try withExtendedLifetime(snapshot) { () throws(SymbolicationError) in
             try CapturedProcess(answer: try result.answer(limits), of: snapshot)
         }
+        if Self.keepsRoot(user) { captured.notes.append(Self.noteOfRoot) }
+        return captured
     }
 
     /// Looks up addresses of a stored report.
     ///
     /// - Parameters:
     ///   - request: the addresses.
-    ///   - files: for each image of the request a file with its debug data.
+    ///   - files: a file with debug data for each image in the request.
     public func names(
         _ request: NamingRequest, files: [OwnedDescriptor]
     ) throws(SymbolicationError) -> NamingAnswer {
@@ -94,7 +111,8 @@ public struct Symbolicator: Sendable {
         guard let json = try? JSONEncoder().encode(request), let file = OwnedDescriptor(sealing: Array(json)) else {
             throw SymbolicationError(.notStarted, "was not started: no room for the request")
         }
-        let result = try run(budgeted(["--names"]), [file.number] + files.map(\.number))
+        let result = try run(
+            budgeted(["--names"]), [file.number] + files.map(\.number), as: ReservedUser.reserved())
         let bytes = try withExtendedLifetime((file, files)) { () throws(SymbolicationError) in
             try result.answer(limits)
         }
@@ -107,17 +125,24 @@ public struct Symbolicator: Sendable {
         return answer
     }
 
+    private static let noteOfRoot =
+        "The frames were named as root without capabilities: watchdogd may not become another user here."
+
+    /// Whether the program runs as root, for lack of the right to become another user.
+    private static func keepsRoot(_ user: ReservedUser?) -> Bool { user == nil && geteuid() == 0 }
+
     private func run(
-        _ arguments: [String], _ descriptors: [Int32]
+        _ arguments: [String], _ descriptors: [Int32], as user: ReservedUser?
     ) throws(SymbolicationError) -> BoundedRun.Result {
-        try run(arguments, descriptors, budget: limits.budget) { request in
-            request.limits = resourceLimits(descriptors: request.descriptors.count)
+        try run(arguments, descriptors, as: user, budget: limits.budget) { request in
+            request.limits = resourceLimits(descriptors: request.descriptors.count, of: user)
         }
     }
 
-    /// Runs the program as nobody where that is possible, with descriptors from 3 on.
+    /// Runs the program with the given descriptors starting at 3.
     func run(
-        _ arguments: [String], _ descriptors: [Int32], budget: Duration, _ configure: (inout SpawnRequest) -> Void
+        _ arguments: [String], _ descriptors: [Int32], as user: ReservedUser?, budget: Duration,
+        _ configure: (inout SpawnRequest) -> Void
     ) throws(SymbolicationError) -> BoundedRun.Result {
         guard let program else { throw SymbolicationError(.notFound, "was not found") }
         var request = SpawnRequest(
@@ -126,7 +151,8 @@ public struct Symbolicator: Sendable {
         request.workingDirectory = "/"
         request.noNewPrivileges = true
         request.fileModeMask = 0o077
-        request.credentials = Self.nobody
+        request.credentials = user?.credentials
+        request.dropsCapabilities = Self.keepsRoot(user)
         request.launchLimit = limits.budget
         configure(&request)
         let run = try BoundedRun(
@@ -136,60 +162,49 @@ public struct Symbolicator: Sendable {
             request: request,
             start: start
         )
-        return run.finish()
+        return withExtendedLifetime(user) { run.finish() }
     }
 
-    /// The program gives up details when its own budget runs out; the rest of ours is for starting and writing.
+    /// Adds the time after which the program leaves out details.
     private func budgeted(_ arguments: [String]) -> [String] {
-        let milliseconds = max(1, (limits.budget * 3 / 5).nanoseconds / 1_000_000)
-        return [Self.programName] + arguments + ["--budget", "\(milliseconds)ms"]
+        [Self.programName] + arguments + ["--budget", "\(max(1, limits.work.nanoseconds / 1_000_000))ms"]
     }
 
     // MARK: Starting
 
-    /// Nobody's rights where the supervisor is root and its user namespace knows nobody; else nil, the supervisor's own.
-    static var nobody: Credentials? {
-        let nobody: UInt32 = 65534
-        guard geteuid() == 0, UserNamespace.knows(user: nobody, group: nobody) else { return nil }
-        return Credentials(user: nobody, group: nobody)
-    }
-
-    private func resourceLimits(descriptors: Int) -> [ResourceLimit] {
+    func resourceLimits(descriptors: Int, of user: ReservedUser?) -> [ResourceLimit] {
         func limit(_ resource: ResourceLimit.Resource, _ soft: UInt64, hard: UInt64? = nil) -> ResourceLimit {
-            // Without privileges a hard limit cannot be raised.
+            // Raising a hard limit requires privileges.
             let most = (try? ResourceLimit.current(resource).hard) ?? soft
             return ResourceLimit(resource, soft: min(soft, most), hard: min(hard ?? soft, most))
         }
-        return [
+        // RLIMIT_NPROC counts all tasks of the user, setrlimit(2): a desktop has more of them than the program may have,
+        // and could then create no worker.
+        let processes = user?.isExclusive == true ? [limit(.processes, limits.processes)] : []
+        return processes + [
             limit(.addressSpace, limits.addressSpace),
             limit(.data, limits.memory),
-            // SIGXCPU at the soft limit says why it ended; SIGKILL at the hard one does not.
+            // SIGXCPU at the soft limit shows why the program died; SIGKILL at the hard limit does not.
             limit(.cpu, limits.cpuSeconds, hard: limits.cpuSeconds + 1),
             limit(.fileSize, 0),
             limit(.core, 0),
-            limit(.processes, limits.processes),
             limit(.openFiles, UInt64(descriptors) + 256),
         ]
     }
 
-    /// Works around what stands in nobody's way: directories that only root may enter, and a crowd of other nobodies.
+    /// Starts the program, despite directories that only root may enter.
     private func start(_ original: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
         var request = original
         if let pinned, !isAtItsPath(pinned) { use(pinned, &request) }
-        for _ in 0..<2 {
-            do throws(SpawnError) {
-                return try spawn(request)
-            } catch {
-                switch (error.stage, error.errno) {
-                case (.execute, .permissionDenied), (.execute, .noSuchFile):
-                    guard let pinned else { throw error }
-                    use(pinned, &request)
-                case (.execute, .wouldBlock):
-                    // RLIMIT_NPROC counts all processes of the user: execve(2).
-                    request.limits.removeAll { $0.resource == .processes }
-                default:
-                    throw error
-                }
+        do throws(SpawnError) {
+            return try spawn(request)
+        } catch {
+            switch (error.stage, error.errno) {
+            case (.execute, .permissionDenied), (.execute, .noSuchFile):
+                guard let pinned else { throw error }
+                use(pinned, &request)
+            default:
+                throw error
             }
         }
         return try spawn(request)
@@ -212,7 +227,7 @@ public struct Symbolicator: Sendable {
 }
 
 extension BoundedRun.Result {
-    /// The output of a run that went well.
+    /// The output of a successful run.
     fileprivate func answer(_ limits: Symbolicator.Limits) throws(SymbolicationError) -> [UInt8] {
         switch end {
         case .overBudget:
@@ -220,7 +235,8 @@ extension BoundedRun.Result {
         case .tooMuchOutput:
             throw SymbolicationError(.tooMuchOutput, "wrote more than \(limits.answer) bytes", message: message)
         case .ended(.exited(code: 0)), .ended(.unknown):
-            // Unknown when another thread of this process, which reaps orphans, was faster: the answer tells.
+            // The status is unknown if another thread, which reaps orphans, was faster: the answer shows whether the
+            // run succeeded.
             return output
         case .ended(.exited(let code)):
             throw SymbolicationError(.failed, "exited with code \(code)", message: message)

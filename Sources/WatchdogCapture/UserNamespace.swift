@@ -4,7 +4,7 @@ import Glibc
 
 /// This process's user namespace: user_namespaces(7).
 enum UserNamespace {
-    /// True when both ids can be changed to here; a container of an ordinary user often has but one of each.
+    /// Whether both IDs are mapped here; a container of an unprivileged user often has only one of each.
     static func knows(user: UInt32, group: UInt32) -> Bool {
         maps("/proc/self/uid_map", user) && maps("/proc/self/gid_map", group)
     }

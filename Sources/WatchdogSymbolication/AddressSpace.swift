@@ -2,9 +2,9 @@
 
 import WatchdogCapture
 
-/// What was mapped where.
+/// Which files are mapped where.
 struct AddressSpace {
-    /// Ascending and without overlap.
+    /// In ascending order and without overlap.
     let mappings: [SnapshotMapping]
 
     func isExecutable(_ address: UInt64) -> Bool {
@@ -15,7 +15,7 @@ struct AddressSpace {
 }
 
 extension RandomAccessCollection {
-    /// The first index at which `isBeyond` holds; the elements for which it holds must all be at the end.
+    /// The first index for which `isBeyond` holds; it must hold for all later elements.
     func partitionPoint(_ isBeyond: (Element) -> Bool) -> Index {
         var low = startIndex
         var count = self.count

@@ -2,11 +2,11 @@
 
 import WatchdogCapture
 
-/// The chains of Swift's asynchronous contexts: who awaits what runs on a thread.
+/// The chains of Swift's asynchronous contexts: who awaits the code that a thread runs.
 ///
-/// An AsyncContext begins with its parent's address and the function that resumes the parent (swift/ABI/Task.h). On
-/// x86-64 an asynchronous function keeps its own in r14, which call frame information recovers like any register that
-/// is kept across calls.
+/// An AsyncContext begins with the address of its parent and the function that resumes the parent (swift/ABI/Task.h).
+/// On x86-64 an asynchronous function keeps its own context in r14, which call frame information recovers like any
+/// callee-saved register.
 struct AsynchronousStack {
     private static let limit = 128
 
@@ -18,7 +18,8 @@ struct AsynchronousStack {
         self.symbols = symbols
     }
 
-    /// Where the asynchronous callers of a thread's task will go on, nearest first; empty when it runs none.
+    /// The addresses at which the asynchronous callers of a thread's task will resume, nearest first; empty when it
+    /// runs none.
     func resumptions(of frames: [Unwinder.Frame]) -> [UInt64] {
         guard !contexts.isEmpty else { return [] }
         let start = frames.first { frame in

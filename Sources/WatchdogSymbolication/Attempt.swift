@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
 
-/// One try at a snapshot, in a process of its own.
+/// One attempt at a snapshot, in a separate process.
 struct Attempt: Equatable {
-    /// How deep to go.
+    /// How much to find out about each frame.
     var depth: Depth
-    /// Images, by index, whose lines are left alone: an earlier attempt ended in them.
+    /// Images, by index, whose lines are skipped because an earlier attempt crashed in them.
     var withoutLines: [Int] = []
-    /// Images, by index, that libdw is not to see at all: an earlier attempt ended in them again.
+    /// Images, by index, that libdw must not see at all because a second attempt crashed in them.
     var excluded: [Int] = []
-    /// When the attempt is ended by force.
+    /// When the attempt is killed.
     var deadline: Instant
     /// How earlier attempts failed.
     var failures: [Failure] = []
 
-    /// How an attempt can fail.
+    /// How an attempt failed.
     enum Failure: Error, Equatable, CustomStringConvertible {
-        /// A fatal signal, perhaps while an image was parsed.
+        /// By a fatal signal, possibly while parsing an image.
         case signal(Int32, image: Int?)
-        /// The deadline, perhaps while an image was parsed.
+        /// By missing the deadline, possibly while parsing an image.
         case timeout(image: Int?)
-        /// Any other end without a result.
+        /// By exiting without a result.
         case exit(Int32)
+        /// Before it began: there is no confined process, for this reason.
+        case noWorker(String)
 
         var image: Int? {
             switch self {
             case .signal(_, let image), .timeout(let image): image
-            case .exit: nil
+            case .exit, .noWorker: nil
             }
         }
 
@@ -36,13 +38,24 @@ struct Attempt: Equatable {
             case .signal(let signal, _): "signal \(signal)"
             case .timeout: "a timeout"
             case .exit(let code): "exit code \(code)"
+            case .noWorker(let reason): reason
             }
         }
     }
 
-    /// What the report says of earlier attempts.
+    /// Whether no confined process could be created: then neither libelf nor libdw may see any file.
+    var isWithoutWorker: Bool {
+        failures.contains { failure in
+            if case .noWorker = failure { true } else { false }
+        }
+    }
+
+    /// What the report says about earlier attempts.
     func notes(images: [Image]) -> [String] {
         failures.map { failure in
+            if case .noWorker(let reason) = failure {
+                return "the frames have addresses only: no confined process could read files, because \(reason)"
+            }
             guard let index = failure.image, images.indices.contains(index) else {
                 return "symbolication ended with \(failure) and was begun again with less to do"
             }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
 
-/// Which attempt follows which.
+/// The sequence of attempts.
 ///
-/// After a crash in an image the next attempt leaves its lines alone, then the whole image. Each timeout leads to an
-/// attempt with less to do, for which a part of the budget was kept back.
+/// After a crash in an image, the next attempt skips the image's lines; after another one, it skips the whole image.
+/// Each timeout leads to an attempt with less work, for which a part of the budget is reserved. If there is no confined
+/// process, the last attempt follows at once.
 struct AttemptPlan {
     private static let crashLimit = 16
 
@@ -13,15 +14,21 @@ struct AttemptPlan {
     private let budget: Duration
     private(set) var current: Attempt
 
-    /// Begins with everything, and half of the budget to do it.
+    /// Begins with an attempt that does everything in half of the budget.
     init(start: Instant, budget: Duration) {
         self.start = start
         self.budget = budget
         current = Attempt(depth: .lines, deadline: start + budget * 0.5)
     }
 
-    /// The attempt after one that failed; nil when there is nothing less to try.
+    /// The attempt after a failed one; nil if the work cannot be reduced any further.
     mutating func next(after failure: Attempt.Failure) -> Attempt? {
+        if case .noWorker = failure, !current.isWithoutWorker {
+            current.failures.append(failure)
+            current.depth = .addresses
+            current.deadline = start + budget
+            return current
+        }
         guard current.depth > .addresses else { return nil }
         let isFirstWithoutImages = current.excluded.isEmpty
         current.failures.append(failure)

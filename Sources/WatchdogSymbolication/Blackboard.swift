@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Memory that a worker shares with its parent: what it is doing, and its result in the end.
+/// Memory that a worker shares with its parent: its progress and finally its result.
 final class Blackboard {
     private struct Fields {
         var image: Int32
@@ -10,14 +10,14 @@ final class Blackboard {
         var resultCount: Int
     }
 
-    /// Address space only: what is not written takes no memory.
+    /// Address space only: pages that are never written use no memory.
     private static let size = 256 << 20
     private static let resultOffset = 64
 
     private let memory: UnsafeMutableRawPointer
     private let fields: UnsafeMutablePointer<Fields>
 
-    /// nil when there is no memory.
+    /// Nil if there is no memory.
     init?() {
         let flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE
         guard let memory = mmap(nil, Blackboard.size, PROT_READ | PROT_WRITE, flags, -1, 0), memory != MAP_FAILED else {
@@ -32,19 +32,19 @@ final class Blackboard {
         munmap(memory, Blackboard.size)
     }
 
-    /// The image, by index, whose bytes libdw is looking at.
+    /// The index of the image whose bytes libdw is parsing.
     var image: Int? {
         get { fields.pointee.image < 0 ? nil : Int(fields.pointee.image) }
         set { fields.pointee.image = Int32(clamping: newValue ?? -1) }
     }
 
-    /// Which rights the worker has given up; none of them where there is no worker.
+    /// The rights that the worker has given up; empty if there is no worker.
     var confinement: Confinement {
         get { Confinement(rawValue: fields.pointee.confinement) }
         set { fields.pointee.confinement = newValue.rawValue }
     }
 
-    /// Leaves the result; false when it is too large.
+    /// Stores the result; returns false if it is too large.
     func post(_ result: some Collection<UInt8>) -> Bool {
         let count = result.count
         guard count <= Blackboard.size - Blackboard.resultOffset else { return false }
@@ -54,7 +54,7 @@ final class Blackboard {
         return true
     }
 
-    /// The result, valid as long as the blackboard.
+    /// The result; valid as long as the blackboard.
     var result: UnsafeRawBufferPointer {
         let count = min(max(0, fields.pointee.resultCount), Blackboard.size - Blackboard.resultOffset)
         return UnsafeRawBufferPointer(start: memory + Blackboard.resultOffset, count: count)

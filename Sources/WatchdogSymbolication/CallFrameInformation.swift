@@ -16,14 +16,14 @@ final class CallFrameInformation {
         var canonicalFrameAddress: DwarfExpression
         var registers: [Rule]
         var returnAddress: Int
-        /// The "caller" is what a signal interrupted, not a call.
+        /// Whether the "caller" is code that a signal interrupted, and not a caller.
         var isSignalFrame: Bool
     }
 
-    /// What one step gives.
+    /// The result of one step.
     enum Step {
         case caller(Registers, isSignalFrame: Bool)
-        /// The information says that this frame has no caller.
+        /// According to the information, this frame has no caller.
         case outermost
     }
 
@@ -33,13 +33,13 @@ final class CallFrameInformation {
 
     /// Creates the table.
     ///
-    /// - Parameter ignored: Images, by index, that are taken to have no such information.
+    /// - Parameter ignored: Images, by index, whose call frame information is ignored.
     init(_ images: ImageTable, ignoring ignored: Set<Int> = []) {
         self.images = images
         self.ignored = ignored
     }
 
-    /// The rules at `address`, which is in the function: a return address minus one, or the exact program counter.
+    /// The rules at `address`, which must be in the function: a return address minus one, or the exact program counter.
     func rules(at address: UInt64) -> Rules? {
         if let known = cache[address] { return known }
         let rules = images.index(containing: address).flatMap { read(at: address, image: $0) }
@@ -47,12 +47,12 @@ final class CallFrameInformation {
         return rules
     }
 
-    /// The caller's registers; nil where the rules need something that is unknown.
+    /// The caller's registers; nil if the rules need an unknown value.
     func step(_ rules: Rules, from registers: Registers, read: @escaping (UInt64) -> UInt64?) -> Step? {
         guard rules.registers.indices.contains(rules.returnAddress) else { return nil }
         if case .undefined = rules.registers[rules.returnAddress] { return .outermost }
         var context = DwarfExpression.Context(registers: registers, canonicalFrameAddress: nil, read: read)
-        // The CFA rule is an expression, not a location: what it leaves on the stack is the address itself.
+        // The CFA rule is an expression, not a location: the value that it leaves on the stack is the address itself.
         guard case .address(let frameAddress) = rules.canonicalFrameAddress.evaluate(in: context) else { return nil }
         context.canonicalFrameAddress = frameAddress
         var caller = Registers(count: rules.registers.count)
@@ -91,7 +91,7 @@ final class CallFrameInformation {
 }
 
 extension CallFrameInformation.Rules {
-    /// Copies what libdw found; its operations live only as long as the frame and the table.
+    /// Copies libdw's operations, which live only as long as the frame and the table.
     fileprivate init?(_ frame: OpaquePointer) {
         var isSignalFrame = false
         let returnAddress = dwarf_frame_info(frame, nil, nil, &isSignalFrame)

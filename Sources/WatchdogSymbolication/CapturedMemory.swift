@@ -2,24 +2,24 @@
 
 import WatchdogCapture
 
-/// The parts of the process's memory that the snapshot holds: stacks.
+/// The parts of the process's memory that are in the snapshot: stacks.
 struct CapturedMemory {
     private let ranges: [SnapshotMemory]
 
-    /// Creates the memory from ranges in any order; where two overlap, either may answer.
+    /// Creates the memory from ranges in any order; if two overlap, either may be used.
     init(_ ranges: [SnapshotMemory]) {
         self.ranges = ranges.sorted { $0.address < $1.address }
     }
 
-    /// True when `address` lies in the range that holds `other`.
+    /// Whether `address` lies in the same range as `other`.
     func isSameRange(_ address: UInt64, as other: UInt64) -> Bool {
         guard let range = range(before: other) else { return false }
         let count = UInt64(range.bytes.count)
-        // By subtraction: an address out of a register may be anything, and adding to it may overflow.
+        // Subtract instead of adding: an address from a register may be anything, and adding to it may overflow.
         return other - range.address < count && address >= range.address && address - range.address < count
     }
 
-    /// The 8 bytes at `address`, or nil where the snapshot does not hold all of them.
+    /// The 8 bytes at `address`; nil unless the snapshot contains all of them.
     func word(at address: UInt64) -> UInt64? {
         range(before: address)?.word(at: address)
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogCapture
-import WatchdogReport
+import WatchdogVerdict
 
 extension CapturedThread {
-    /// Creates a thread with all that the snapshot knows but the stack.
+    /// Creates a thread with everything that the snapshot knows, except the stack.
     init(facts thread: SnapshotThread) {
         var registers: [String: UInt64] = [:]
         if thread.registerSource == .ptrace {
@@ -14,7 +14,7 @@ extension CapturedThread {
             id: Int(thread.id),
             name: thread.name,
             state: thread.state,
-            // "0" stands for a thread that runs, and for one that may not be looked at.
+            // "0" stands for a running thread, and for one that may not be inspected.
             waitChannel: ["", "0"].contains(thread.waitChannel) ? nil : thread.waitChannel,
             syscall: thread.systemCall.isEmpty ? nil : thread.systemCall,
             kernelStack: CapturedThread.functions(ofKernelStack: thread.kernelStack),
@@ -26,7 +26,7 @@ extension CapturedThread {
         )
     }
 
-    /// `[<0>] do_epoll_wait+0x7d4/0x8a0` on each line; the last line may be cut off.
+    /// The function names in lines such as `[<0>] do_epoll_wait+0x7d4/0x8a0`; the last line may be truncated.
     static func functions(ofKernelStack text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             guard let bracket = line.firstIndex(of: "]") else { return nil }
@@ -37,7 +37,7 @@ extension CapturedThread {
 }
 
 extension Registers {
-    /// The registers of a thread; nil when there are none to begin with.
+    /// The registers of a thread; nil if none were captured.
     init?(_ thread: SnapshotThread) {
         self.init(count: X86_64.registerCount)
         guard thread.registerSource != .none else { return nil }

@@ -2,15 +2,15 @@
 
 import CElfutils
 
-/// One compilation unit: its lines and its functions.
+/// The lines and functions of one compilation unit.
 ///
-/// All addresses are those of the debug information.
+/// All addresses are those in the debug information.
 final class CompilationUnit {
-    /// A call that was inlined.
+    /// An inlined call.
     struct InlinedCall {
-        /// Mangled where the language mangles.
+        /// Mangled, if the language mangles names.
         var name: String?
-        /// Where the call was.
+        /// The location of the call.
         var call: SourceLocation?
     }
 
@@ -24,7 +24,7 @@ final class CompilationUnit {
     private static let nestingLimit = 32
 
     private var die: Dwarf_Die
-    /// Where the functions are: here, or in a file of their own (DWARF 5, section 7.3.2).
+    /// The entry that contains the functions: the unit itself, or a separate file (DWARF 5, section 7.3.2).
     private lazy var contents: Dwarf_Die = splitUnit() ?? die
     private lazy var functions: [Function] = readFunctions()
     private lazy var files: (table: OpaquePointer, count: Int)? = readFiles()
@@ -33,7 +33,7 @@ final class CompilationUnit {
         self.die = die
     }
 
-    /// The line that the instruction at `address` was made from.
+    /// The source location of the instruction at `address`.
     func location(of address: UInt64) -> SourceLocation? {
         var number: Int32 = 0
         guard let line = dwarf_getsrc_die(&die, address), dwarf_lineno(line, &number) == 0,
@@ -42,7 +42,7 @@ final class CompilationUnit {
         return SourceLocation(path: path, line: UInt64(max(0, number)))
     }
 
-    /// The calls inlined at `address` from the innermost outwards, and the function that contains them.
+    /// The calls inlined at `address`, innermost first, and the function that contains them.
     func calls(at address: UInt64) -> (inlined: [InlinedCall], function: (name: String?, start: UInt64)?) {
         let next = functions.partitionPoint { $0.range.lowerBound > address }
         let first = max(0, next - CompilationUnit.nestingLimit)
@@ -106,7 +106,7 @@ final class CompilationUnit {
         return functions.sorted { $0.range.lowerBound < $1.range.lowerBound }
     }
 
-    /// Functions stand in the unit itself, in namespaces, in types, and in other functions.
+    /// Collects the functions in the unit itself, in namespaces, in types, and in other functions.
     private func collect(from parent: inout Dwarf_Die, into functions: inout [Function], depth: Int, budget: inout Int)
     {
         guard depth < CompilationUnit.depthLimit else { return }

@@ -2,10 +2,10 @@
 
 import CElfutils
 
-/// The compilation units of one image by the addresses that they cover.
+/// The compilation units of one image, sorted by the addresses that they cover.
 ///
-/// libdw finds units by `.debug_aranges`, which clang and swiftc do not write (up to elfutils 0.190), so the units'
-/// own ranges are sorted here.
+/// libdw finds units through `.debug_aranges` (up to elfutils 0.190), which clang and swiftc do not write, so this
+/// sorts the units' own ranges.
 struct CompilationUnits {
     private struct Entry {
         var range: Range<UInt64>
@@ -14,15 +14,15 @@ struct CompilationUnits {
 
     private static let unitLimit = 1 << 17
     private static let rangeLimit = 1 << 21
-    /// How many ranges before the nearest one may enclose the address.
+    /// How many ranges before the nearest one are checked for enclosing the address.
     private static let nestingLimit = 8
 
-    /// What to add to an address of the debug information to get one of the process.
+    /// The offset from an address in the debug information to one in the process.
     let bias: UInt64
     private(set) var units: [CompilationUnit] = []
     private var entries: [Entry] = []
 
-    /// Reads the ranges of all units; nil when the image has no debug information.
+    /// Reads the ranges of all units; nil if the image has no debug information.
     init?(of module: OpaquePointer) {
         var bias: Dwarf_Addr = 0
         guard let dwarf = dwfl_module_getdwarf(module, &bias) else { return nil }
@@ -31,7 +31,7 @@ struct CompilationUnits {
         while units.count < CompilationUnits.unitLimit {
             var next: Dwarf_Off = 0
             var headerSize = 0
-            // Fails at a unit whose length is damaged; those before it remain.
+            // This fails at a unit with a damaged length; the units before it remain usable.
             guard dwarf_nextcu(dwarf, offset, &next, &headerSize, nil, nil, nil) == 0, next > offset else { break }
             var die = Dwarf_Die()
             if dwarf_offdie(dwarf, offset &+ UInt64(headerSize), &die) != nil,
@@ -51,7 +51,7 @@ struct CompilationUnits {
         }
     }
 
-    /// The unit that covers an address of the debug information.
+    /// The unit that covers an address in the debug information.
     func unit(containing address: UInt64) -> CompilationUnit? {
         let next = entries.partitionPoint { $0.range.lowerBound > address }
         let first = max(0, next - CompilationUnits.nestingLimit)

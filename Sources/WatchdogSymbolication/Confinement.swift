@@ -3,16 +3,16 @@
 import CWorker
 import Glibc
 
-/// Which rights a worker has given up; it goes without those that the kernel does not take.
+/// The rights that a worker has given up; those that the kernel cannot take away remain.
 struct Confinement: OptionSet {
     let rawValue: UInt32
 
-    /// Files are opened for reading in certain folders only: landlock(7).
+    /// Files may be opened only for reading, and only in certain folders: landlock(7).
     static let files = Confinement(rawValue: WD_CONFINED_FILES.rawValue)
-    /// No network, no programs, no other processes, no changes: seccomp(2).
+    /// Only the system calls that read files and manage memory: seccomp(2).
     static let calls = Confinement(rawValue: WD_CONFINED_CALLS.rawValue)
 
-    /// Gives up the rights of this process, for good.
+    /// Gives up this process's rights permanently.
     static func confine(toFilesIn folders: [String]) -> Confinement {
         let paths = folders.map { strdup($0) }
         defer { for path in paths { free(path) } }
@@ -22,7 +22,7 @@ struct Confinement: OptionSet {
         return Confinement(rawValue: result)
     }
 
-    /// What a report says of what is missing.
+    /// Notes for a report about restrictions that are missing.
     var notes: [String] {
         var notes: [String] = []
         if !contains(.files) {

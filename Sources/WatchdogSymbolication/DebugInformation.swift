@@ -19,14 +19,14 @@ enum DebugInformation {
         while ranges.count < rangesPerEntry {
             offset = dwarf_ranges(&die, offset, &base, &low, &high)
             guard offset > 0 else { break }
-            // Code that the linker has removed begins at 0 or at the largest address.
+            // Code that the linker removed begins at 0 or at the largest address.
             guard low < high, low != 0 else { continue }
             ranges.append(low..<high)
         }
         return ranges
     }
 
-    /// The mangled name where there is one, else the plain one, of an entry or of what it is an instance of.
+    /// The mangled name, or else the plain one, of an entry or of the entry that it is an instance of.
     static func name(of die: inout Dwarf_Die) -> String? {
         for attribute in [DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name] {
             var value = Dwarf_Attribute()
@@ -46,7 +46,7 @@ enum DebugInformation {
         return number
     }
 
-    /// Calls `visit` with each child, until it returns false or the entries run out.
+    /// Calls `visit` for each child until it returns false or there are no more entries.
     static func forEachChild(of die: inout Dwarf_Die, _ visit: (inout Dwarf_Die) -> Bool) {
         var child = Dwarf_Die()
         guard dwarf_child(&die, &child) == 0 else { return }

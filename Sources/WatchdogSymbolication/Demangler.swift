@@ -5,20 +5,23 @@ import Glibc
 
 /// Readable names of symbols.
 enum Demangler {
-    /// The short readable form of a Swift, C++ or older Rust symbol; any other name is returned as it is.
+    /// The short readable form of a Swift, C++ or Rust symbol; any other name is returned unchanged.
     ///
-    /// Short means without module, return type and the notes on asynchronous parts: `closure #1 in Service.run(depth:)`.
+    /// The short form omits module, return type and notes about asynchronous parts: `closure #1 in
+    /// Service.run(depth:)`.
     static func demangle(_ name: String) -> String {
         let name = withoutCompilerSuffix(name)
+        if let rust = RustName.demangle(name) { return rust }
         guard isMangled(name), let readable = wd_demangle(name) else { return name }
         defer { free(readable) }
         let result = String(cString: readable)
-        // The top level of a program has no name of its own: "closure #1 in ".
+        // The top level of a program has no name: "closure #1 in ".
         if result.hasSuffix(" in ") { return result + "top-level code" }
         return result.isEmpty ? name : withoutRustHash(result)
     }
 
-    /// True for a Swift function that only forwards to another: reabstraction thunks, partial-apply forwarders.
+    /// Whether this is a Swift function that only forwards to another: a reabstraction thunk or partial-apply
+    /// forwarder.
     static func isThunk(_ name: String) -> Bool {
         isSwift(name) && wd_is_thunk(name)
     }
@@ -27,11 +30,11 @@ enum Demangler {
         name.hasPrefix("$s") || name.hasPrefix("$S") || name.hasPrefix("$e") || name.hasPrefix("_T0")
     }
 
-    /// True for the parts of Swift's asynchronous functions, which keep their context in a register of its own.
+    /// Whether this is a part of an asynchronous Swift function; such a part keeps its context in a dedicated register.
     ///
-    /// `Ya` marks the type of the function itself, `…TQ<n>_` and `…TY<n>_` are what follows an await
-    /// (docs/ABI/Mangling.rst in the Swift repository). A function that only takes an asynchronous one has `Ya` in its
-    /// name too; that does no harm, since whatever is found in the register must be a context.
+    /// `Ya` marks the type of the function itself; `…TQ<n>_` and `…TY<n>_` are the parts after an await
+    /// (docs/ABI/Mangling.rst in the Swift repository). The name of a function that merely takes an asynchronous one
+    /// also contains `Ya`. That does no harm, because the value in the register must be a valid context.
     static func isAsynchronous(_ name: String) -> Bool {
         guard isSwift(name) else { return false }
         if name.contains("Ya") { return true }
@@ -45,7 +48,8 @@ enum Demangler {
         isSwift(name) || name.hasPrefix("_Z")
     }
 
-    /// `parse.constprop.0`, `parse.cold`: GCC and LLVM mark specialized, split and cold parts of a function so.
+    /// Strips suffixes as in `parse.constprop.0` and `parse.cold`, with which GCC and LLVM mark specialized, split and
+    /// cold parts of a function.
     private static func withoutCompilerSuffix(_ name: String) -> String {
         guard !isSwift(name) else { return name }
         let marks: Set<Substring> = ["cold", "constprop", "isra", "part", "lto_priv", "llvm", "clone"]
@@ -54,7 +58,7 @@ enum Demangler {
         return parts[..<end].joined(separator: ".")
     }
 
-    /// `core::fmt::write::h0123456789abcdef`: the hash is no part of the function's name.
+    /// Strips the hash in `core::fmt::write::h0123456789abcdef`, which is not part of the function's name.
     private static func withoutRustHash(_ name: String) -> String {
         guard let separator = name.range(ofLast: "::h") else { return name }
         let hash = name[separator...].dropFirst(3)
@@ -63,7 +67,7 @@ enum Demangler {
 }
 
 extension String {
-    /// Where the last occurrence of `text` begins.
+    /// The start of the last occurrence of `text`.
     fileprivate func range(ofLast text: String) -> Index? {
         var index = endIndex
         while index > startIndex {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much is said of each frame; less takes less time and parses fewer strangers' bytes.
+/// How much to find out about each frame; less takes less time and parses fewer untrusted bytes.
 enum Depth: Int, Comparable, CaseIterable {
-    /// Addresses only; libdw sees nothing.
+    /// Addresses only; libdw sees no file.
     case addresses
-    /// Names of functions.
+    /// Function names.
     case names
-    /// Names, source lines and inlined calls.
+    /// Function names, source lines and inlined calls.
     case lines
 
     static func < (left: Depth, right: Depth) -> Bool { left.rawValue < right.rawValue }

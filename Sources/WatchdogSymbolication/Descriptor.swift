@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// Writing to descriptors without stdio, whose streams are shared mutable state to Swift.
+/// Writes to descriptors without stdio, whose streams Swift considers shared mutable state.
 enum Descriptor {
-    /// Writes all bytes; false when that failed.
+    /// Writes all bytes; returns false on failure.
     static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
         Array(bytes).withUnsafeBytes { bytes in
             var rest = bytes[...]

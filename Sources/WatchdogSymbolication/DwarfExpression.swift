@@ -2,26 +2,26 @@
 
 import CElfutils
 
-/// A DWARF expression of call frame information (DWARF 5, section 2.5), decoded by libdw.
+/// A DWARF expression in call frame information (DWARF 5, section 2.5), decoded by libdw.
 struct DwarfExpression {
     struct Operation {
         var code: Int
         var operand: UInt64
         var secondOperand: UInt64
-        /// Bytes from the start of the expression; branches refer to these.
+        /// The offset from the start of the expression in bytes; branches refer to it.
         var offset: UInt64
     }
 
-    /// What an expression yields.
+    /// The result of an expression.
     enum Result: Equatable {
         case value(UInt64)
-        /// The value is in memory here.
+        /// The value is in memory at this address.
         case address(UInt64)
-        /// The value is in the register of this number.
+        /// The value is in the register with this number.
         case register(Int)
     }
 
-    /// What an expression may refer to.
+    /// The values that an expression may refer to.
     struct Context {
         var registers: Registers
         var canonicalFrameAddress: UInt64?
@@ -48,7 +48,7 @@ struct DwarfExpression {
         self.operations = operations
     }
 
-    /// Runs the expression; nil when it needs something unknown, is malformed or runs too long.
+    /// Evaluates the expression; nil if it needs an unknown value, is malformed or takes too long.
     func evaluate(in context: Context) -> Result? {
         var stack: [UInt64] = []
         var index = 0
@@ -125,7 +125,7 @@ struct DwarfExpression {
             context.registers[operation.code - DW_OP_breg0].map { $0 &+ operation.operand }
         case DW_OP_bregx:
             Int(exactly: operation.operand).flatMap { context.registers[$0] }.map { $0 &+ operation.secondOperand }
-        // libdw has extended the signed ones already.
+        // libdw has already sign-extended the signed ones.
         case DW_OP_addr, DW_OP_const1u, DW_OP_const1s, DW_OP_const2u, DW_OP_const2s, DW_OP_const4u, DW_OP_const4s,
             DW_OP_const8u, DW_OP_const8s, DW_OP_constu, DW_OP_consts:
             operation.operand

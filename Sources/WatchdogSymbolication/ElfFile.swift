@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The little that unwinding needs of an ELF file: what was loaded where, the entry point, the build-id.
+/// The parts of an ELF file that unwinding needs: segments, entry point, build ID.
 ///
-/// Read without libelf, so that it can be had of files that libelf or libdw do not survive. Source: System V ABI,
-/// chapter 5; elf(5).
+/// Read without libelf, so that it also works for files that crash libelf or libdw. Source: System V ABI, chapter 5;
+/// elf(5).
 struct ElfFile {
     private struct Segment {
         var kind: UInt32
@@ -29,11 +29,11 @@ struct ElfFile {
     private let file: ImageFile
     private let segments: [Segment]
     private let bias: UInt64
-    /// Run-time address of the entry point.
+    /// The run-time address of the entry point.
     let entry: UInt64
 
-    /// Reads the headers of the file that was mapped as `image`; nil when it is no 64-bit ELF file for x86-64 or its
-    /// segments do not fit the mapping.
+    /// Reads the headers of the file that was mapped as `image`; nil unless it is a 64-bit ELF file for x86-64 whose
+    /// segments fit the mapping.
     init?(_ file: ImageFile, mappedAs image: Image) {
         guard let header = file.bytes(at: 0, count: ElfFile.headerSize),
             header.starts(with: [0x7f, 0x45, 0x4c, 0x46, 2, 1]), header.integer(at: 18, as: UInt16.self) == 62,
@@ -62,7 +62,7 @@ struct ElfFile {
         entry = header.integer(at: 24, as: UInt64.self) &+ bias
     }
 
-    /// `count` bytes at a run-time address, from a segment that the process cannot write.
+    /// `count` bytes at a run-time address, from a segment that the process cannot write to.
     func bytes(at address: UInt64, count: Int, executable: Bool = false) -> [UInt8]? {
         for segment in segments where segment.kind == Kind.load && !segment.isWritable {
             guard segment.isExecutable || !executable else { continue }
@@ -73,7 +73,7 @@ struct ElfFile {
         return nil
     }
 
-    /// At most `limit` bytes of code from a run-time address on.
+    /// Up to `limit` bytes of code, starting at a run-time address.
     func code(at address: UInt64, upTo limit: Int) -> [UInt8] {
         for segment in segments where segment.kind == Kind.load && segment.isExecutable && !segment.isWritable {
             let delta = address &- bias &- segment.address
@@ -84,7 +84,7 @@ struct ElfFile {
         return []
     }
 
-    /// True when a run-time address lies in code.
+    /// Whether a run-time address lies in code.
     func isCode(_ address: UInt64) -> Bool {
         segments.contains { segment in
             segment.kind == Kind.load && segment.isExecutable
@@ -92,7 +92,7 @@ struct ElfFile {
         }
     }
 
-    /// The descriptor of the note `NT_GNU_BUILD_ID` in lower-case hexadecimal.
+    /// The descriptor of the note `NT_GNU_BUILD_ID`, in lower-case hexadecimal.
     var buildID: String? {
         for segment in segments where segment.kind == Kind.note {
             let size = min(segment.fileSize, ElfFile.noteLimit)
@@ -126,7 +126,7 @@ struct ElfFile {
 }
 
 extension [UInt8] {
-    /// A little-endian integer; the bytes must be there.
+    /// A little-endian integer; the bytes must exist.
     fileprivate func integer<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type) -> Value {
         withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: type)) }
     }

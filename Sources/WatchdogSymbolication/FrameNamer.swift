@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogReport
+import WatchdogVerdict
 
-/// Turns addresses into frames of a report; each address is looked up once, however many threads share it.
+/// Turns addresses into frames for a report; each address is looked up once, no matter how many threads share it.
 final class FrameNamer {
-    /// A machine frame's function, or a call inlined into it.
+    /// The function of a machine frame, or a call inlined into it.
     private struct Call {
         var symbol: String?
-        /// Run-time address of the function; nil for an inlined call.
+        /// The run-time address of the function; nil for an inlined call.
         var start: UInt64?
         var location: SourceLocation?
         var isInlined: Bool
     }
 
-    /// What stands at one address.
+    /// The calls at one address.
     private struct Entry {
-        /// From the innermost inlined call outwards; the last is the function.
+        /// From the innermost inlined call outward; the last one is the function.
         var calls: [Call]
-        /// The function only forwards to another.
+        /// Whether the function only forwards to another.
         var isThunk: Bool
     }
 
@@ -26,7 +26,7 @@ final class FrameNamer {
     private let lines: SourceLines
     private var cache: [UInt64: Entry] = [:]
     private var readableNames: [String: String] = [:]
-    /// True once a frame lay in no image.
+    /// Whether any frame was in no image.
     private(set) var usesUnknownImage = false
 
     init(images: ImageTable, symbols: Symbols, lines: SourceLines) {
@@ -37,13 +37,13 @@ final class FrameNamer {
 
     /// The frames at one machine frame, innermost first: the calls inlined there, then the function.
     ///
-    /// Swift's thunks are left out: whoever reads the stack did not write them. What was inlined into one takes its
-    /// place.
+    /// Swift's thunks are left out, because the reader of the stack did not write them. A call inlined into a thunk
+    /// takes its place.
     ///
     /// - Parameters:
-    ///   - address: What the frames show.
-    ///   - lookup: An address that is certainly within the call, to look up.
-    ///   - keepsThunks: For the innermost frame, which is never left out.
+    ///   - address: The address that the frames show.
+    ///   - lookup: An address that is certainly within the call, used for the lookup.
+    ///   - keepsThunks: Whether this is the innermost frame, which is never left out.
     func frames(at address: UInt64, lookup: UInt64, trust: Frame.Trust, depth: Depth, keepsThunks: Bool) -> [Frame] {
         let entry = cache[lookup] ?? self.entry(at: lookup, depth: depth)
         cache[lookup] = entry
@@ -75,7 +75,7 @@ final class FrameNamer {
         var location = source?.location
         var calls: [Call] = []
         for scope in source?.inlined ?? [] {
-            // The innermost call is where the program counter is; each other stands at the call of the one before.
+            // The innermost call is located at the program counter, every other one at the call site of the one before.
             if !isThunk(scope.name) {
                 calls.append(Call(symbol: readable(scope.name), location: location, isInlined: true))
             }

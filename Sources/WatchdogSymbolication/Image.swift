@@ -2,21 +2,21 @@
 
 import WatchdogCapture
 
-/// A file that the process runs code from, and where it was mapped.
+/// A file that the process runs code from, and the addresses it is mapped at.
 struct Image: Equatable {
     var range: Range<UInt64>
     /// As in `/proc/PID/maps`.
     var path: String
     /// 0 for the vDSO.
     var inode: UInt64
-    /// Where the first mapping begins in the file.
+    /// The offset of the first mapping in the file.
     var offset: UInt64
 
-    /// The kernel marks what was unlinked or replaced; a name that ends so by itself does no harm.
+    /// Whether the kernel marks the file as unlinked or replaced; a file whose real name ends this way does no harm.
     var isDeleted: Bool { path.hasSuffix(Image.deletedMark) }
     var isVDSO: Bool { inode == 0 }
 
-    /// The path's last component.
+    /// The last component of the path.
     var name: String {
         let path = isDeleted ? path.dropLast(Image.deletedMark.count) : path[...]
         return String(path.split(separator: "/").last ?? path)
@@ -31,8 +31,8 @@ extension Image {
 
     /// Every file with an executable mapping, in ascending order.
     ///
-    /// The mappings of one image are those of one file with ascending offsets. They need not touch, since gaps hold
-    /// zeroed memory; a file that is mapped twice gives two images.
+    /// An image consists of mappings of the same file with ascending offsets. They need not be adjacent, because gaps
+    /// contain zeroed memory. A file that is mapped twice yields two images.
     static func images(of mappings: [SnapshotMapping]) -> [Image] {
         var images: [Image] = []
         var mappings = mappings.filter { $0.isFile || $0.path == vdso && $0.inode == 0 }[...]

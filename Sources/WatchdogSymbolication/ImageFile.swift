@@ -3,9 +3,9 @@
 import Glibc
 import WatchdogLinux
 
-/// The bytes that an image was mapped from: a regular file, or the vDSO's copy in the snapshot.
+/// The bytes that an image was mapped from: a regular file, or the copy of the vDSO in the snapshot.
 ///
-/// Reads by pread(2), never through a mapping, which would end the process should the file become shorter.
+/// Reads with pread(2), never through a mapping: if the file shrank, accessing the mapping would kill the process.
 final class ImageFile {
     enum Source {
         case descriptor(Int32)
@@ -16,24 +16,24 @@ final class ImageFile {
     private static let pageLimit = 4096
 
     let source: Source
-    /// Where it was opened here.
+    /// The file, if this object opened it.
     private let opened: OwnedDescriptor?
     private var pages: [UInt64: [UInt8]] = [:]
 
-    /// The vDSO.
+    /// Uses the copy of the vDSO.
     init(bytes: ArraySlice<UInt8>) {
         source = .bytes(bytes)
         opened = nil
     }
 
-    /// A file by descriptor, which stays the caller's; nil when it is not a regular file.
+    /// Uses a file whose descriptor the caller continues to own; nil unless it is a regular file.
     init?(descriptor: Int32) {
         guard ImageFile.inode(of: descriptor) != nil else { return nil }
         source = .descriptor(descriptor)
         opened = nil
     }
 
-    /// The file at the path of an image, provided that it is still the one that was mapped.
+    /// Opens the file at the path of an image; nil unless it is still the one that was mapped.
     init?(pathOf image: Image) {
         guard !image.isDeleted, let file = try? OwnedDescriptor.regularFile(at: ByteString(image.path)),
             ImageFile.inode(of: file.number) == image.inode
@@ -49,7 +49,7 @@ final class ImageFile {
         return UInt64(status.st_ino)
     }
 
-    /// `count` bytes at `offset`, or nil where the file ends before.
+    /// `count` bytes at `offset`; nil if the file ends before.
     func bytes(at offset: UInt64, count: Int) -> [UInt8]? {
         guard count >= 0, offset <= UInt64(Int64.max) - UInt64(count) else { return nil }
         switch source {
@@ -67,7 +67,7 @@ final class ImageFile {
         }
     }
 
-    /// Code is read in many small pieces that lie close together.
+    /// Reads whole pages, because code is read in many small pieces close together.
     private func page(_ number: UInt64, of descriptor: Int32) -> [UInt8] {
         if let known = pages[number] { return known }
         let size = Int(ImageFile.pageSize)

@@ -2,14 +2,14 @@
 
 import WatchdogCapture
 
-/// Finds the file of each image: by the descriptors handed over, by path where there is none.
+/// Finds the file of each image: by a descriptor that was passed in, or else by path.
 struct ImageFiles {
     private static let noteLimit = 32
 
     private let contents: SnapshotContents
     private let byStart: [UInt64: Int32]
     private let byPath: [String: Int32]
-    /// What could not be had and why.
+    /// What is missing, and why.
     private(set) var notes: [String] = []
 
     init(_ contents: SnapshotContents, modules descriptors: [Int32]) {
@@ -22,7 +22,7 @@ struct ImageFiles {
         byPath = Dictionary(modules.map { ($0.module.path, $0.descriptor) }) { first, _ in first }
     }
 
-    /// The file, or nil with a note.
+    /// The file of an image; nil, with a note, if there is none.
     mutating func open(_ image: Image) -> ImageFile? {
         if image.isVDSO { return (contents.vdso?.bytes).map(ImageFile.init(bytes:)) }
         if let descriptor = byStart[image.range.lowerBound] ?? byPath[image.path] {
@@ -31,7 +31,7 @@ struct ImageFiles {
             return nil
         }
         guard let file = ImageFile(pathOf: image) else {
-            note("\(image.path): the file was not handed over and is not to be had by its path")
+            note("\(image.path): the file was not passed and cannot be opened by its path")
             return nil
         }
         note("\(image.path): opened by its path; it may have changed in place, compare the build-id")

@@ -3,9 +3,9 @@
 import CElfutils
 import Glibc
 
-/// The images of the process, and each as a module of libdwfl, which opens the file at its first use.
+/// The images of the process, each also as a module of libdwfl, which opens the file on first use.
 ///
-/// libdwfl and libdw are reached through ``module(_:)`` only, which tells whose bytes are being parsed.
+/// libdwfl and libdw are accessed only through ``module(_:)``, which announces whose bytes are about to be parsed.
 final class ImageTable {
     let images: [Image]
 
@@ -20,9 +20,9 @@ final class ImageTable {
     ///
     /// - Parameters:
     ///   - images: In ascending order and without overlap.
-    ///   - files: The file of each image, or nil where there is none.
-    ///   - excluded: Images that libdw is not to see.
-    ///   - willParse: Called with the index of an image before libdw gets to see its bytes.
+    ///   - files: The file of each image, or nil if there is none.
+    ///   - excluded: Images that libdw must not see.
+    ///   - willParse: Called with the index of an image before libdw sees its bytes.
     init?(images: [Image], files: [ImageFile?], excluded: Set<Int>, willParse: @escaping (Int) -> Void) {
         precondition(images.count == files.count, "each image has its file or nil")
         elf_version(UInt32(EV_CURRENT))
@@ -64,14 +64,14 @@ final class ImageTable {
         callbacks.deallocate()
     }
 
-    /// The image that `address` lies in.
+    /// The index of the image that contains `address`.
     func index(containing address: UInt64) -> Int? {
         let next = images.partitionPoint { $0.range.lowerBound > address }
         guard next > 0, images[next - 1].range.contains(address) else { return nil }
         return next - 1
     }
 
-    /// libdwfl's handle of an image, for immediate use; nil when libdw is not to see it.
+    /// libdwfl's handle for an image, for immediate use; nil if libdw must not see it.
     func module(_ index: Int) -> OpaquePointer? {
         guard let module = modules[index] else { return nil }
         willParse(index)
@@ -79,7 +79,7 @@ final class ImageTable {
         return dwfl_module_getelf(module, &bias) == nil ? nil : module
     }
 
-    /// The headers of an image's file; nil when it could not be opened or is no ELF file.
+    /// The headers of an image's file; nil if it could not be opened or is not an ELF file.
     func file(of index: Int) -> ElfFile? {
         if let known = parsed[index] { return known }
         let file = files[index].flatMap { ElfFile($0, mappedAs: images[index]) }
@@ -92,12 +92,12 @@ final class ImageTable {
         index(containing: address).flatMap(file(of:))?.bytes(at: address, count: count, executable: true)
     }
 
-    /// At most `limit` bytes of code from `address` on.
+    /// Up to `limit` bytes of code, starting at `address`.
     func code(at address: UInt64, upTo limit: Int) -> [UInt8] {
         index(containing: address).flatMap(file(of:))?.code(at: address, upTo: limit) ?? []
     }
 
-    /// A word of memory that the snapshot does not hold but that the process cannot have changed.
+    /// A word of memory that is not in the snapshot but that the process cannot have changed.
     func constantWord(at address: UInt64) -> UInt64? {
         index(containing: address).flatMap(file(of:))?.bytes(at: address, count: 8)?
             .withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
@@ -111,7 +111,7 @@ extension ImageTable {
         (userdata?.pointee).map { Unmanaged<ImageTable>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Returns a descriptor that libdwfl will close, or -1 with or without `elf` filled in.
+    /// - Returns: a descriptor that libdwfl will close, or -1, in which case `elf` may be filled in.
     private func open(
         _ module: OpaquePointer?,
         name: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
@@ -123,13 +123,13 @@ extension ImageTable {
             elf?.pointee = ImageTable.elf(copying: bytes)
             return -1
         case .descriptor(let descriptor):
-            // libdwfl begins its search for separate debug information in the directory of this name.
+            // libdwfl starts its search for separate debug information in the directory of this path.
             name?.pointee = strdup(images[index].path)
             return fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
         }
     }
 
-    /// libelf does not copy; the bytes stay allocated, once per process.
+    /// libelf does not copy the bytes, so the copy made here stays allocated, once per process.
     private static func elf(copying bytes: ArraySlice<UInt8>) -> OpaquePointer? {
         guard !bytes.isEmpty, let copy = malloc(bytes.count) else { return nil }
         bytes.withUnsafeBytes { source in

@@ -2,14 +2,16 @@
 
 import FoundationEssentials
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 import WatchdogReport
+import WatchdogVerdict
 
-/// The job of `watchdogd-symbolicate --names`: addresses of a stored report in, a ``NamingAnswer`` as JSON out.
+/// The job of `watchdogd-symbolicate --names`: reads addresses of a stored report and writes a ``NamingAnswer`` as
+/// JSON.
 struct NamingJob {
-    /// About how many bytes of JSON the result may have.
+    /// The approximate maximum size of the result's JSON, in bytes.
     private static let outputLimit = 12 << 20
-    /// The largest request that is read.
+    /// The maximum size of a request.
     private static let requestLimit = 16 << 20
 
     private let request: NamingRequest
@@ -19,8 +21,8 @@ struct NamingJob {
     ///
     /// - Parameters:
     ///   - descriptor: A file with the request as JSON.
-    ///   - firstModule: The descriptor of the first image's file; those of the others follow it.
-    /// - Returns: nil for what is no request.
+    ///   - firstModule: The descriptor of the first image's file; the other images' descriptors follow it.
+    /// - Returns: nil if it is not a valid request.
     init?(descriptor: Int32, firstModule: Int32) {
         guard let bytes = Self.read(descriptor),
             let request = try? JSONDecoder().decode(NamingRequest.self, from: Data(bytes)), request.fault == nil
@@ -41,17 +43,19 @@ struct NamingJob {
         return bytes.count == size ? bytes : nil
     }
 
-    /// Does the work, with the care of ``SymbolicationJob``.
+    /// Performs the job with the same precautions as ``SymbolicationJob``.
     func run(within budget: Duration, output: Int32) -> String? {
-        SymbolicationJob(budget: budget).attempt(output: output) { attempt, blackboard in
-            guard var answer = answer(attempt, { blackboard.image = $0 }) else { return EX_OSERR }
+        SymbolicationJob(budget: budget).attempt(output: output) { attempt, clock, blackboard in
+            guard var answer = answer(attempt, clock, { blackboard.image = $0 }) else { return EX_OSERR }
             answer.notes += blackboard.confinement.notes
             return blackboard.post(json: answer)
         }
     }
 
-    private func answer(_ attempt: Attempt, _ willParse: @escaping (Int) -> Void) -> NamingAnswer? {
-        // Any inode but 0, which is the vDSO's; the first mapping begins where the file does.
+    private func answer(
+        _ attempt: Attempt, _ clock: WorkClock, _ willParse: @escaping (Int) -> Void
+    ) -> NamingAnswer? {
+        // Any inode except 0, which stands for the vDSO; the first mapping begins at the start of the file.
         let list = request.images.map {
             Image(range: $0.base..<$0.base + $0.size, path: $0.path, inode: 1, offset: 0)
         }
@@ -62,11 +66,11 @@ struct NamingJob {
         }
         let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
         let namer = FrameNamer(images: images, symbols: Symbols(images), lines: lines)
-        let budget = TimeBudget(depth: attempt.depth, now: .monotonic(), deadline: attempt.deadline)
+        let budget = TimeBudget(depth: attempt.depth, now: clock.now(), deadline: attempt.deadline)
         var left = Self.outputLimit
         var isCut = false
         let calls = request.addresses.map { address -> [NamingAnswer.Call] in
-            let depth = budget.depth(at: .monotonic()) ?? .addresses
+            let depth = budget.depth(at: clock.now()) ?? .addresses
             isCut = isCut || depth < attempt.depth || left <= 0
             guard left > 0, depth > .addresses else { return [.unknown] }
             let base = list[address.image].range.lowerBound
@@ -74,7 +78,7 @@ struct NamingJob {
                 at: base + address.offset, lookup: base + address.lookup, trust: .cfi, depth: depth,
                 keepsThunks: address.isInnermost)
             left -= frames.reduce(0) { $0 + 200 + ($1.symbol?.utf8.count ?? 0) + ($1.sourceFile?.utf8.count ?? 0) }
-            // The last is the function into which the others are inlined.
+            // Keep the end of the list: the last frame is the function into which the others are inlined.
             return frames.suffix(NamingAnswer.callLimit).map(NamingAnswer.Call.init)
         }
         var notes = attempt.notes(images: list)

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogReport
+import WatchdogVerdict
 
 /// Finds the caller of a frame whose function has no usable call frame information.
 ///
-/// `swiftc -O` without `-g` emits none for functions that do not throw, and no frame pointers either. Whatever is found
-/// on the stack must follow a call instruction to be taken for a return address.
+/// `swiftc -O` without `-g` emits none for functions that do not throw, and no frame pointers either. A word on the
+/// stack is accepted as a return address only if it follows a call instruction.
 struct Recovery {
     /// How well a word on the stack is confirmed as this function's return address.
     private enum Evidence: Int, Comparable {
-        /// It is executable, but the code is not in a file.
+        /// The word points to executable memory, but the code is not in a file.
         case executable
-        /// A call to another function precedes it, which may have ended in a jump to this one.
+        /// A call to another function precedes the address; that function may have ended in a jump to this one.
         case otherCall
-        /// A call through a pointer or a linkage table precedes it.
+        /// A call through a pointer or a linkage table precedes the address.
         case indirectCall
-        /// A call to this very function precedes it.
+        /// A call to this very function precedes the address.
         case directCall
 
         static func < (left: Evidence, right: Evidence) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// How far a search goes: compilers seldom make frames larger than this.
+    /// How far a search goes: compilers seldom create larger frames.
     private static let scanBytes: UInt64 = 4096
-    /// How many candidates are looked into; each may take as long as reading a large function does.
+    /// How many candidates are examined; each may require decoding a large function.
     private static let candidateLimit = 16
 
     private let unwinder: Unwinder
@@ -45,7 +45,7 @@ struct Recovery {
         functionStart = unwinder.symbols.function(containing: lookup)?.address
     }
 
-    /// The caller and what it rests on, by the strongest evidence first.
+    /// The caller and the kind of evidence for it; tries the strongest kind first.
     func caller() -> (position: Unwinder.Position, trust: Frame.Trust)? {
         if let caller = byInstructions() ?? byLeaf() { return (caller, .prologue) }
         if let caller = byFramePointer(atLeast: .directCall) { return (caller, .framePointer) }
@@ -58,7 +58,8 @@ struct Recovery {
 
     // MARK: - The function's own instructions
 
-    /// What the function has done to the stack up to the program counter tells where the return address is.
+    /// Derives the position of the return address from what the function has done to the stack up to the program
+    /// counter.
     func byInstructions() -> Unwinder.Position? {
         functionStart.flatMap { caller(ofFunctionAt: $0) }
     }
@@ -69,7 +70,7 @@ struct Recovery {
         else { return nil }
         let slot: UInt64
         if let depth = layout.depth {
-            // A function that calls has a frame, if only to align the stack.
+            // A function that makes calls has a frame, if only to align the stack.
             guard depth > 0 || !position.isReturnAddress else { return nil }
             slot = stackPointer &+ UInt64(bitPattern: depth)
         } else if let depth = layout.framePointerDepth, let framePointer {
@@ -84,7 +85,7 @@ struct Recovery {
         return caller(returnAddressAt: slot, registers: registers, atLeast: .executable)
     }
 
-    /// A call to an address where no function is has touched nothing yet.
+    /// A call to an address that belongs to no function has not changed the stack yet.
     private func byLeaf() -> Unwinder.Position? {
         guard !position.isReturnAddress, functionStart == nil else { return nil }
         return caller(returnAddressAt: stackPointer, registers: position.registers, atLeast: .otherCall)
@@ -98,7 +99,7 @@ struct Recovery {
             let saved = unwinder.memory.word(at: framePointer)
         else { return nil }
         if evidence == .executable {
-            // Nothing but the chain speaks for it: code made at run time.
+            // Only the chain itself is evidence here, so accept it only for code generated at run time.
             guard saved == 0 || saved > framePointer, unwinder.images.index(containing: programCounter) == nil else {
                 return nil
             }
@@ -114,7 +115,7 @@ struct Recovery {
 
     // MARK: - Searching the stack
 
-    /// Empty for a stack pointer so close to the end of the address space that it cannot be one.
+    /// The slots to search; empty for a stack pointer so close to the end of the address space that it cannot be one.
     private func slots() -> StrideTo<UInt64> {
         let start = (stackPointer &+ 7) & ~7
         return stride(from: start, to: start &+ Recovery.scanBytes, by: 8)
@@ -127,7 +128,8 @@ struct Recovery {
             guard let word = unwinder.memory.word(at: slot) else { break }
             guard let call = call(before: word) else { continue }
             if call.evidence >= .directCall { return scanned(slot).map { ($0, .scan) } }
-            // Without a symbol the call itself tells where this function may begin, and its prologue whether it does.
+            // Without a symbol, the target of the call shows where this function may begin, and its prologue whether it
+            // does.
             guard functionStart == nil, case .direct(let target) = call.instruction, target <= programCounter,
                 candidates < Recovery.candidateLimit
             else { continue }
@@ -139,8 +141,8 @@ struct Recovery {
         return nil
     }
 
-    /// The first return address whose own caller makes sense too; else the first that a call through a pointer could
-    /// have left.
+    /// The first return address whose own caller is plausible too, or else the first that a call through a pointer
+    /// could have left.
     private func byWeakScan() -> Unwinder.Position? {
         var fallback: Unwinder.Position?
         var best: (position: Unwinder.Position, evidence: Evidence)?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The registers of one frame by DWARF number, each known or not.
+/// The registers of one frame, indexed by DWARF number; each may be unknown.
 struct Registers: Equatable {
     private var values: [UInt64]
     private var known: UInt64 = 0

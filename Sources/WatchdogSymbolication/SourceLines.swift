@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The lines and inlined calls of all images; each image's debug information is opened at its first use.
+/// The lines and inlined calls of all images; each image's debug information is opened on first use.
 final class SourceLines {
-    /// What the debug information says of one address.
+    /// What the debug information says about one address.
     struct Result {
-        /// The line of the instruction there, in the innermost call.
+        /// The location of the instruction there, in the innermost call.
         var location: SourceLocation?
-        /// From the innermost outwards.
+        /// The inlined calls, innermost first.
         var inlined: [CompilationUnit.InlinedCall]
-        /// Mangled where the language mangles, with its run-time address.
+        /// The function's name, mangled if the language mangles names, and its run-time address.
         var function: (name: String?, start: UInt64)?
     }
 
@@ -18,7 +18,7 @@ final class SourceLines {
 
     /// Creates the table.
     ///
-    /// - Parameter excluded: Images, by index, whose debug information is left alone.
+    /// - Parameter excluded: Images, by index, whose debug information is not read.
     init(_ images: ImageTable, excluding excluded: Set<Int> = []) {
         self.images = images
         self.excluded = excluded
@@ -38,7 +38,7 @@ final class SourceLines {
     }
 
     private func units(of image: Int) -> CompilationUnits? {
-        // Asked for even when the units are known: what is read of them later is announced by it.
+        // Call this even if the units are known: it announces that more of them is about to be read.
         let module = images.module(image)
         if let known = units[image] { return known }
         let opened = module.flatMap { CompilationUnits(of: $0) }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file and a line in it.
+/// A file and a line.
 struct SourceLocation: Equatable {
     var path: String
     var line: Int
 
-    /// nil for code without a line of its own: compilers mark it with line 0, swiftc also with a file of this name.
+    /// Nil for code without a line: compilers mark it with line 0, swiftc also with a file of this name.
     init?(path: UnsafePointer<CChar>, line: UInt64) {
         let path = String(cString: path)
         guard line > 0, line <= UInt64(Int32.max), !path.hasSuffix("<compiler-generated>") else { return nil }

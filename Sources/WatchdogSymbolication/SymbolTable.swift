@@ -5,7 +5,7 @@ import Glibc
 
 /// The functions of one image, sorted, so that a lookup takes O(log n).
 ///
-/// `dwfl_module_addrinfo` walks all symbols at each lookup: 1 ms in a statically linked Swift program.
+/// `dwfl_module_addrinfo` walks all symbols on each lookup: 1 ms in a statically linked Swift program.
 struct SymbolTable {
     struct Symbol {
         var address: UInt64
@@ -18,14 +18,14 @@ struct SymbolTable {
     }
 
     private static let symbolLimit: Int32 = 8 << 20
-    /// How many symbols before the nearest one may enclose the address.
+    /// How many symbols before the nearest one are checked for enclosing the address.
     private static let nestingLimit = 16
     /// How far beyond a symbol without a size an address may still belong to it.
     private static let unsizedReach: UInt64 = 1 << 16
 
     private let symbols: [Symbol]
 
-    /// Reads the image's symbols: those of the file, of separate debug information and of `.gnu_debugdata`.
+    /// Reads the image's symbols from its file, separate debug information and `.gnu_debugdata`.
     init(of module: OpaquePointer, file: ElfFile) {
         var symbols: [Symbol] = []
         let count = min(dwfl_module_getsymtab(module), SymbolTable.symbolLimit)
@@ -44,7 +44,7 @@ struct SymbolTable {
         self.symbols = symbols.sorted { $0.address < $1.address }
     }
 
-    /// nil for what is no function: data, sections, files, undefined symbols.
+    /// Nil unless the symbol is a function: for data, sections, files, undefined symbols.
     private static func rank(of entry: GElf_Sym) -> UInt8? {
         guard entry.st_shndx != SHN_UNDEF else { return nil }
         switch Int32(entry.st_info & 15) {
@@ -59,7 +59,7 @@ struct SymbolTable {
         }
     }
 
-    /// The function that `address` lies in: the innermost one with a size, else the nearest label before it.
+    /// The function that contains `address`: the innermost one with a size, or else the nearest label before it.
     func symbol(containing address: UInt64) -> Symbol? {
         let next = symbols.partitionPoint { $0.address > address }
         var start: UInt64?
@@ -73,14 +73,14 @@ struct SymbolTable {
             if symbol.size == 0, label == nil, address - symbol.address < SymbolTable.unsizedReach {
                 label = symbol.address
             }
-            // What ends before the address also ends a label that comes before it.
+            // A symbol that ends before the address also ends a label that comes before the symbol.
             if symbol.size != 0, label == nil { label = .max }
         }
         guard let found = start ?? label, found != .max else { return nil }
         return preferredName(at: found, containing: address)
     }
 
-    /// One address often has several names: `read`, `__read` and `__libc_read`.
+    /// Chooses one of several names for the same address, such as `read`, `__read` and `__libc_read`.
     private func preferredName(at start: UInt64, containing address: UInt64) -> Symbol? {
         let first = symbols.partitionPoint { $0.address >= start }
         let aliases = symbols[first...].prefix { $0.address == start }
@@ -101,7 +101,7 @@ struct SymbolTable {
         UnsafeBufferPointer(start: name, count: strnlen(name, 4096))
     }
 
-    /// Leading underscores, of which a mangled C++ name has one for a good reason.
+    /// The number of leading underscores, except the one that belongs to a mangled C++ name.
     private static func underscores(_ name: UnsafeBufferPointer<CChar>) -> Int {
         let count = name.prefix { $0 == CChar(bitPattern: UInt8(ascii: "_")) }.count
         let isMangled = count == 1 && name.count > 1 && name[1] == CChar(bitPattern: UInt8(ascii: "Z"))

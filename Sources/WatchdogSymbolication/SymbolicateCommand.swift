@@ -22,8 +22,8 @@ public enum SymbolicateCommand {
           --names             name addresses of a stored report: descriptor 3 is the request in JSON, the others are
                               the debug files of its images
           --fetch BUILD-ID    have libdebuginfod get a debug file from $DEBUGINFOD_URLS, and print its path
-          --budget TIME       time to spend, such as 3s or 500ms (default 3s); when it runs out, source lines are left
-                              out, then names
+          --budget TIME       time to work, such as 3s or 500ms (default 3s), not counting waits for a CPU; when it
+                              runs out, source lines are left out, then names
           --help              print this text
 
         Exit status: 0 done, 64 wrong usage, 65 not a snapshot or request, 69 no debug file, 70 failed.
@@ -32,9 +32,11 @@ public enum SymbolicateCommand {
 
     /// Runs the command.
     ///
-    /// - Parameter arguments: The command line with the program's name.
+    /// - Parameter arguments: The command line, including the program's name.
     /// - Returns: The exit status.
     public static func run(_ arguments: [String]) -> Int32 {
+        // Descriptor 3 holds stacks, and the environment of --fetch may hold passwords of servers and proxies.
+        wd_worker_seal()
         var job = SymbolicationJob()
         var isNaming = false
         var arguments = arguments.dropFirst()
@@ -73,10 +75,8 @@ public enum SymbolicateCommand {
         return fail(problem, EX_SOFTWARE)
     }
 
-    /// Gets a file from a server, with libdebuginfod's limits.
+    /// Downloads a file from a server, within libdebuginfod's limits.
     private static func fetch(_ identifier: String) -> Int32 {
-        // Addresses of servers and proxies may hold passwords, and every nobody could read them in /proc/PID/environ.
-        wd_worker_seal()
         guard (2...128).contains(identifier.utf8.count), identifier.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
             return fail("--fetch: \(identifier.prefix(130)) is no build-id", EX_USAGE)
         }
@@ -96,7 +96,7 @@ public enum SymbolicateCommand {
         return Descriptor.write("\(String(cString: path))\n".utf8, to: STDOUT_FILENO) ? EX_OK : EX_IOERR
     }
 
-    /// A whole number of seconds or milliseconds, up to an hour.
+    /// Parses a whole number of seconds or milliseconds, up to an hour.
     static func duration(_ text: String) -> Duration? {
         let isMilliseconds = text.hasSuffix("ms")
         guard isMilliseconds || text.hasSuffix("s"), let number = UInt32(text.dropLast(isMilliseconds ? 2 : 1)),

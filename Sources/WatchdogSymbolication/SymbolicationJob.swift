@@ -3,53 +3,53 @@
 import CWorker
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 public import WatchdogCapture
-import WatchdogPolicy
 import WatchdogReport
+import WatchdogVerdict
 
-/// The whole job of `watchdogd-symbolicate`: a snapshot in, a ``CapturedProcess`` as JSON out.
+/// The complete job of `watchdogd-symbolicate`: reads a snapshot and writes a ``CapturedProcess`` as JSON.
 public struct SymbolicationJob {
-    /// How long it may take.
+    /// The time limit, without the time in which the work waits for a CPU.
     public var budget: Duration
+    var calls = Worker.Calls()
 
     /// Creates a job.
     public init(budget: Duration = .seconds(3)) {
         self.budget = budget
     }
 
-    /// Symbolicates `contents`; does less of it when something fails or time runs out.
+    /// Symbolicates `contents`; does less if something fails or time runs out.
     ///
-    /// The work is done in child processes, since libelf and libdw parse files that belong to strangers; when one
-    /// crashes or hangs in a file, the next leaves the file out. Call it from a process with one thread.
+    /// The work is done in child processes, because libelf and libdw parse untrusted files; if a child crashes or hangs
+    /// in a file, the next one skips that file. Call this from a process with one thread.
     ///
     /// - Parameters:
     ///   - contents: The snapshot.
-    ///   - modules: Descriptors by the numbers that the snapshot gives its modules.
-    ///   - output: A descriptor to write one line of JSON to.
-    /// - Returns: nil, or in a few words what went wrong in the last attempt.
+    ///   - modules: Descriptors, indexed by the snapshot's module numbers.
+    ///   - output: A descriptor to which one line of JSON is written.
+    /// - Returns: nil on success, or a short description of what went wrong in the last attempt.
     public func run(_ contents: SnapshotContents, modules: [Int32], output: Int32) -> String? {
-        attempt(output: output, readable: SymbolicationJob.folders(of: contents)) { attempt, blackboard in
-            SymbolicationJob.perform(attempt, contents, modules: modules, blackboard: blackboard)
+        attempt(output: output, readable: SymbolicationJob.folders(of: contents)) { attempt, clock, blackboard in
+            SymbolicationJob.perform(attempt, clock, contents, modules: modules, blackboard: blackboard)
         }
     }
 
-    /// Does work in child processes until one of them has left a result, each time less of it.
+    /// Performs work in child processes, less of it in each, until one of them has stored a result.
     ///
-    /// - Parameter folders: whose files the work may open for reading.
+    /// - Parameter folders: the folders whose files the work may open for reading.
     func attempt(
-        output: Int32, readable folders: [String] = [debugFolder], _ perform: (Attempt, Blackboard) -> Int32
+        output: Int32, readable folders: [String] = [debugFolder], _ perform: (Attempt, WorkClock, Blackboard) -> Int32
     ) -> String? {
         wd_worker_seal()
-        // libdw would ask a server on the network for what it does not find.
+        // libdw would ask a network server for missing files.
         unsetenv("DEBUGINFOD_URLS")
-        var plan = AttemptPlan(start: .monotonic(), budget: budget)
+        let clock = WorkClock()
+        var plan = AttemptPlan(start: clock.now(), budget: budget)
         var attempt = plan.current
         while true {
             do throws(Attempt.Failure) {
-                // Addresses alone need no file by name, and a folder may be on a disk that does not answer.
-                let blackboard = try Worker.run(
-                    until: attempt.deadline, readable: attempt.depth == .addresses ? [] : folders
-                ) { perform(attempt, $0) }
+                let blackboard = try run(attempt, clock, readable: folders, perform)
                 return Descriptor.write(blackboard.result, to: output) ? nil : "cannot write the result"
             } catch {
                 guard let next = plan.next(after: error) else { return "symbolication ended with \(error)" }
@@ -58,9 +58,21 @@ public struct SymbolicationJob {
         }
     }
 
+    private func run(
+        _ attempt: Attempt, _ clock: WorkClock, readable folders: [String],
+        _ perform: (Attempt, WorkClock, Blackboard) -> Int32
+    ) throws(Attempt.Failure) -> Blackboard {
+        if attempt.isWithoutWorker { return try Worker.runHere { perform(attempt, clock, $0) } }
+        // Addresses alone need no files by name, and a folder may be on a disk that does not respond.
+        let readable = attempt.depth == .addresses ? [] : folders
+        return try Worker.run(until: attempt.deadline, on: clock, readable: readable, calls: calls) {
+            perform(attempt, clock, $0)
+        }
+    }
+
     static let debugFolder = "/usr/lib/debug"
 
-    /// Where debug data lies that is not in the files themselves, and files that were not handed over.
+    /// The folders with separate debug data, and those with files that were not passed in.
     static func folders(of contents: SnapshotContents) -> [String] {
         var folders = [debugFolder]
         for mapping in contents.mappings where mapping.isFile && mapping.isExecutable && folders.count < 64 {
@@ -73,11 +85,12 @@ public struct SymbolicationJob {
 
     private static func perform(
         _ attempt: Attempt,
+        _ clock: WorkClock,
         _ contents: SnapshotContents,
         modules: [Int32],
         blackboard: Blackboard
     ) -> Int32 {
-        let run = SymbolicationRun(contents, modules: modules, attempt: attempt) { blackboard.image = $0 }
+        let run = SymbolicationRun(contents, modules: modules, attempt: attempt, clock: clock) { blackboard.image = $0 }
         guard var run else { return EX_OSERR }
         var captured = run.perform()
         captured.notes += blackboard.confinement.notes
@@ -86,9 +99,9 @@ public struct SymbolicationJob {
 }
 
 extension Blackboard {
-    /// Leaves a result as one line of JSON.
+    /// Stores a result as one line of JSON.
     ///
-    /// - Returns: the child's exit code.
+    /// - Returns: the exit code of the child.
     func post(json value: some Encodable) -> Int32 {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogCapture
-import WatchdogPolicy
-import WatchdogReport
+import WatchdogVerdict
 
-/// One run over a snapshot: unwinds every thread and says what its frames are.
+/// One pass over a snapshot: unwinds every thread and names its frames.
 struct SymbolicationRun {
-    /// A stack that goes deeper is a runaway recursion, and its innermost frames tell which.
+    /// A deeper stack is runaway recursion, and its innermost frames show which.
     private static let framesPerThread = 512
-    /// About how many bytes of JSON the result may have; its readers have limits too.
+    /// The approximate maximum size of the result's JSON, in bytes; its readers have limits too.
     private static let outputLimit = 12 << 20
-    /// About how many of them a thread takes without its frames.
+    /// The approximate size of a thread without its frames.
     private static let outputPerThread = 1536
-    /// How many threads a note names.
+    /// How many threads a note lists.
     private static let noteLimit = 8
 
     private let contents: SnapshotContents
@@ -22,27 +22,30 @@ struct SymbolicationRun {
     private let namer: FrameNamer
     private let attempt: Attempt
     private let budget: TimeBudget
+    private let clock: WorkClock
     private var notes: [String]
     /// Threads whose outermost frames could not be found.
     private var lost: [Int32] = []
-    /// Threads with more frames than there may be.
+    /// Threads with more frames than allowed.
     private var cut: [Int32] = []
-    /// What is left of the output for the threads that follow.
+    /// The remaining output for the threads that follow.
     private var outputLeft: Int
-    /// The least that was done of what was to be done.
+    /// The lowest depth that was used where more was requested.
     private var leastDepth: Depth?
 
-    /// Prepares the run; nil when there is no memory for it.
+    /// Prepares the pass; nil if there is no memory for it.
     ///
     /// - Parameters:
     ///   - contents: The snapshot.
-    ///   - modules: Descriptors by the numbers that the snapshot gives its modules.
-    ///   - attempt: How deep to go, and which images to keep from libdw.
-    ///   - willParse: Called with the index of an image before libdw gets to see its bytes.
+    ///   - modules: Descriptors, indexed by the snapshot's module numbers.
+    ///   - attempt: The depth, and the images that libdw must not see.
+    ///   - clock: What the attempt's deadline refers to.
+    ///   - willParse: Called with the index of an image before libdw sees its bytes.
     init?(
         _ contents: SnapshotContents,
         modules: [Int32],
         attempt: Attempt,
+        clock: WorkClock,
         willParse: @escaping (Int) -> Void = { _ in }
     ) {
         let list = Image.images(of: contents.mappings)
@@ -67,18 +70,19 @@ struct SymbolicationRun {
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)
         let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
         namer = FrameNamer(images: images, symbols: symbols, lines: lines)
-        budget = TimeBudget(depth: attempt.depth, now: .monotonic(), deadline: attempt.deadline)
+        budget = TimeBudget(depth: attempt.depth, now: clock.now(), deadline: attempt.deadline)
+        self.clock = clock
         outputLeft = SymbolicationRun.outputLimit - SymbolicationRun.outputPerThread * contents.threads.count
         leastDepth = attempt.depth
         notes = files.notes + attempt.notes(images: list)
         if let truncation = contents.process.truncation { notes.append("snapshot: \(truncation)") }
     }
 
-    /// Does the work.
+    /// Performs the pass.
     mutating func perform() -> CapturedProcess {
         var threads: [CapturedThread] = []
         for (index, thread) in contents.threads.enumerated() {
-            // What one thread does not need is there for the others.
+            // Output that one thread does not need is left for the others.
             threads.append(captured(thread, output: outputLeft / (contents.threads.count - index)))
         }
         switch leastDepth {
@@ -123,8 +127,8 @@ struct SymbolicationRun {
         var captured = CapturedThread(facts: thread)
         guard let registers = Registers(thread), depth() != nil else { return captured }
         let limit = SymbolicationRun.framesPerThread
-        let (frames, end) = unwinder.unwind(registers, limit: limit) { [budget] in
-            budget.depth(at: .monotonic()) == nil
+        let (frames, end) = unwinder.unwind(registers, limit: limit) { [budget, clock] in
+            budget.depth(at: clock.now()) == nil
         }
         var size = 0
         for (index, frame) in frames.enumerated() where size < share {
@@ -152,14 +156,14 @@ struct SymbolicationRun {
     }
 
     private mutating func depth() -> Depth? {
-        let depth = budget.depth(at: .monotonic())
+        let depth = budget.depth(at: clock.now())
         if let least = leastDepth { leastDepth = depth.map { min($0, least) } }
         return depth
     }
 }
 
 extension Frame {
-    /// Bytes of JSON.
+    /// The size of the JSON in bytes.
     fileprivate var approximateSize: Int {
         200 + (symbol?.utf8.count ?? 0) + (sourceFile?.utf8.count ?? 0)
     }

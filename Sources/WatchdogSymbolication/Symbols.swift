@@ -2,17 +2,17 @@
 
 import CElfutils
 
-/// The symbol tables of all images; each is read at its first use.
+/// The symbol tables of all images; each is read on first use.
 final class Symbols {
     /// A function found by address.
     struct Function {
         var address: UInt64
-        /// Mangled, without a version (`memcpy@GLIBC_2.2.5`).
+        /// The mangled name, without a version (`memcpy@GLIBC_2.2.5`).
         var name: String
     }
 
-    /// Mangled names can be long, but a longer one than this is hostile; it would go into the report and through two
-    /// recursive demanglers.
+    /// Mangled names can be long, but a longer one is hostile; it would go into the report and through two recursive
+    /// demanglers.
     private static let nameLimit = 4096
 
     private let images: ImageTable
@@ -23,7 +23,7 @@ final class Symbols {
         self.images = images
     }
 
-    /// The function that `address` lies in.
+    /// The function that contains `address`.
     func function(containing address: UInt64) -> Function? {
         if let known = cache[address] { return known }
         let function = images.index(containing: address).flatMap(table(of:))?.symbol(containing: address).map {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
-/// How much to do, given the time that is left until an attempt is ended by force.
+/// How much work to do, depending on the time left until the attempt is killed.
 struct TimeBudget {
     private let depth: Depth
     private let linesUntil: Instant
     private let namesUntil: Instant
     private let stacksUntil: Instant
 
-    /// Lines for the first half of the time until the deadline, then names, then addresses, then nothing: the result
-    /// has to be put into words too.
+    /// Lines during the first half of the time until the deadline, then names, then addresses, then nothing, because
+    /// encoding the result takes time as well.
     init(depth: Depth, now: Instant, deadline: Instant) {
         self.depth = depth
         let left = max(.zero, deadline - now)
@@ -20,18 +19,9 @@ struct TimeBudget {
         stacksUntil = now + left * 0.8
     }
 
-    /// How deep to go at this time; nil when there is no time for stacks at all.
+    /// The depth to use now; nil if there is no time left for stacks.
     func depth(at now: Instant) -> Depth? {
         guard now < stacksUntil else { return nil }
         return min(depth, now < linesUntil ? .lines : now < namesUntil ? .names : .addresses)
-    }
-}
-
-extension Instant {
-    /// The time by `CLOCK_MONOTONIC`.
-    static func monotonic() -> Instant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 }

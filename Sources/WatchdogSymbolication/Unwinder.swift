@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogReport
+import WatchdogVerdict
 
 /// Follows one thread's stack from its registers to its outermost frame.
 ///
-/// Each step takes the best evidence there is: call frame information, then the function's own instructions, then the
-/// frame pointer, then a search for return addresses. What each frame rests on is noted in it.
+/// Each step uses the best available evidence: call frame information, then the function's own instructions, then the
+/// frame pointer, then a search for return addresses. Each frame records its evidence.
 struct Unwinder {
     /// One machine frame.
     struct Frame {
         var programCounter: UInt64
-        /// The call is before the program counter; false for the innermost frame, for what a signal interrupted, and
-        /// for the code that returns from a handler, which nothing has called.
+        /// Whether the call is before the program counter.
+        ///
+        /// False for the innermost frame, for code that a signal interrupted, and for the code that returns from a
+        /// handler, which nothing called.
         var isReturnAddress: Bool
-        var trust: WatchdogReport.Frame.Trust
-        /// Swift's AsyncContext, should the function be an asynchronous one.
+        var trust: WatchdogVerdict.Frame.Trust
+        /// Swift's AsyncContext, if the function is an asynchronous one.
         var asyncContext: UInt64?
 
         /// An address that is certainly in the function: a call that does not return may be its last instruction.
@@ -25,13 +27,13 @@ struct Unwinder {
 
     /// Why unwinding stopped.
     enum End: Equatable {
-        /// At the thread's first function.
+        /// It reached the thread's first function.
         case complete
         /// The caller could not be found.
         case lost
-        /// At the limit of frames.
+        /// It reached the limit on frames.
         case limit
-        /// At the limit of time.
+        /// It reached the time limit.
         case outOfTime
     }
 
@@ -42,7 +44,7 @@ struct Unwinder {
     let memory: CapturedMemory
     let stackLayouts: StackLayouts
 
-    /// Where unwinding stands: the registers of one frame.
+    /// The current position: the registers of one frame.
     struct Position {
         var registers: Registers
         var isReturnAddress: Bool
@@ -53,13 +55,13 @@ struct Unwinder {
     }
 
     private enum Step {
-        case caller(Position, WatchdogReport.Frame.Trust)
+        case caller(Position, WatchdogVerdict.Frame.Trust)
         case outermost
     }
 
     /// The frames from innermost to outermost, at most `limit`.
     ///
-    /// - Parameter isOutOfTime: Asked before each step.
+    /// - Parameter isOutOfTime: Called before each step.
     func unwind(
         _ registers: Registers,
         limit: Int,
@@ -83,7 +85,7 @@ struct Unwinder {
         return (frames, .limit)
     }
 
-    private func frame(_ position: Position, trust: WatchdogReport.Frame.Trust) -> Frame? {
+    private func frame(_ position: Position, trust: WatchdogVerdict.Frame.Trust) -> Frame? {
         guard let programCounter = position.programCounter else { return nil }
         return Frame(
             programCounter: programCounter,
@@ -110,7 +112,7 @@ struct Unwinder {
         switch callFrames.step(rules, from: position.registers, read: read) {
         case .outermost: return .outermost
         case .caller(let registers, let isSignalFrame):
-            // A call leaves the stack pointer above the callee's; a signal may have changed stacks.
+            // A return leaves the stack pointer above the callee's frame; a signal may have switched stacks.
             if !isSignalFrame {
                 guard let old = position.stackPointer, let new = registers[X86_64.Register.rsp], new > old else {
                     return nil
@@ -121,7 +123,7 @@ struct Unwinder {
         }
     }
 
-    /// The caller according to call frame information alone, when that makes sense.
+    /// The caller according to call frame information alone, if it is plausible.
     func callerByCallFrames(of position: Position) -> (caller: Position?, isOutermost: Bool) {
         switch stepByCallFrames(from: position) {
         case .outermost: (nil, true)
@@ -138,7 +140,7 @@ struct Unwinder {
         memory.word(at: address) ?? images.constantWord(at: address)
     }
 
-    /// True in code that has no caller and may lack the call frame information that says so.
+    /// Whether this is code that has no caller but may lack the call frame information that says so.
     private func isThreadStart(_ position: Position) -> Bool {
         guard let address = position.lookupAddress else { return true }
         let starts: Set = ["_start", "__clone", "clone", "__clone3", "clone3", "_start_c", "_dl_start_user"]

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension X86_64 {
-    /// One machine instruction, as far as the stack and the flow of control are concerned.
+    /// One machine instruction, described by its effect on the stack and on the flow of control.
     struct Instruction: Equatable {
         enum Effect: Equatable {
-            /// Neither.
+            /// No effect on either.
             case ordinary
-            /// `push` of a register that calls preserve, or of something else.
+            /// `push` of a callee-saved register, or of something else.
             case push(Int?)
             case pop(Int?)
-            /// The stack pointer goes up by this.
+            /// The stack pointer is increased by this.
             case release(Int64)
             /// `mov rbp, rsp` or `lea rbp, [rsp + displacement]`.
             case setFramePointer(displacement: Int64)
@@ -17,13 +17,13 @@ extension X86_64 {
             case restoreStackPointer(displacement: Int64)
             /// `leave`.
             case leave
-            /// The stack pointer becomes something that cannot be told.
+            /// The stack pointer is set to an unknown value.
             case moveStackPointer
             case call
             case jump(Int)
             case branch(Int)
             case indirectJump
-            /// `ret`, `ud2`, `hlt`, `int3`: nothing follows.
+            /// `ret`, `ud2`, `hlt`, `int3`: execution does not continue.
             case end
         }
 
@@ -31,9 +31,9 @@ extension X86_64 {
         var effect: Effect
     }
 
-    /// Decodes the instruction at `offset`; nil when the bytes end or are none of 64-bit mode's.
+    /// Decodes the instruction at `offset`; nil if the bytes end or are not valid in 64-bit mode.
     ///
-    /// Targets of jumps are offsets into `code` too. Source: Intel SDM volume 2, appendix A.
+    /// Jump targets are also offsets into `code`. Source: Intel SDM volume 2, appendix A.
     static func instruction(in code: [UInt8], at offset: Int) -> Instruction? {
         var decoder = Decoder(code: code, start: offset, position: offset)
         return decoder.decode()
@@ -58,7 +58,8 @@ extension X86_64 {
             var isRegister: Bool
             /// The register field, extended by REX.R.
             var register: Int
-            /// The register, or the base of the memory operand, extended by REX.B; nil for no or another base.
+            /// The register, or the base of the memory operand, extended by REX.B; nil without a base or for another
+            /// one.
             var base: Int?
             var displacement: Int64
         }
@@ -207,7 +208,7 @@ extension X86_64 {
             }
         }
 
-        /// A load or a store; `lea` of a register is no instruction.
+        /// A load or a store; `lea` with a register operand is invalid.
         private func moved(_ opcode: UInt8, _ operand: Operand) -> Instruction.Effect? {
             guard opcode != 0x8d else { return nil }
             return opcode == 0x8b && operand.register == Decoder.stackPointer ? .moveStackPointer : .ordinary
@@ -218,7 +219,7 @@ extension X86_64 {
             guard let operand = operand() else { return nil }
             let isStore = opcode & 2 == 0
             let target = isStore ? (operand.isRegister ? operand.base : nil) : operand.register
-            // 0x38...0x3b are comparisons, which write nothing.
+            // 0x38...0x3b are comparisons, which do not write.
             return target == Decoder.stackPointer && opcode < 0x38 ? .moveStackPointer : .ordinary
         }
 
@@ -248,12 +249,12 @@ extension X86_64 {
             return Operand(isRegister: false, register: register, base: base, displacement: displacement)
         }
 
-        /// The fourth bit of a register's number, from the REX prefix.
+        /// The fourth bit of a register number, from the REX prefix.
         private func extended(_ bit: UInt8) -> Int {
             extensions & bit != 0 ? 8 : 0
         }
 
-        /// DWARF's number of a machine register, where calls preserve it.
+        /// The DWARF number of a machine register, if it is callee-saved.
         private func preserved(_ number: Int) -> Int? {
             let known = [3: Register.rbx, 5: Register.rbp, 12: Register.r12, 13: Register.r13, 14: Register.r14]
             return number == 15 ? Register.r15 : known[number]

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension X86_64 {
-    /// What a function has on the stack at one of its instructions, below its return address.
+    /// What a function has on the stack, below its return address, at one of its instructions.
     struct StackLayout: Equatable {
-        /// Bytes between the stack pointer and the return address; nil where only the frame pointer can tell.
+        /// The number of bytes between the stack pointer and the return address; nil if only the frame pointer can
+        /// tell.
         var depth: Int64? = 0
-        /// Bytes between where the frame pointer points and the return address; nil while it belongs to the caller.
+        /// The number of bytes between the frame pointer's target and the return address; nil while it belongs to the
+        /// caller.
         var framePointerDepth: Int64?
-        /// Where registers of the caller are saved, in bytes below the return address.
+        /// Where the caller's registers are saved, in bytes below the return address.
         var saved: [Int: Int64] = [:]
     }
 
-    /// More instructions than any but generated functions have.
+    /// More instructions than any function except generated ones.
     private static let instructionLimit = 1 << 16
 
-    /// Follows the code from the function's start to the instruction at `offset`, along all jumps.
+    /// Follows the code along all jumps, from the function's start to the instruction at `offset`.
     ///
     /// - Parameters:
-    ///   - code: From the function's start on.
-    ///   - isAfterCall: `offset` is where a call returns to; the call itself is what has to be reached, since one that
-    ///     does not return may be the last instruction.
-    /// - Returns: nil when the instruction is not reached. Where a jump through a table hides the way, the layout at the
-    ///   jump stands in: compilers do not move the stack pointer there.
+    ///   - code: The code from the function's start on.
+    ///   - isAfterCall: Whether `offset` is where a call returns to; then the call itself must be reached, because a
+    ///     call that does not return may be the last instruction.
+    /// - Returns: nil if the instruction is not reached. If a jump through a table hides the path, the layout at the
+    ///   jump is used instead: compilers do not move the stack pointer there.
     static func stackLayout(in code: [UInt8], at offset: Int, isAfterCall: Bool) -> StackLayout? {
         var work = [(offset: 0, layout: StackLayout())]
         var visited: Set<Int> = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What unwinding has to know of x86-64: registers, calls, and what functions put on the stack.
+/// What unwinding must know about x86-64: registers, calls, and what functions put on the stack.
 ///
 /// Source: System V psABI for AMD64, sections 3.2 and 3.36; Intel SDM volume 2.
 enum X86_64 {
@@ -21,32 +21,32 @@ enum X86_64 {
         static let rip = 16
     }
 
-    /// As Apple's tools spell it.
+    /// The name as spelled by Apple's tools.
     static let name = "x86_64"
     static let registerCount = 17
     static let calleeSaved = [Register.rbx, Register.rbp, Register.r12, Register.r13, Register.r14, Register.r15]
     /// Swift's asynchronous functions keep their AsyncContext here across calls (swiftasynccc).
     static let asyncContext = Register.r14
-    /// The stack pointer plus 8 is a multiple of this at every function's entry.
+    /// At every function's entry, the stack pointer plus 8 is a multiple of this.
     static let stackAlignment: UInt64 = 16
 
-    /// How the instruction before a return address calls.
+    /// How the instruction before a return address makes its call.
     enum Call: Equatable {
         case direct(target: UInt64)
         case indirect
     }
 
-    /// Bytes that ``call(before:bytes:)`` wants.
+    /// The number of bytes that ``call(before:bytes:)`` needs.
     static let longestCall = 8
 
-    /// The call that ends at `address`, given the bytes before it; nil when there is none.
+    /// The call that ends at `address`, given the bytes before it; nil if there is none.
     static func call(before address: UInt64, bytes: [UInt8]) -> Call? {
         let end = bytes.count
         if end >= 5, bytes[end - 5] == 0xe8 {
             let distance = bytes.suffix(4).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             return .direct(target: address &+ UInt64(bitPattern: Int64(Int32(bitPattern: distance))))
         }
-        // FF /2: call r/m64, of 2 to 7 bytes by its ModRM and SIB bytes; a prefix before it changes nothing here.
+        // FF /2: call r/m64, 2 to 7 bytes long depending on ModRM and SIB; a prefix in front does not matter here.
         for length in 2...7 where length <= end {
             guard bytes[end - length] == 0xff else { continue }
             let addressing = bytes[end - length + 1]
@@ -58,7 +58,7 @@ enum X86_64 {
         return nil
     }
 
-    /// Bytes of ModRM, SIB and displacement.
+    /// The number of ModRM, SIB and displacement bytes.
     private static func operandLength(_ addressing: UInt8, next: UInt8) -> Int {
         let mode = addressing >> 6
         let base = addressing & 7
@@ -71,7 +71,7 @@ enum X86_64 {
         }
     }
 
-    /// True when the code jumps on at once: an entry of a procedure linkage table, or a tail call and nothing else.
+    /// Whether the code jumps immediately: a procedure linkage table entry, or a function that is only a tail call.
     static func isTrampoline(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         if rest.starts(with: [0xf3, 0x0f, 0x1e, 0xfa]) { rest = rest.dropFirst(4) }  // endbr64

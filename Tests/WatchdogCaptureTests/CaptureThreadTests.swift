@@ -3,8 +3,8 @@
 import Glibc
 import Synchronization
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 @testable import WatchdogCapture
 
@@ -33,7 +33,7 @@ struct CaptureThreadTests {
         private let arrived = Mutex(0)
 
         init() throws {
-            semaphore = try PosixSemaphore()
+            semaphore = PosixSemaphore()
         }
 
         var arrivals: Int { arrived.withLock { $0 } }
@@ -76,7 +76,7 @@ struct CaptureThreadTests {
     func scheduling() throws {
         let policy = Mutex<[Int32]>([])
         let configuration = CaptureThreadConfiguration(residentBytes: 0, scheduling: .realTime(priority: 2))
-        let thread = try CaptureThread(configuration) { _, process, _ in
+        let thread = try CaptureThread(configuration) { _, process, _, _ in
             var parameters = sched_param()
             sched_getparam(0, &parameters)
             policy.withLock { $0 = [sched_getscheduler(0), parameters.sched_priority] }
@@ -137,7 +137,7 @@ struct CaptureThreadTests {
     func queueLimit() throws {
         let door = try Door()
         let reports = Reports()
-        let thread = try CaptureThread(CaptureThreadConfiguration(queueLimit: 2)) { _, process, _ in
+        let thread = try CaptureThread(CaptureThreadConfiguration(queueLimit: 2)) { _, process, _, _ in
             door.pass()
             return (Self.failure(process), false)
         }
@@ -160,7 +160,7 @@ struct CaptureThreadTests {
     func stuck() throws {
         let door = try Door()
         let reports = Reports()
-        let thread = try CaptureThread(CaptureThreadConfiguration()) { _, process, _ in
+        let thread = try CaptureThread(CaptureThreadConfiguration()) { _, process, _, _ in
             if process == 1 { door.pass() }
             return (Self.failure(process), false)
         }
@@ -184,7 +184,7 @@ struct CaptureThreadTests {
     func tooManyStuck() throws {
         let door = try Door()
         let reports = Reports()
-        let thread = try CaptureThread(CaptureThreadConfiguration(residentBytes: 0)) { _, process, _ in
+        let thread = try CaptureThread(CaptureThreadConfiguration(residentBytes: 0)) { _, process, _, _ in
             door.pass()
             return (Self.failure(process), false)
         }
@@ -209,7 +209,7 @@ struct CaptureThreadTests {
     func shutDown() throws {
         let door = try Door()
         let reports = Reports()
-        let thread = try CaptureThread(CaptureThreadConfiguration()) { _, process, _ in
+        let thread = try CaptureThread(CaptureThreadConfiguration()) { _, process, _, _ in
             door.pass()
             return (Self.failure(process), false)
         }

@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import WatchdogLinux
 import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogCapture
 
@@ -49,7 +50,8 @@ struct CoreContentsTests {
     private func withCore(_ body: (_ core: OwnedDescriptor, _ process: Int32) throws -> Void) throws {
         let directory = try temporaryDirectory()
         let launched = Int64(time(nil))
-        let subject = try Subject(try Compiler.shared.executable(Self.source), [directory])
+        let program = try Compiler.shared.executable(Self.source)
+        let subject = try Subject(program, [directory], environment: ["PASSWORD=secret-7c1e"])
         subject.leaveReaping()
         var status: Int32 = 0
         #expect(waitpid(subject.process, &status, 0) == subject.process)
@@ -75,6 +77,8 @@ struct CoreContentsTests {
             #expect(contents.process.method == .core)
             #expect(contents.threads.map(\.id) == [process, core.thread])
             #expect(contents.vdso != nil)
+            let text = String(decoding: try bytes(of: core.snapshot.memory), as: UTF8.self)
+            #expect(!text.contains("secret-7c1e"), "the environment is left out")
             for thread in contents.threads {
                 let pointer = try #require(thread[.rsp])
                 let stack = try #require(thread.stack)

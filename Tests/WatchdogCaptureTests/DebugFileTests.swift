@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogLinux
 
 @testable import WatchdogCapture
 

@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 import WatchdogReport
 
 @testable import WatchdogCapture
@@ -48,7 +48,7 @@ struct SamplerTests {
     @Test("a thread on a CPU is stopped for its registers, or counted without a stack")
     func runners() throws {
         let subject = try Subject("spin")
-        let stopped = try Self.take(subject.process, looks: 20)
+        let stopped = try Self.take(subject.process, looks: 300)
         #expect(stopped.refusal == nil)
         #expect(stopped.stopCount > 0)
         let contents = try stopped.snapshot.contents()

@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import WatchdogLinux
 import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogCapture
 
@@ -115,6 +116,35 @@ struct SnapshotKillTests {
         let snapshot = try Snapshot.take(
             of: subject.process, SnapshotOptions.patient(ending: .kill(controlGroup: file)))
         #expect(snapshot.end == .killFailed(Errno(rawValue: EBADF)))
+        #expect(try subject.reap() == killed)
+    }
+
+    @Test(
+        "waits for a CPU on which the threads can stop, but not for ever",
+        .enabled(if: ThrottledGroup.isPossible, "requires root and the cpu controller of cgroup v1"),
+        arguments: [true, false])
+    func withoutCPU(isLifted: Bool) throws {
+        let group = try ThrottledGroup()
+        let subject = try Subject("spin")
+        let id = subject.process
+        try group.throttle(id)
+        let lifter = ThreadWithResult {
+            guard isLifted else { return }
+            try? eventually("a tracer") { textOfFile("/proc/\(id)/status")?.contains("TracerPid:\t0\n") == false }
+            try? group.lift()
+        }
+        let options = SnapshotOptions(ending: .kill(), stopTimeout: .milliseconds(1))
+        let before = textOfFile("/proc/\(id)/schedstat")
+        let snapshot = try Snapshot.take(of: id, options)
+        // Whatever takes the CPUs of a virtual machine may have ended the throttling, too.
+        let hasRun = textOfFile("/proc/\(id)/schedstat") != before
+        _ = try lifter.result()
+        let thread = try #require(try snapshot.contents().threads.first)
+        let isStopped = thread.registerSource == .ptrace
+        #expect(isStopped ? hasRun : !isLifted)
+        let reason = "no thread stopped in time: the main thread got no CPU; no thread shows where it is blocked"
+        #expect(snapshot.methodReason == (isStopped ? nil : reason))
+        try group.lift()
         #expect(try subject.reap() == killed)
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SeededRandom
 import Testing
-import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogCapture
 
@@ -180,7 +181,7 @@ struct SnapshotReaderTests {
 
     @Test("survives any change of a few bytes", arguments: 0..<8)
     func mutations(seed: UInt64) {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let original = SnapshotBuilder.complete.bytes
         for _ in 0..<2_000 {
             var bytes = original
@@ -220,18 +221,5 @@ struct SnapshotReaderTests {
         #expect { try SnapshotReader.read(descriptor: -1) } throws: { error in
             (error as? SnapshotFormatError)?.code == .unreadable
         }
-    }
-}
-
-/// A small generator whose sequence a seed decides.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

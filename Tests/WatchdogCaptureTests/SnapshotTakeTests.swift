@@ -2,9 +2,10 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogCapture
 
@@ -44,6 +45,19 @@ struct SnapshotTakeTests {
         let code = try #require(thread[.rip].flatMap { contents.mapping(at: $0) })
         #expect(code.isExecutable && code.path.contains("libc.so"))
         #expect(try subject.echo(7) == [7])
+    }
+
+    @Test("holds neither the arguments nor the environment")
+    func surroundings() throws {
+        let program = try Compiler.shared.executable(subjectSource)
+        let subject = try Subject(program, ["read", "argument-7c1e"], environment: ["PASSWORD=secret-7c1e"])
+        try subject.waitUntilReady()
+        try subject.waitForState("S")
+        let snapshot = try Snapshot.take(of: subject.process, .patient)
+        expectMarkers(subject, in: try snapshot.contents())
+        let text = String(decoding: try bytes(of: snapshot.memory), as: UTF8.self)
+        #expect(text.contains("[stack]"))
+        #expect(!text.contains("secret-7c1e") && !text.contains("argument-7c1e"))
     }
 
     @Test("says whose process it is")
@@ -179,7 +193,7 @@ struct SnapshotTakeTests {
         try subject.waitForState("D")
         let snapshot = try Snapshot.take(of: subject.process, .patient)
         #expect(snapshot.method == .procfsRegisters)
-        #expect(snapshot.methodReason == "no thread stopped in time: uninterruptible sleep, or no CPU to be had")
+        #expect(snapshot.methodReason == "no thread stopped in time: the main thread is in uninterruptible sleep")
         #expect(snapshot.timings.total < .milliseconds(500))
         let contents = try snapshot.contents()
         #expect(contents.threads.first?.state == "D")
@@ -190,6 +204,34 @@ struct SnapshotTakeTests {
         }
         try subject.send(0)
         #expect(try subject.line() == "returned")
+    }
+
+    @Test(
+        "of a thread that gets no CPU stops it nevertheless, and leaves it its policy",
+        .enabled(if: geteuid() == 0, "real-time priority requires root"))
+    func withoutCPU() throws {
+        let subject = try Subject("spin")
+        let first = "$(awk '/^Cpus_allowed_list/ { split($2, list, /[-,]/); print list[1] }' /proc/self/status)"
+        func onFirstCPU(_ command: String) throws -> Subject {
+            try Subject(
+                "/bin/sh", ["-c", "first=\(first); \(command)"], environment: ["PATH=/usr/bin:/bin:/usr/sbin:/sbin"])
+        }
+        let crowd = try (0..<2).map { _ in
+            try onFirstCPU("exec taskset -c $first sh -c 'echo ready; while :; do :; done'")
+        }
+        for process in crowd { try process.waitUntilReady() }
+        let id = subject.process
+        let starving = try onFirstCPU("taskset -acp $first \(id) && chrt -a -i -p 0 \(id) && echo ready")
+        while try starving.line() != "ready" {}
+        for _ in 0..<10 {
+            let snapshot = try Snapshot.take(of: id, SnapshotOptions(stopTimeout: .milliseconds(100)))
+            let contents = try snapshot.contents()
+            #expect(
+                contents.threads.allSatisfy { $0.registerSource == .ptrace }, "\(contents.process.truncation ?? "")")
+            let fields = textOfFile("/proc/\(id)/stat")?.split(separator: " ") ?? []
+            // Field 41 is the policy, proc_pid_stat(5); SCHED_IDLE is 5.
+            #expect(fields.count > 40 && fields[40] == "5")
+        }
     }
 
     @Test("loses no signal that arrives meanwhile")

@@ -3,7 +3,7 @@
 import Glibc
 import Synchronization
 import WatchdogLinux
-import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogCapture
 

@@ -2,7 +2,8 @@
 
 import Glibc
 import Testing
-import WatchdogReport
+import WatchdogLinux
+import WatchdogVerdict
 
 @testable import WatchdogCapture
 
@@ -64,7 +65,8 @@ struct SymbolicatorTests {
             #expect(facts["DATA"].flatMap(UInt64.init).map { $0 <= 2 << 30 } == true)
             #expect(facts["AS"].flatMap(UInt64.init).map { $0 <= 16 << 30 } == true)
             if geteuid() == 0 {
-                #expect(facts["uid"] == "65534" && facts["gid"] == "65534" && facts["groups"] == "0")
+                let user = try #require(facts["uid"].flatMap { UInt32($0) })
+                #expect(ReservedUser.range.contains(user) && facts["gid"] == "\(user)" && facts["groups"] == "0")
             } else {
                 #expect(facts["uid"] == "\(getuid())")
             }
@@ -81,7 +83,37 @@ struct SymbolicatorTests {
         try copyFile(try Compiler.shared.executable(StubSource.inspects), to: program)
         #expect(chmod(directory, 0o700) == 0)
         let captured = try Symbolicator(program: program).run(try snapshot())
-        #expect(facts(captured)["uid"] == (geteuid() == 0 ? "65534" : "\(getuid())"))
+        let user = try #require(facts(captured)["uid"].flatMap { UInt32($0) })
+        #expect(geteuid() == 0 ? ReservedUser.range.contains(user) : user == getuid())
+    }
+
+    @Test("runs the program as a user that no other process has", .enabled(if: geteuid() == 0))
+    func user() throws {
+        let id: UInt32 = ReservedUser.range.upperBound
+        let other = try Subject("/usr/bin/setpriv", ["--reuid=\(id)", "--clear-groups", "/bin/cat"])
+        try eventually("another process of the user") {
+            textOfFile("/proc/\(other.process)/status")?.contains("Uid:\t\(id)") == true
+        }
+        #expect(ReservedUser(reserving: id) == nil)
+        kill(other.process, SIGKILL)
+        other.leaveReaping()
+        waitpid(other.process, nil, 0)
+        try eventually("its end") { ReservedUser(reserving: id) != nil }
+        let users = (0..<8).compactMap { _ in ReservedUser.reserved() }
+        #expect(users.count == 8 && users.allSatisfy { ReservedUser.range.contains($0.credentials.user) })
+        #expect(Set(users.map(\.credentials.user)).count > 1)
+    }
+
+    @Test("limits the processes of a user of its own, not those of an ordinary user, who may have many")
+    func processes() throws {
+        let symbolicator = Symbolicator(program: "/bin/true")
+        func limit(_ user: ReservedUser?) -> UInt64? {
+            symbolicator.resourceLimits(descriptors: 4, of: user).first { $0.resource == .processes }?.soft
+        }
+        #expect(limit(nil) == nil)
+        if let user = ReservedUser.reserved() {
+            #expect(limit(user).map { $0 <= 64 } == (user.isExclusive ? true : nil))
+        }
     }
 
     @Test("runs the program of its own release after an upgrade")

@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -18,7 +18,8 @@ private final class Server {
     let listening: OwnedDescriptor
     let address: ListenAddress
 
-    init(_ kind: ProbedSocket, backlog: Int32 = 8) throws {
+    /// - Parameter defersAcceptance: whether the kernel withholds connections until data arrives, as Apache asks for.
+    init(_ kind: ProbedSocket, backlog: Int32 = 8, defersAcceptance: Bool = false) throws {
         let name = "watchdogd-test-\(UInt64.random(in: 0 ... .max))"
         let given: ListenAddress =
             switch kind {
@@ -32,6 +33,11 @@ private final class Server {
         try candidate.bytes.withUnsafeBytes { bytes in
             let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
             _ = try check("bind") { bind(created, pointer, socklen_t(bytes.count)) }
+        }
+        if defersAcceptance {
+            var seconds: Int32 = 30
+            let size = socklen_t(MemoryLayout<Int32>.size)
+            _ = try check("defer") { setsockopt(created, Int32(IPPROTO_TCP), TCP_DEFER_ACCEPT, &seconds, size) }
         }
         _ = try check("listen") { listen(created, backlog) }
         var bound = sockaddr_in6()
@@ -82,6 +88,53 @@ struct ConnectionProbeTests {
         #expect(try result(of: server.address) { accepted = try server.accept() } == .answered)
         #expect(accepted != nil)
         #expect(try result(of: server.address) { _ = try server.accept() } == .answered, "closed at once")
+    }
+
+    @Test(
+        "A program that accepts in time passes, and one that does not fails, whether or not it awaits data",
+        arguments: [ProbedSocket.v4, .v6], [false, true])
+    func deferredAcceptance(kind: ProbedSocket, defers: Bool) throws {
+        let server = try Server(kind, defersAcceptance: defers)
+        _ = fcntl(server.listening.number, F_SETFL, O_NONBLOCK)
+        #expect(try result(of: server.address, within: .milliseconds(150)) == nil, "nobody accepts")
+        while (try? server.accept()) != nil {}
+
+        let loop = try EventLoop()
+        var result: ProbeResult?
+        let probe = ConnectionProbe(of: SocketAddress.candidates(for: server.address), .accept, on: loop) {
+            result = $0
+        }
+        let busy = Instant.now() + .milliseconds(100)
+        while Instant.now() < busy { _ = try loop.runOnce(limit: .milliseconds(10)) }
+        #expect(result == nil, "nobody has accepted yet")
+        let end = Instant.now() + patience
+        var accepted: OwnedDescriptor?
+        while result == nil, Instant.now() < end {
+            if accepted == nil { accepted = try? server.accept() }
+            _ = try loop.runOnce(limit: .milliseconds(10))
+        }
+        #expect(result == .answered)
+        probe.cancel()
+        var byte: UInt8 = 0
+        #expect(recv(try #require(accepted).number, &byte, 1, 0) == 0, "the program reads no byte")
+    }
+
+    @Test("A program that closes what it accepts passes", arguments: [ProbedSocket.v4, .v6], [false, true])
+    func closesAtOnce(kind: ProbedSocket, defers: Bool) throws {
+        let server = try Server(kind, defersAcceptance: defers)
+        _ = fcntl(server.listening.number, F_SETFL, O_NONBLOCK)
+        let loop = try EventLoop()
+        var result: ProbeResult?
+        let probe = ConnectionProbe(of: SocketAddress.candidates(for: server.address), .accept, on: loop) {
+            result = $0
+        }
+        let end = Instant.now() + patience
+        while result == nil, Instant.now() < end {
+            _ = try? server.accept()
+            _ = try loop.runOnce(limit: .milliseconds(10))
+        }
+        #expect(result == .answered)
+        probe.cancel()
     }
 
     @Test("Nobody there is a refusal in words", arguments: ProbedSocket.allCases)

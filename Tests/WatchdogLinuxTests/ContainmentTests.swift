@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -88,6 +88,16 @@ struct CgroupTests {
             #expect(containment.survivors().isEmpty)
             #expect(try waitForExit(spawned.process)?.status == .signaled(signal: SIGKILL, coreDumped: false))
             withExtendedLifetime(source) {}
+        }
+    }
+
+    @Test("everything is killed without cgroup.kill too, each process by its pidfd")
+    func killWithoutDescriptor() throws {
+        try withCgroup { cgroup, _ in
+            let spawned = try tree(in: cgroup)
+            cgroup.killMembers()
+            #expect(try waitForExit(spawned.process)?.status == .signaled(signal: SIGKILL, coreDumped: false))
+            #expect(eventually { cgroup.isPopulated == false })
         }
     }
 
@@ -365,7 +375,7 @@ struct ProcessTreeTests {
                     return orphans.count == 3
                 }
             )
-            let killed = WatchdogPolicy.ExitStatus.signaled(signal: SIGKILL, coreDumped: false)
+            let killed = WatchdogBase.ExitStatus.signaled(signal: SIGKILL, coreDumped: false)
             #expect(orphans.filter { $0.exit.status == killed }.count == 2)
             #expect(try spawned.process.waitExit()?.status == killed)
             #expect(Subreaper.reapOrphans(except: []).isEmpty)

@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -93,6 +93,27 @@ struct CoreTests {
             #expect(access("\(directory)/core.b.4711", F_OK) == 0)
             search.user = 12_345
             #expect(geteuid() == 0 || search.candidates(name).isEmpty, "another user's")
+        }
+    }
+
+    @Test("A core is removed from the folder in which it was found, wherever that is now, and from no other")
+    func replacedFolder() throws {
+        try withTemporaryDirectory { directory in
+            let paths = ["found", "moved", "other"].map { "\(directory)/\($0)" }
+            for path in [paths[0], paths[2]] { #expect(mkdir(path, 0o700) == 0) }
+            let file = try OwnedDescriptor(opening: "\(paths[0])/core", flags: O_WRONLY | O_CREAT)
+            #expect(Glibc.write(file.number, "x", 1) == 1)
+            let search = CoreSearch(
+                process: 4711, user: geteuid(), launched: Int64(time(nil)) - 60, directories: [paths[0]])
+            guard case .file(let name) = CorePattern("core", addsProcess: false) else { return }
+            let found = try #require(search.candidates(name).first)
+            // The process's user lets the path lead to a folder with another name for the same file.
+            #expect(link("\(paths[0])/core", "\(paths[2])/core") == 0)
+            #expect(rename(paths[0], paths[1]) == 0)
+            #expect(symlink(paths[2], paths[0]) == 0)
+            #expect(found.remove())
+            #expect(access("\(paths[2])/core", F_OK) == 0)
+            #expect(access("\(paths[1])/core", F_OK) != 0)
         }
     }
 

@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -27,7 +27,7 @@ struct PidfdTests {
     func exitInLoop() throws {
         let loop = try EventLoop()
         let spawned = try spawn(shell("exit 3"))
-        var status: WatchdogPolicy.ExitStatus?
+        var status: WatchdogBase.ExitStatus?
         let source = try loop.onReadable(spawned.process.descriptor, priority: .important) {
             status = (try? spawned.process.waitExit())?.status
             loop.exit(code: 0)
@@ -35,6 +35,29 @@ struct PidfdTests {
         _ = try loop.run()
         #expect(status == .exited(code: 3))
         withExtendedLifetime(source) {}
+    }
+
+    @Test("a group is signaled after its leader was reaped, when its number may mean another one")
+    func groupOfReapedLeader() throws {
+        let output: OwnedDescriptor
+        let process: Pidfd
+        do {
+            let pipe = try OwnedDescriptor.pipe()
+            output = pipe.read
+            var request = shell("sleep 1000 & exit 7")
+            request.descriptors = [.init(pipe.write.number, as: 1)]
+            process = try spawn(request).process
+        }
+        #expect(try waitForExit(process)?.status == .exited(code: 7))
+        let version = Machine.kernelRelease.split { ".-".contains($0) }.prefix(2).compactMap { Int($0) }
+        if version.lexicographicallyPrecedes([6, 9]) {
+            #expect(throws: LinuxError.self) { try process.sendToGroup(SIGKILL) }
+            kill(-process.pid, SIGKILL)
+        } else {
+            try process.sendToGroup(SIGKILL)
+        }
+        // The program that was left in the group held the other end.
+        #expect(readToEnd(output) == "")
     }
 
     @Test("a stop and a continuation are seen, and neither is an end")

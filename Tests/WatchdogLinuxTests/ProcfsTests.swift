@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -186,10 +186,30 @@ struct ProcfsTests {
         #expect(second >= first)
         #expect(abs((SuspendedTime.now() - SuspendedTime.now()).nanoseconds) < 50_000_000)
         let wall = WallTime.now()
-        let same = WallTime(Instant.now())
-        #expect(abs(same.seconds - wall.seconds) <= 1)
+        #expect(abs(WallTime.now().seconds - wall.seconds) <= 1)
         #expect(wall.seconds > 1_700_000_000)
         #expect(WallTime(nanosecondsSince1970: -1).seconds == -1)
         #expect(WallTime(nanosecondsSince1970: -1).nanoseconds == 999_999_999)
+    }
+
+    @Test("The CPU time of a process includes that of its descendants, and not that of a later process with its id")
+    func ownTime() {
+        func reading(_ ticks: UInt64, below parent: Int32, start: UInt64 = 1) -> CPUConsumers.Reading {
+            .init(start: start, ticks: ticks, name: "p", parent: parent)
+        }
+        let before = CPUConsumers([
+            1: reading(0, below: 0), 10: reading(5, below: 1), 11: reading(0, below: 10), 20: reading(0, below: 1),
+            // A circle, as of processes that changed while they were read.
+            30: reading(0, below: 31), 31: reading(0, below: 30),
+        ])
+        let after = CPUConsumers([
+            1: reading(1, below: 0), 10: reading(6, below: 1), 11: reading(2, below: 10), 12: reading(4, below: 11),
+            20: reading(8, below: 1, start: 2), 30: reading(16, below: 31), 31: reading(0, below: 30),
+        ])
+        let tick = Duration.seconds(1) / Int(sysconf(Int32(_SC_CLK_TCK)))
+        let time = after.time(since: before, below: 10)
+        #expect(time.own == tick * (1 + 2 + 4))
+        #expect(time.total == tick * (1 + 1 + 2 + 4 + 8 + 16))
+        #expect(after.most(2, since: before).map(\.process) == [30, 20])
     }
 }

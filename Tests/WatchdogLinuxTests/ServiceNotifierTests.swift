@@ -112,6 +112,12 @@ struct ServiceNotifierTests {
                 setenv("NOTIFY_SOCKET", manager?.address ?? "", 1)
                 let notifier = try #require(try ServiceNotifier(on: EventLoop()))
                 manager = nil
+                // It is closed beside.
+                let isClosed = (0..<20_000).contains { _ in
+                    usleep(1000)
+                    return Closer.isIdle
+                }
+                try #require(isClosed)
                 var problems: [LinuxError] = []
                 notifier.onProblem = { problems.append($0) }
                 notifier.say(["READY=1"])

@@ -3,7 +3,7 @@
 import CLinux
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -98,7 +98,7 @@ struct SocketTests {
             #expect(try next(socket).bytes.isEmpty)
             let attached = try next(socket)
             #expect(attached.bytes == [UInt8(ascii: "z")])
-            #expect(attached.attachments.count <= 16)
+            #expect(attached.attachments.count == 50)
             _ = try waitForExit(spawned.process)
         }
     }
@@ -152,6 +152,11 @@ struct SocketTests {
             #expect(stat(own.path, &information) == 0)
             #expect(information.st_uid == geteuid())
             #expect(information.st_mode & 0o777 == (geteuid() == 0 ? 0o711 : 0o700))
+            let second = try RuntimeDirectory.create(environment: ["XDG_RUNTIME_DIR": temporary, "TMPDIR": temporary])
+            own.remove()
+            #expect(access(own.path, F_OK) != 0)
+            #expect(access(second.path, F_OK) == 0)
+            second.remove()
             guard geteuid() != 0 else { return }
             chmod("\(temporary)/watchdogd", 0o777)
             let other = try RuntimeDirectory.create(environment: ["XDG_RUNTIME_DIR": temporary, "TMPDIR": temporary])
@@ -215,7 +220,10 @@ struct SocketTests {
 
     @Test("a message is there for another until it was heeded, and then for nobody")
     func heeding() throws {
-        let (channel, app) = try Channel.pair()
+        // Not a channel, which refuses descriptors where the kernel can.
+        var ends: [Int32] = [-1, -1]
+        try #require(wd_socket_pair(&ends) == 0)
+        let (socket, app) = (OwnedDescriptor(taking: ends[0]), OwnedDescriptor(taking: ends[1]))
         var (read, write): (OwnedDescriptor, OwnedDescriptor?) = try OwnedDescriptor.pipe()
         let attached = try [#require(write).number]
         #expect(wd_socket_send_with(app.number, "READY=1", 7, attached, 1) == 0)
@@ -223,9 +231,9 @@ struct SocketTests {
         write = nil
         var heeded: [String] = []
         for _ in 0..<2 {
-            let reception = try channel.heed { message in
+            let reception = try SocketMessage.heed(from: socket) { message in
                 heeded.append(String(decoding: message.bytes, as: UTF8.self))
-                guard case .message(let again)? = try? SocketMessage.receive(from: channel.descriptor, stays: true)
+                guard case .message(let again)? = try? SocketMessage.receive(from: socket, stays: true)
                 else {
                     Issue.record("it is gone")
                     return
@@ -239,11 +247,64 @@ struct SocketTests {
             }
         }
         #expect(heeded == ["READY=1", "PONG=1"])
-        guard case .nothing = try channel.heed({ _ in Issue.record("heeded twice") }) else {
+        guard case .nothing = try SocketMessage.heed(from: socket, { _ in Issue.record("heeded twice") }) else {
             Issue.record("not empty")
             return
         }
         #expect(waitReadable(read), "nobody has what was attached any more")
+    }
+
+    @Test("a message keeps all its descriptors until it is removed, so that their last close is not on the loop")
+    func keptDescriptors() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(wd_socket_pair(&ends) == 0)
+        let (socket, app) = (OwnedDescriptor(taking: ends[0]), OwnedDescriptor(taking: ends[1]))
+        let pipe = try OwnedDescriptor.pipe()
+        var status = stat()
+        #expect(fstat(pipe.read.number, &status) == 0)
+        func copies() -> Int {
+            (0..<1024).count { number in
+                var other = stat()
+                return fstat(Int32(number), &other) == 0 && other.st_ino == status.st_ino
+                    && other.st_dev == status.st_dev
+            }
+        }
+        let passed = [Int32](repeating: pipe.write.number, count: 40)
+        // Any message will do; this call passes more descriptors than the other.
+        var request = wd_launcher_request()
+        #expect(wd_launcher_send(app.number, &request, passed, passed.count) == 0)
+        let own = copies()
+        let reception = try SocketMessage.heed(from: socket) { message in
+            #expect(message.attachments.count == 40)
+            // A lane closes in order: what follows is closed after anything that was given up before.
+            var last: [Int32] = [-1, -1]
+            #expect(Glibc.pipe(&last) == 0)
+            Closer.close([last[1]], lane: socket.number)
+            var entry = pollfd(fd: last[0], events: 0, revents: 0)
+            #expect(poll(&entry, 1, 20_000) == 1)
+            close(last[0])
+            #expect(copies() == own + 40)
+        }
+        guard case .message = reception else {
+            Issue.record("no message")
+            return
+        }
+    }
+
+    @Test("a channel takes no descriptors")
+    func refusedDescriptors() throws {
+        let (channel, app) = try Channel.pair()
+        let pipe = try OwnedDescriptor.pipe()
+        let isSent = wd_socket_send_with(app.number, "PONG=1", 6, [pipe.write.number], 1) == 0
+        // Linux 6.16 refuses them when they are sent; before, they are closed beside the loop.
+        let refuses = wd_socket_refuse_descriptors(channel.descriptor.number) == 0
+        #expect(isSent == !refuses)
+        #expect(wd_socket_send(app.number, "PONG=2", 6) == 0)
+        guard case .message(let message) = try channel.receive() else {
+            Issue.record("no message")
+            return
+        }
+        #expect(message.bytes == Array((refuses ? "PONG=2" : "PONG=1").utf8))
     }
 
     @Test("an app gets its end, and only its end")

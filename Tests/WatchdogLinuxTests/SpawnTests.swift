@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -165,6 +165,19 @@ struct SpawnTests {
         #expect(getuid() == 0)
     }
 
+    @Test("root without capabilities keeps none of them in the program", .enabled(if: getuid() == 0, "needs root"))
+    func capabilities() throws {
+        var request = SpawnRequest(executable: "/bin/cat", arguments: ["cat", "/proc/self/status"])
+        request.noNewPrivileges = true
+        request.dropsCapabilities = true
+        let lines = try run(request).output.split(separator: "\n")
+        #expect(lines.contains("Uid:\t0\t0\t0\t0"))
+        for set in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
+            #expect(lines.contains { $0 == "\(set):\t0000000000000000" })
+        }
+        #expect(Credentials.canBeChanged, "only the program loses them")
+    }
+
     private func fileOwner(_ path: String) -> uid_t {
         var information = stat()
         stat(path, &information)
@@ -179,6 +192,21 @@ struct SpawnTests {
         let result = try run(shell("ls /proc/self/fd | wc -l"))
         #expect(result.output.filter(\.isNumber) == "4")
         withExtendedLifetime(many) {}
+    }
+
+    @Test("a descriptor with a high number is passed twice, and its reader sees the program's end")
+    func highDescriptor() throws {
+        let reading: OwnedDescriptor
+        do {
+            let (readEnd, writeEnd) = try OwnedDescriptor.pipe()
+            reading = readEnd
+            let output = OwnedDescriptor(
+                taking: try check("duplicate") { fcntl(writeEnd.number, F_DUPFD_CLOEXEC, 900) })
+            var request = shell("echo one; echo two >&9")
+            request.descriptors = [.init(output.number, as: 1), .init(output.number, as: 9)]
+            _ = try waitForExit(try spawn(request).process)
+        }
+        #expect(readToEnd(reading) == "one\ntwo\n")
     }
 
     @Test("a filter that refuses clone3 is got around")

@@ -3,7 +3,7 @@
 import CLinux
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -15,11 +15,11 @@ struct SystemTests {
         await #expect(processExitsWith: .success) {
             let before = wd_scheduling_niceness()
             let limit = try ResourceLimit.current(.realTimeWithoutSleep)
+            _ = try LauncherProcess.shared()
             let grant = SchedulingGrant.request()
             print("scheduling: \(grant)")
             if geteuid() == 0, case .none = grant.kind { Issue.record("root got nothing") }
-            var request = shell("cut -d' ' -f19,41 /proc/self/stat; grep realtime /proc/self/limits")
-            request.withdraw(grant)
+            let request = shell("cut -d' ' -f19,41 /proc/self/stat; grep realtime /proc/self/limits")
             let output = try run(request).output
             // Nice value and policy, 0 for SCHED_OTHER: fields 19 and 41 of proc_pid_stat(5).
             #expect(output.hasPrefix("\(before) 0\n"))
@@ -117,20 +117,22 @@ struct SystemTests {
         }
     }
 
-    @Test("the file that runs between clone and execve needs nothing from libc")
-    func childObject() throws {
+    @Test("the processes without libc need nothing but each other", arguments: ["wd_spawn_child", "wd_launcher_serve"])
+    func objectsWithoutLibrary(name: String) throws {
         let executable = try #require(ProcessFacts.executable(getpid()))
         let directory = executable.split(separator: "/").dropLast().joined(separator: "/")
-        let object = "/\(directory)/CLinux.build/wd_spawn_child.c.o"
+        let object = "/\(directory)/CLinux.build/\(name).c.o"
         guard access(object, R_OK) == 0, access("/usr/bin/nm", X_OK) == 0 else {
             return print("not tested: no nm, or no \(object)")
         }
         let result = try run(SpawnRequest(executable: "/usr/bin/nm", arguments: ["nm", "-u", object]))
         #expect(result.status == .exited(code: 0))
-        // A sanitizer registers every file when the program starts; that does not run in the child.
-        let registration = ["tsan_init", "asan_init", "_elf_globals", "_asan_globals", "_version_mismatch_check_v8"]
+        // A sanitizer registers every file when the program starts; that does not run in these processes.
+        let allowed = [
+            "tsan_init", "asan_init", "_elf_globals", "_asan_globals", "_version_mismatch_check_v8", "wd_spawn_child",
+        ]
         let undefined = result.output.split(separator: "\n").filter { symbol in
-            !registration.contains { symbol.hasSuffix($0) }
+            !allowed.contains { symbol.hasSuffix($0) }
         }
         #expect(undefined.isEmpty)
     }

@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -92,6 +92,76 @@ struct WaitLookTests {
         }
     }
 
+    @Test(
+        "a path on a file system that does not answer is told with its mount point",
+        arguments: [
+            ("stat", "lookup"), ("statx", "lookup"), ("access", "lookup"), ("chdir", "lookup"), ("unlink", "lookup"),
+            ("readlink", "lookup"), ("mkdir", "lookup"), ("rmdir", "lookup"), ("truncate", "lookup"),
+            ("execve", "lookup"), ("rename", "lookup"), ("fstatat", "lookup"), ("faccessat", "lookup"),
+            ("relative", "lookup"), ("fstat", "getattr"),
+        ])
+    func silentFileSystem(call: String, request: String) throws {
+        guard let fileSystem = try SilentFileSystem(withoutAnswerTo: request) else { return }
+        let subject = try WaitSubject("call", fileSystem.file, call)
+        let place = "on fuse at \(fileSystem.directory)"
+        let text: String =
+            switch call {
+            case "rename": "\(fileSystem.file) \(place) and other in fd 3: \(fileSystem.directory) \(place)"
+            case "fstatat", "faccessat": "file in fd 3: \(fileSystem.directory) \(place)"
+            case "relative": "file \(place)"
+            case "fstat": "fd 4: \(fileSystem.file) \(place)"
+            default: "\(fileSystem.file) \(place)"
+            }
+        // A request that the server has read holds its process, even against SIGKILL.
+        defer {
+            fileSystem.end()
+            withExtendedLifetime(subject) {}
+        }
+        let chain = try #require(subject.chain { $0.waits[0].subject == text })
+        #expect(chain.waits[0].subject == text)
+        #expect(chain.waits[0].sources.contains("/proc/\(subject.pid)/mountinfo"))
+    }
+
+    @Test("the paths of each call are read where the call has them")
+    func pathArguments() throws {
+        #if arch(x86_64)
+            // The numbers by name: arch/x86/entry/syscalls/syscall_64.tbl.
+            let calls: [(numbers: [Int], paths: [Int])] = [
+                // open stat lstat access execve truncate chdir mkdir rmdir creat unlink readlink chmod chown lchown utime
+                // mknod statfs chroot umount2 utimes; xattrs
+                ([2, 4, 6, 21, 59, 76, 80, 83, 84, 85, 87, 89, 90, 92, 94, 132, 133, 137, 161, 166, 235], [0]),
+                ([188, 189, 191, 192, 194, 195, 197, 198], [0]),
+                // symlink mount inotify_add_watch; openat and others with a descriptor before the path
+                ([88, 165, 254, 257, 258, 259, 260, 261, 262, 263, 267, 268, 269, 280, 303, 322, 332, 437, 439], [1]),
+                // symlinkat; rename link; renameat linkat renameat2
+                ([266], [2]), ([82, 86], [0, 1]), ([264, 265, 316], [1, 3]),
+            ]
+            let place = WaitLook.Place(process: getpid(), thread: getpid())
+            for (numbers, paths) in calls {
+                for number in numbers {
+                    // One page each: what follows a path may not be mapped.
+                    let texts = (0..<4).map { _ in mmap(nil, 4_096, PROT_READ | PROT_WRITE, MAP_PRIVATE | 0x20, -1, 0) }
+                    defer { for text in texts { munmap(text, 4_096) } }
+                    var arguments = [UInt64](repeating: UInt64(UInt32(bitPattern: AT_FDCWD)), count: 6)
+                    for path in paths {
+                        let text = try #require(texts[path])
+                        strcpy(text.assumingMemoryBound(to: CChar.self), "name\(path)")
+                        arguments[path] = UInt64(UInt(bitPattern: text))
+                    }
+                    let fields = arguments.map { "0x" + String($0, radix: 16) }.joined(separator: " ")
+                    let call = try #require(BlockedCall(parsing: "\(number) \(fields) 0x0 0x0"))
+                    let expected = paths.map { "name\($0)" }.joined(separator: " and ")
+                    // While another thread of this process is in uninterruptible sleep, its memory is not read.
+                    var subject = ""
+                    for _ in 0..<10_000 where subject.isEmpty {
+                        subject = WaitLook(budget: .seconds(10)) { [] }.named(call, place).subject
+                    }
+                    #expect(subject == expected, "system call \(number)")
+                }
+            }
+        #endif
+    }
+
     @Test("sockets are told with both addresses and what is there to read")
     func sockets() throws {
         let address = #"127\.0\.0\.1:\d+"#
@@ -108,11 +178,24 @@ struct WaitLookTests {
         }
     }
 
+    @Test("a socket says what it is itself, so that others cost nothing", arguments: ["tcp", "accept", "udp"])
+    func socketWithoutBudget(how: String) throws {
+        let subject = try WaitSubject(how)
+        try #require(subject.chain { !$0.waits[0].subject.isEmpty } != nil)
+        let syscall = try #require(WaitLook.syscall(.init(process: subject.pid, thread: subject.pid)))
+        let look = WaitLook(budget: .zero) { [] }
+        let wait = try #require(look.chain(process: subject.pid, thread: subject.pid, syscall: syscall)?.waits.first)
+        #expect(wait.subject.contains("127.0.0.1:"), "\(wait.subject)")
+    }
+
     @Test(
         "what is waited for is told by its kind",
         arguments: [
-            ("eventfd", #"^fd \d+: eventfd$"#), ("epoll", #"^fd \d+: epoll of 2 fds: \d+, \d+$"#),
-            ("poll", #"^fd \d+: eventfd$"#), ("select", #"^2 fds: \d+, \d+$"#),
+            ("eventfd", #"^fd \d+: eventfd$"#),
+            ("epoll", #"^fd \d+: epoll of 2 fds: \d+ \(eventfd\), \d+ \(eventfd\)$"#),
+            ("reused", #"^fd \d+: epoll of 1 fd: \d+$"#),
+            ("nested", #"^fd \d+: epoll of 1 fd: \d+ \(epoll of 1 fd: \d+\)$"#),
+            ("poll", #"^fd \d+: eventfd$"#), ("select", #"^2 fds: \d+ \(eventfd\), \d+ \(eventfd\)$"#),
         ]
     )
     func kinds(how: String, text: String) throws {

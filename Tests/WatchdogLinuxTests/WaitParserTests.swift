@@ -82,9 +82,32 @@ struct WaitParserTests {
         let information = DescriptorInfo(parsing: text.utf8)
         #expect(information.accessMode == 2)
         #expect(information.inode == 77)
-        #expect(information.watched == [5, 6] && information.watchedCount == 2)
+        #expect(information.watched == [.init(number: 5, inode: 1), .init(number: 6, inode: nil)])
+        #expect(information.watchedCount == 2)
         #expect(information.locks.map(\.process) == [812])
         #expect(information.process == nil)
+    }
+
+    @Test("a mount point is told by its type, and whether others serve it")
+    func mountPoints() throws {
+        let lines = [
+            "21 28 0:19 / / rw,relatime shared:7 - ext4 /dev/sda1 rw",
+            "36 28 0:30 /export /mnt/my\\040photos rw shared:1 master:2 - nfs4 files:/export rw,vers=4.2",
+            "37 28 0:31 / /mnt/s rw,nosuid - fuse.sshfs bob@host: rw,user_id=0",
+        ]
+        func mount(_ index: Int, _ path: String) -> MountPoint? {
+            MountPoint(parsing: lines[index].utf8, leadingTo: path)
+        }
+        #expect(mount(0, "/mnt/s/x")?.directory == "/")
+        #expect(mount(0, "/x")?.isServed == false)
+        let photos = try #require(mount(1, "/mnt/my photos/a"))
+        #expect(photos.directory == "/mnt/my photos" && photos.type == "nfs4" && photos.isServed)
+        #expect(mount(1, "/mnt/my") == nil)
+        #expect(mount(2, "/mnt/s")?.type == "fuse.sshfs" && mount(2, "/mnt/s/x")?.isServed == true)
+        #expect(mount(2, "/mnt/share") == nil && mount(2, "/mnt") == nil)
+        for line in ["", "36 28 0:30 / / rw", "36 28 0:30 / / rw -", "36 28 0:30 / / rw shared:1 nfs files:/ rw"] {
+            #expect(MountPoint(parsing: line.utf8, leadingTo: "/x") == nil, "\(line)")
+        }
     }
 
     // MARK: - Memory

@@ -2,7 +2,7 @@
 
 import Glibc
 import Synchronization
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogLinux
 
@@ -15,7 +15,7 @@ final class WaitSubject {
     private let spawned: SpawnedProcess
     var pid: Int32 { spawned.process.pid }
 
-    init(_ how: String, _ path: String = "") throws {
+    init(_ how: String, _ path: String = "", _ call: String = "") throws {
         let program = try Self.executable.withLock { executable in
             if let executable { return executable }
             let folder = try makeTemporaryDirectory()
@@ -33,7 +33,7 @@ final class WaitSubject {
             executable = "\(folder)/waits"
             return "\(folder)/waits"
         }
-        spawned = try spawn(SpawnRequest(executable: program, arguments: ["waits", how, path]))
+        spawned = try spawn(SpawnRequest(executable: program, arguments: ["waits", how, path, call]))
     }
 
     private static let folder = Mutex("")

@@ -2,6 +2,7 @@
 
 import Testing
 import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogSymbolication
 
@@ -21,6 +21,15 @@ struct AttemptPlanTests {
         let another = plan.next(after: .signal(7, image: 3))
         #expect(another?.depth == .lines)
         #expect(another?.excluded == [3])
+    }
+
+    @Test("without a confined process: addresses, once")
+    func noWorker() {
+        var plan = AttemptPlan(start: start, budget: .seconds(4))
+        let last = plan.next(after: .noWorker("fork(2) failed"))
+        #expect(last?.depth == .addresses && last?.isWithoutWorker == true)
+        #expect(last?.deadline == start + .seconds(4))
+        #expect(plan.next(after: .exit(1)) == nil)
     }
 
     @Test("after a timeout: names, then names without the image, then addresses")

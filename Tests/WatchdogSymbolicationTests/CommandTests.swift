@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import WatchdogCapture
 import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 

@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CElfutils
+import SeededRandom
 import Testing
 
 @testable import WatchdogSymbolication
@@ -78,7 +79,7 @@ struct DwarfExpressionTests {
 
     @Test("random operations neither trap nor hang")
     func random() {
-        var generator = SplitMix(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         for _ in 0..<5000 {
             let operations = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
                 (Int.random(in: 0...255, using: &generator), UInt64.random(in: 0...(.max), using: &generator) >> 60)

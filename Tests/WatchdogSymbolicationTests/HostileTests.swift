@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SeededRandom
 import Testing
+import WatchdogBase
 import WatchdogCapture
-import WatchdogPolicy
+import WatchdogLinux
 import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
@@ -18,7 +21,7 @@ struct HostileTests {
         let process = try Subject.tasks.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         let original = try bytes(behind: snapshot.memory)
-        var generator = SplitMix(seed: 1)
+        var generator = SeededGenerator(seed: 1)
         var codes: [Int32: Int] = [:]
         for _ in 0..<60 {
             var mutated = original
@@ -46,7 +49,7 @@ struct HostileTests {
         let process = try Subject.chain.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         let contents = try snapshot.contents()
-        var generator = SplitMix(seed: 2)
+        var generator = SeededGenerator(seed: 2)
         for _ in 0..<300 {
             var mutated = contents
             for index in mutated.threads.indices {
@@ -78,7 +81,7 @@ struct HostileTests {
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         let whole = try symbolicate(try snapshot.contents(), modules: snapshot.modules)
         let original = try bytes(behind: snapshot.modules[0])
-        var generator = SplitMix(seed: 5)
+        var generator = SeededGenerator(seed: 5)
         for round in 0..<40 {
             var mutated = original
             switch round % 5 {
@@ -151,7 +154,7 @@ struct HostileTests {
     func worker() throws {
         func run(for time: Duration, _ body: (Blackboard) -> Int32) -> Result<Int, Attempt.Failure> {
             do throws(Attempt.Failure) {
-                return .success(try Worker.run(until: .monotonic() + time, body).result.count)
+                return .success(try Worker.run(until: .now() + time, body).result.count)
             } catch {
                 return .failure(error)
             }
@@ -176,7 +179,7 @@ struct HostileTests {
     func confinement() throws {
         /// Which deeds succeed in a worker; the last number says what the kernel confines.
         func outcome(_ deeds: [() -> Bool]) throws -> [UInt8] {
-            let board = try Worker.run(until: .monotonic() + .seconds(60), readable: ["/usr/lib"]) { blackboard in
+            let board = try Worker.run(until: .now() + .seconds(60), readable: ["/usr/lib"]) { blackboard in
                 let results: [UInt8] = deeds.map { $0() ? 1 : 0 }
                 return blackboard.post(results + [UInt8(blackboard.confinement.rawValue)]) ? 0 : 1
             }
@@ -237,7 +240,7 @@ struct HostileTests {
                 ("what came later", { arrives(470, -1, -1) }), ("ioctl", { arrives(16, Int(own), 0x8008_6601, 0) }),
                 ("open_by_handle_at", { arrives(304, -100, 0, 0) }),
             ]
-            let board = try Worker.run(until: .monotonic() + .seconds(60)) { blackboard in
+            let board = try Worker.run(until: .now() + .seconds(60)) { blackboard in
                 blackboard.post(calls.map { $0.1() ? 1 : 0 }) ? 0 : 1
             }
             #expect(zip(calls, board.result).filter { $1 != 0 }.map(\.0.0) == [])
@@ -250,7 +253,7 @@ struct HostileTests {
         #expect(Confinement([.files, .calls]).notes == [])
         #expect(Confinement.calls.notes.count == 1 && Confinement.calls.notes[0].contains("landlock(7)"))
         #expect(Confinement.files.notes.count == 1 && Confinement.files.notes[0].contains("seccomp(2)"))
-        let board = try Worker.run(until: .monotonic() + .seconds(60)) { board in
+        let board = try Worker.run(until: .now() + .seconds(60)) { board in
             board.post(board.confinement.notes.joined().utf8) ? 0 : 1
         }
         #expect(board.confinement == (try kernelConfinement()))
@@ -260,7 +263,7 @@ struct HostileTests {
 
     @Test("a worker may signal itself, and ask for its own limits")
     func ownProcess() throws {
-        let board = try Worker.run(until: .monotonic() + .seconds(60)) { blackboard in
+        let board = try Worker.run(until: .now() + .seconds(60)) { blackboard in
             var limit = rlimit()
             let deeds = [
                 raise(SIGURG) == 0, getrlimit(7, &limit) == 0, fcntl(0, F_GETFD) != -1,
@@ -269,7 +272,7 @@ struct HostileTests {
         }
         #expect(board.result.elementsEqual([1, 1, 1]))
         let end = #expect(throws: Attempt.Failure.self) {
-            try Worker.run(until: .monotonic() + .seconds(60)) { _ in abort() }
+            try Worker.run(until: .now() + .seconds(60)) { _ in abort() }
         }
         #expect(end == .signal(SIGABRT, image: nil))
     }
@@ -282,7 +285,7 @@ struct HostileTests {
         try body()
     }
 
-    private func mutate(_ bytes: inout [UInt8], in range: Range<Int>, using generator: inout SplitMix) {
+    private func mutate(_ bytes: inout [UInt8], in range: Range<Int>, using generator: inout SeededGenerator) {
         let index = Int.random(in: range, using: &generator)
         guard bytes.indices.contains(index) else { return }
         switch Int.random(in: 0..<3, using: &generator) {

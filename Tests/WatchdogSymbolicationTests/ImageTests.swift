@@ -3,6 +3,7 @@
 import Glibc
 import Testing
 import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogCapture
 @testable import WatchdogSymbolication
@@ -69,7 +70,7 @@ struct ImageTests {
         try output(of: ["cp", "/bin/true", path])
         let refused = try symbolicate(contents, modules: [])
         #expect(try !refused.main.frames.names.contains("middle"))
-        #expect(refused.notes.contains { $0.hasPrefix("\(path): the file was not handed over") })
+        #expect(refused.notes.contains { $0.hasPrefix("\(path): the file was not passed") })
         #expect(try refused.image(String(path.split(separator: "/").last ?? "")).buildID == nil)
     }
 

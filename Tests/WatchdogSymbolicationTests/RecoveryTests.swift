@@ -2,7 +2,7 @@
 
 import Testing
 import WatchdogCapture
-import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 

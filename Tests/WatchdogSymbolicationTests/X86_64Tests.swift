@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SeededRandom
 import Testing
 
 @testable import WatchdogSymbolication
@@ -49,7 +50,7 @@ struct X86_64Tests {
 
     @Test("no bytes are misread beyond their end")
     func random() {
-        var generator = SplitMix(seed: 42)
+        var generator = SeededGenerator(seed: 42)
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
                 Bool.random(using: &generator)
@@ -62,22 +63,5 @@ struct X86_64Tests {
             #expect(X86_64.instruction(in: bytes, at: 0)?.length ?? 0 <= bytes.count)
             _ = X86_64.stackLayout(in: bytes, at: Int.random(in: 0...20, using: &generator), isAfterCall: true)
         }
-    }
-}
-
-/// A generator whose numbers are the same in every run.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-        return value ^ value >> 31
     }
 }

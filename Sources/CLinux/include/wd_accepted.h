@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether the other side has accepted a connection: sock_diag(7). connect(2) succeeds as soon as the kernel has put a
- * connection into the queue of a listening socket, even if the process that ought to accept it has long been stuck.
+ * Whether the peer has accepted a connection: sock_diag(7). connect(2) succeeds as soon as the kernel has queued a
+ * connection on a listening socket, even if the process that should accept it has long been stuck.
  */
 #pragma once
 
@@ -9,12 +9,15 @@ enum wd_acceptance {
     WD_ACCEPTED = 1,
     /* The connection is in the queue of the listening socket. */
     WD_NOT_ACCEPTED = 0,
-    /* The other side is not on this machine or in another namespace, or the kernel does not tell. */
+    /* The kernel withholds the connection from the listening socket: it awaits data (TCP_DEFER_ACCEPT, tcp(7)), or the
+     * queue is full. */
+    WD_WITHHELD = 2,
+    /* The peer is on another machine or in another namespace, or the kernel does not say. */
     WD_ACCEPTANCE_UNKNOWN = -1,
 };
 
-/* A socket for the questions, non-blocking and close-on-exec; -1 with errno. */
+/* A socket for the queries, non-blocking and close-on-exec; -1 with errno. */
 int wd_acceptance_open(void);
 
-/* Asks about a connected TCP or Unix stream socket of ours; never waits. */
+/* Queries a connected TCP or Unix stream socket of this process; never waits. */
 enum wd_acceptance wd_acceptance_ask(int diagnosis, int connection);

@@ -4,5 +4,5 @@
 /* The symbolic name of an error number ("ENOENT"), or NULL if it has none. Static storage. */
 const char *wd_errno_name(int error);
 
-/* The description of an error number, never localised, or NULL if it has none. Static storage. */
+/* The description of an error number, never localized, or NULL if it has none. Static storage. */
 const char *wd_errno_text(int error);

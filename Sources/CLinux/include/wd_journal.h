@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Connections to journald. No call waits. All descriptors are close-on-exec; -1 with errno on failure: ENOENT and
- * ECONNREFUSED when there is no journald, EAGAIN when its queue of connections is full.
+ * ECONNREFUSED if journald is not running, EAGAIN if its connection queue is full.
  */
 #pragma once
 #include <stddef.h>
 
-/* A stream to the socket at `path`, which only writes, and to which `header` has been written. Writing to it blocks, as a
- * program expects of its standard output. sd_journal_stream_fd(3) makes the same, but waits for journald in connect(2). */
+/* A write-only stream to the socket at `path`, to which `header` has been written. Writing to it blocks, as a program
+ * expects of its standard output. sd_journal_stream_fd(3) does the same, but waits for journald in connect(2). */
 int wd_journal_stream(const char *path, const void *header, size_t length);
 
 /* A non-blocking datagram socket that sends to the socket at `path`. */

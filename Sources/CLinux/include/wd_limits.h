@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Resource limits: getrlimit(2). Swift sees the standard resources only, and glibc's enumeration of them has a name that
- * differs between C libraries. Values are the kernel's, ~0 is "no limit". Both functions return -1 with errno on failure.
+ * Resource limits: getrlimit(2). Swift imports only the standard resources, and the name of glibc's enumeration differs
+ * between C libraries. Values are the kernel's; ~0 means no limit. Both functions return -1 with errno on failure.
  */
 #pragma once
 #include <stdint.h>

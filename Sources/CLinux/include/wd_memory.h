@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The segments of what is loaded, which only dl_iterate_phdr(3) tells.
+ * The segments of loaded objects, which only dl_iterate_phdr(3) reveals.
  */
 #pragma once
 
-/* Gives back the pages of all code and constants that are loaded: each comes back from the page cache when it is used
- * again. Breakpoints that a debugger has set are given back with it. */
+/* Releases the pages of all loaded code and constants: each comes back from the page cache when it is next used.
+ * Breakpoints set by a debugger are lost. */
 void wd_release_program(void);

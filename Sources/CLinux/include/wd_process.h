@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signalling and waiting for processes by pidfd. All functions return -1 with errno on failure.
+ * Signaling and waiting for processes by pidfd. All functions return -1 with errno on failure.
  */
 #pragma once
 #include <stdbool.h>
@@ -13,10 +13,15 @@ int wd_pidfd_open(pid_t pid);
 /* pidfd_send_signal(2) without a siginfo. */
 int wd_pidfd_send_signal(int pidfd, int signal);
 
+/* Signals the process group that the process leads, even if the process itself was reaped: PIDFD_SIGNAL_PROCESS_GROUP,
+ * pidfd_send_signal(2). Before Linux 6.9 the group is signaled by its number, provided that the process was not reaped
+ * a moment before. */
+int wd_pidfd_signal_group(int pidfd, pid_t leader, int signal);
+
 enum wd_change { WD_CHANGE_NONE = 0, WD_CHANGE_EXITED, WD_CHANGE_KILLED, WD_CHANGE_DUMPED, WD_CHANGE_STOPPED,
                  WD_CHANGE_CONTINUED };
 
-/* What waitid(2) reported, with the resources used so far. */
+/* The result of waitid(2), with the resources used so far. */
 struct wd_wait_result {
     enum wd_change change;
     pid_t pid;
@@ -28,28 +33,35 @@ struct wd_wait_result {
     int64_t minor_faults;
     int64_t voluntary_switches;
     int64_t involuntary_switches;
+    int64_t input_blocks; /* of 512 bytes, read from disks */
 };
 
 enum wd_wait_what { WD_WAIT_EXIT, WD_WAIT_STOP_OR_CONTINUE };
 
-/* Asks for a change of a child, without waiting; change is WD_CHANGE_NONE when there is none. */
+/* Checks for a change of a child, without waiting; change is WD_CHANGE_NONE if there is none. */
 int wd_wait_pidfd(int pidfd, enum wd_wait_what what, struct wd_wait_result *result);
 
-/* Reaps a child that has ended, without waiting. */
+/* Reaps an exited child, without waiting. */
 int wd_wait_pid(pid_t pid, struct wd_wait_result *result);
 
-/* Looks at any child that has ended, without reaping it and without waiting. */
+/* Finds any exited child, without reaping it and without waiting. */
 int wd_peek_ended_child(struct wd_wait_result *result);
 
-/* The same for a child that has ended, was stopped or was continued. */
+/* The same for a child that exited, was stopped or was continued. */
 int wd_peek_changed_child(struct wd_wait_result *result);
 
-/* Takes such a change of one child, without waiting; an end is reaped. */
+/* Consumes such a change of one child, without waiting; an exited child is reaped. */
 int wd_wait_pid_change(pid_t pid, struct wd_wait_result *result);
 
-/* The wait status of a process that is not our child and has ended; pidfd opened before it was reaped. ioctl
- * PIDFD_GET_INFO, Linux 6.15; ENOTTY or EINVAL on older kernels, ENODATA if the kernel does not tell. */
+/* The wait status of an exited process that is not our child; the pidfd must have been opened before it was reaped.
+ * ioctl PIDFD_GET_INFO, Linux 6.15; ENOTTY or EINVAL on older kernels, ENODATA if the kernel does not say. */
 int wd_pidfd_exit_status(int pidfd, struct wd_wait_result *result);
+
+/* The id of the cgroup, in the unified hierarchy, that an exited process was last in; -1 as above. */
+int wd_pidfd_exit_cgroup(int pidfd, uint64_t *cgroup);
+
+/* Whether this process has CAP_SETUID and CAP_SETGID, without which even root cannot become another user. */
+bool wd_may_change_user(void);
 
 /* PR_SET_CHILD_SUBREAPER and PR_GET_CHILD_SUBREAPER: prctl(2). */
 int wd_set_child_subreaper(bool on);

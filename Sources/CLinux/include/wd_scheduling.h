@@ -5,19 +5,23 @@
 #pragma once
 #include <stdbool.h>
 
-/* SCHED_RR at a priority; processes and threads that this one creates are ordinary again: sched(7),
+/* The real-time priority of watchdogd's threads and processes that must not wait for a CPU. The threads of apps that are
+ * hastened to a stop have 1. */
+enum { WD_PRECEDENCE = 2 };
+
+/* Sets SCHED_RR with a priority; processes and threads that this one creates are ordinary again: sched(7),
  * SCHED_RESET_ON_FORK. */
 int wd_scheduling_set_real_time(int priority);
 
-/* A nice value for this thread only, which its children do not inherit if it is negative. */
+/* Sets a nice value for this thread only; its children do not inherit a negative one. */
 int wd_scheduling_set_niceness(int niceness);
 
-/* This thread's nice value. */
+/* The nice value of this thread. */
 int wd_scheduling_niceness(void);
 
-/* Makes SIGXCPU, which the kernel sends at the soft RLIMIT_RTTIME and whose default is to kill, return the calling
- * thread to the ordinary policy. */
+/* Makes SIGXCPU return the calling thread to the ordinary policy. The kernel sends this signal at the soft
+ * RLIMIT_RTTIME; its default action kills the process. */
 int wd_scheduling_demote_on_limit(void);
 
-/* True once that has happened. */
+/* Whether that has happened. */
 bool wd_scheduling_was_demoted(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signal masks of the calling thread. In C, because in Swift sigset_t belongs to whichever module's headers were read
+ * Signal masks of the calling thread. In C, because in Swift sigset_t belongs to the module whose headers were read
  * first, which differs between debug and release builds.
  */
 #pragma once
@@ -10,5 +10,5 @@
 /* Adds signals to the calling thread's mask. */
 void wd_signals_block(const int *signals, size_t count);
 
-/* tcsetpgrp(3) without being stopped by SIGTTOU. -1 with errno on failure. */
+/* tcsetpgrp(3), but SIGTTOU does not stop the caller. -1 with errno on failure. */
 int wd_terminal_set_foreground(int terminal, pid_t group);

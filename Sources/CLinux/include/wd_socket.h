@@ -5,43 +5,57 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-enum { WD_SOCKET_MAX_DESCRIPTORS = 16 };
+/* The maximum number of descriptors in one message of ours, and in one from anyone: SCM_MAX_FD, net/core/scm.h. */
+enum { WD_SOCKET_MAX_DESCRIPTORS = 16, WD_SOCKET_MOST_DESCRIPTORS = 253 };
 
 struct wd_socket_message {
     size_t length;     /* bytes stored */
     bool truncated;    /* the datagram was longer than the buffer */
     bool end;          /* nothing received: the peer has closed its end (sequenced packets only) */
-    pid_t pid;         /* the sender, by SO_PASSCRED; 0 when it is outside our pid namespace or not told */
+    pid_t pid;         /* the sender, by SO_PASSCRED; 0 if it is outside our pid namespace or unknown */
     uid_t user;
     gid_t group;
-    int descriptors[WD_SOCKET_MAX_DESCRIPTORS]; /* attached ones, close-on-exec; the kernel closed those beyond */
+    int sender;        /* the sender as a pidfd, which the caller closes; -1 if the kernel gives none */
+    bool is_reaped;    /* the sender was reaped, and the kernel keeps nothing of it */
+    int64_t age;       /* nanoseconds since it was sent, for a bound datagram socket; 0 if unknown */
     size_t descriptor_count;
 };
 
-/* Receives one datagram without waiting. Returns 0, or -1 with errno: EAGAIN when there is none. The caller closes the
- * descriptors. If it `stays`, the next call receives it again. */
-int wd_socket_receive(int socket, bool stays, void *buffer, size_t capacity, struct wd_socket_message *message);
+/* Receives one datagram without waiting. Returns 0, or -1 with errno: EAGAIN if there is none. `descriptors` has room
+ * for WD_SOCKET_MOST_DESCRIPTORS; received ones are close-on-exec. The caller must close them where blocking is
+ * acceptable: close(2) of a descriptor that a stranger passed can take as long as the stranger likes. If the datagram
+ * `stays`, the next call receives it again. For a stream, 0 bytes mean its end. */
+int wd_socket_receive(int socket, bool stays, void *buffer, size_t capacity, struct wd_socket_message *message,
+                      int *descriptors);
 
-/* Takes one datagram out, unread. */
+/* Makes the kernel refuse descriptors that others try to pass to the socket; they get EPERM. -1 before Linux 6.16. */
+int wd_socket_refuse_descriptors(int socket);
+
+/* Removes one datagram without reading it. */
 void wd_socket_discard(int socket);
 
 /* Sends one datagram without waiting and without SIGPIPE. Returns 0, or -1 with errno. */
 int wd_socket_send(int socket, const void *bytes, size_t length);
 
-/* Sends one datagram with at most WD_SOCKET_MAX_DESCRIPTORS descriptors, in the same way. EINVAL for more. */
+/* The same with up to WD_SOCKET_MAX_DESCRIPTORS descriptors. EINVAL for more. */
 int wd_socket_send_with(int socket, const void *bytes, size_t length, const int *descriptors, size_t count);
 
-/* A datagram socket that sends to a path, or to an abstract name if `name` begins with '@'. -1 with errno. */
+/* A datagram socket connected to a path, or to an abstract name if `name` begins with '@'. -1 with errno. */
 int wd_socket_connect_datagram(const char *name);
 
-/* A datagram socket bound to a path, or to an abstract name if `name` begins with '@'. It tells who sends
- * (SO_PASSCRED) and has a receive buffer of `receive_buffer` bytes, or as near to that as is allowed. -1 with errno. */
+/* Makes a socket report the age of its messages, and their senders as pidfds: SO_PASSPIDFD, Linux 6.5. */
+void wd_socket_tell_origin(int socket);
+
+/* A datagram socket bound to a path, or to an abstract name if `name` begins with '@'. It reports the senders
+ * (SO_PASSCRED) and ages of messages. Its receive buffer has `receive_buffer` bytes, or as close to that as permitted.
+ * -1 with errno. */
 int wd_socket_bind_datagram(const char *name, int receive_buffer);
 
-/* A pair of sequenced-packet sockets; the first tells who sends. -1 with errno. */
+/* A pair of sequenced-packet sockets; the first one reports senders. -1 with errno. */
 int wd_socket_pair(int ends[2]);
 
-/* The longest name of a Unix socket, without NUL. */
+/* The maximum length of a Unix socket's name, without NUL. */
 extern const size_t wd_socket_longest_name;

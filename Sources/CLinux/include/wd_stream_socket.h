@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Unix stream sockets: flags and credentials that Swift's Glibc module does not know. unix(7), accept(2), socket(7).
+ * Unix stream sockets: flags and credentials that Swift's Glibc module does not support. unix(7), accept(2), socket(7).
  *
  * All descriptors are close-on-exec; -1 with errno on failure.
  */
@@ -9,27 +9,27 @@
 #include <sys/types.h>
 
 struct wd_stream_peer {
-    pid_t pid; /* 0 when it is outside our pid namespace */
+    pid_t pid; /* 0 if it is outside our pid namespace */
     uid_t user;
     gid_t group;
 };
 
-/* A non-blocking socket that listens at `path`, which must not exist. Only this user may connect until the mode has been
- * changed to `mode`, which the umask does not touch. */
+/* A non-blocking socket that listens at `path`, which must not exist. Only this user may connect until the mode has
+ * been changed to `mode`, which the umask does not affect. */
 int wd_stream_listen(const char *path, mode_t mode);
 
-/* The next connection, non-blocking; EAGAIN when there is none. */
+/* The next connection, non-blocking; EAGAIN if there is none. */
 int wd_stream_accept(int listening);
 
-/* A non-blocking connection to the socket at `path`. Waits at most `milliseconds` while the queue of connections is full;
- * EAGAIN when it still is. */
+/* A non-blocking connection to the socket at `path`. Waits up to `milliseconds` while the connection queue is full;
+ * EAGAIN if it still is. */
 int wd_stream_connect(const char *path, int milliseconds);
 
-/* Who connected, as the kernel knew it at that time: SO_PEERCRED. 0 or -1. */
+/* The credentials of the process that connected, as of that time: SO_PEERCRED. 0 or -1. */
 int wd_stream_peer(int socket, struct wd_stream_peer *peer);
 
-/* Whether the descriptor is a Unix stream socket that listens. */
+/* Whether the descriptor is a listening Unix stream socket. */
 bool wd_stream_is_listening(int descriptor);
 
-/* The path that the socket is bound to, or "" when it has none or `capacity` is too small. 0 or -1. */
+/* The path that the socket is bound to, or "" if there is none or `capacity` is too small. 0 or -1. */
 int wd_stream_path(int socket, char *path, size_t capacity);

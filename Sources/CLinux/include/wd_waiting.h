@@ -18,30 +18,32 @@ enum wd_call {
     WD_CALL_FCNTL,
     WD_CALL_WAIT4,
     WD_CALL_WAITID,
-    WD_CALL_OPEN,   /* the path is the first argument */
-    WD_CALL_OPENAT, /* the path is the second argument */
 };
 
 /* The kind of a system call by its number on this architecture. */
 enum wd_call wd_call_kind(long number);
 
-/* process_vm_readv(2): the number of bytes read, which may be fewer, or -1 with errno. Never waits for the process, but
- * for a page of it. */
+/* Whether a call waits for events of any kind, as an event loop does when there is nothing to do. */
+bool wd_call_waits_for_events(long number);
+
+/* process_vm_readv(2): the number of bytes read, possibly fewer than requested, or -1 with errno. Does not wait for the
+ * process, but may wait for one of its pages. */
 long wd_read_process_memory(pid_t pid, uint64_t address, void *buffer, unsigned long length);
 
-/* The name of a socket's protocol, such as "TCPv6" or "UNIX-STREAM", by the path of its /proc/PID/fd entry: the extended
- * attribute system.sockprotoname, xattr(7). 0, or -1 with errno. The path must lead to a socket: others may wait. */
+/* The name of a socket's protocol, such as "TCPv6" or "UNIX-STREAM", by the path of its /proc/PID/fd entry: the
+ * extended attribute system.sockprotoname, xattr(7). 0, or -1 with errno. The path must lead to a socket: other files
+ * may block. */
 int wd_socket_protocol(const char *path, char *name, unsigned long size);
 
 struct wd_unix_socket {
-    uint32_t peer;           /* inode of the socket at the other end, 0 for none */
-    uint32_t receive_queue;  /* bytes to be read; connections to be accepted of a listening socket */
+    uint32_t peer;           /* inode of the socket at the other end; 0: none */
+    uint32_t receive_queue;  /* bytes to read; for a listening socket, connections to accept */
     bool has_receive_queue;
     bool is_listening;
-    uint8_t name_length;     /* 0 for none; an abstract name begins with a NUL */
+    uint8_t name_length;     /* 0: none; an abstract name begins with a NUL */
     char name[108];
 };
 
-/* sock_diag(7) on a Unix socket of this network namespace. -1 with errno: ENOENT when there is none with this inode, or
- * the kernel has no UNIX_DIAG. Does not wait. */
+/* sock_diag(7) on a Unix socket of this network namespace. -1 with errno: ENOENT if there is none with this inode or
+ * the kernel lacks UNIX_DIAG. Does not wait. */
 int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result);

@@ -36,9 +36,14 @@ struct wd_snapshot_request {
     uint32_t end;             /* enum wd_snapshot_end */
     int32_t cgroup_kill;      /* WD_END_KILL: "1" is written to this descriptor of a cgroup.kill file; -1: none */
     int32_t process_group;    /* WD_END_KILL: this process group is killed too; 0: none */
-    uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 100 ms; at most 1 s */
+    uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 100 ms; at most 1 s. WD_END_KILL: 400 ms more
+                                 for threads that could run, but get no CPU */
     uint32_t module_capacity; /* elements of module_fds; at most WD_SNAPSHOT_MAX_MODULES */
     int32_t *module_fds;      /* receives descriptors (O_RDONLY, O_CLOEXEC) of the mapped executables */
+    /* WD_END_KILL: called once before the kill, while the process is stopped and its memory is already copied, or where
+     * no copy was possible; NULL: not called. The caller bounds its time. */
+    void (*before_kill)(void *context);
+    void *before_kill_context;
 };
 
 /* CLOCK_MONOTONIC nanoseconds; 0: not reached. In order of time. */
@@ -79,8 +84,8 @@ int wd_seal_memfd(int memfd);
 /* Takes a snapshot of request->pid and ends it as asked. Returns result->error.
  *
  * WD_END_KILL kills whether or not a snapshot was possible, unless start_time differs or pid is this process. When the
- * kill fails, the process is released. Bounded: apart from the kernel blocking a read of /proc or of the target's
- * memory, it returns within the stop timeout plus some milliseconds.
+ * kill fails, the process is released. Bounded: apart from before_kill and the kernel blocking a read of /proc or of the
+ * target's memory, it returns within the stop timeout plus some milliseconds.
  *
  * ptrace(2) is bound to the calling thread. A thread of the target that sleeps uninterruptibly cannot be let go by
  * ptrace: it counts in result->lingering, and the calling thread has to exit soon; the kernel then detaches whatever is

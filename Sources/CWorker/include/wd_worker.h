@@ -12,9 +12,10 @@
 void wd_worker_seal(void);
 
 /* fork(2) for a process with one thread. In the child: fatal signals have their default action (the Swift runtime's
- * handlers would spend seconds on a backtrace), the address space is limited to `address_space` bytes, and the death of
- * the parent kills it. Returns like fork(2); may be called any number of times. */
-pid_t wd_worker_fork(uint64_t address_space);
+ * handlers would spend seconds on a backtrace), the address space is limited to `address_space` bytes and its private
+ * writable part to `memory` bytes, and the death of the parent kills it. Returns like fork(2); may be called any number
+ * of times. */
+pid_t wd_worker_fork(uint64_t address_space, uint64_t memory);
 
 /* Has libdebuginfod find the separate debug file of a build-id in hexadecimal, in its cache or on the servers of
  * $DEBUGINFOD_URLS, and stores the file's path in `*path`, to be freed by the caller. Returns 0, or a negative error
@@ -23,8 +24,7 @@ int wd_debuginfod_find(const char *build_id, char **path);
 
 enum wd_confined { WD_CONFINED_FILES = 1, WD_CONFINED_CALLS = 2 };
 
-/* Takes from this process and its children, for good: sockets, the start of programs, looks at other processes and
- * signals to them, every change of a file system (seccomp(2)), and opening files other than for reading below `folders`
- * (landlock(7)). What is open stays usable. System calls that are newer than this list are refused as if the kernel did
- * not have them. Returns which of both the kernel has done; what it does not know, the caller goes without. */
+/* Leaves this process, permanently, only the system calls that read files, manage private memory that is not executable,
+ * write to standard output and error, and exit (seccomp(2)); all others fail with EPERM. Files can be opened only for
+ * reading below `folders` (landlock(7)); open files stay usable. Returns which of both the kernel has done. */
 unsigned wd_worker_confine(const char *const *folders, size_t count);

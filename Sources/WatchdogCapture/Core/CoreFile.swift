@@ -6,10 +6,10 @@ import WatchdogReport
 
 /// The core file of a process: core(5), elf(5).
 ///
-/// The kernel has written it, but what the process did decides what is in it, and the process may have replaced it. So
-/// there are bounds for the whole of the file, however its parts are repeated, and for the time that reading it takes.
+/// The kernel writes it, but the process determines what it contains and may have replaced it. The total work is
+/// therefore bounded, no matter how often the file repeats its parts, and so is the time to read it.
 struct CoreFile {
-    /// One thread at the signal.
+    /// One thread at the time of the signal.
     struct Thread {
         let id: Int32
         /// In the order of ``SnapshotRegister``.
@@ -20,7 +20,8 @@ struct CoreFile {
     struct Segment {
         let start: UInt64
         let end: UInt64
-        /// Where its bytes are in the file, and how many of them: the kernel leaves out what files have.
+        /// The offset of its bytes in the file, and their number; the kernel leaves out pages that are still in mapped
+        /// files.
         let offset: UInt64
         let fileSize: UInt64
         let isReadable: Bool
@@ -28,7 +29,7 @@ struct CoreFile {
         let isExecutable: Bool
     }
 
-    /// A part of the address space that a file is mapped into.
+    /// A part of the address space to which a file is mapped.
     struct Mapping {
         let start: UInt64
         let end: UInt64
@@ -39,34 +40,36 @@ struct CoreFile {
     private static let segmentLimit = 70_000
     private static let nameLimit: UInt32 = 64
     private static let pathLimit = Int(PATH_MAX)
-    /// core(5): the kernel stops at 4 MiB of names unless it was told otherwise.
+    /// core(5): by default, the kernel writes at most 4 MiB of names.
     private static let mappingBytes = 8 << 20
 
     private let descriptor: Int32
     private let isLate: () -> Bool
-    /// Segments of notes; the kernel writes one.
+    /// Note segments to read; the kernel writes one.
     private var noteSegmentsLeft = 2
-    /// Notes of the whole file: the kernel writes up to eight for each thread.
+    /// Notes to read in the whole file; the kernel writes up to eight per thread.
     private var notesLeft = 8 * Int(WD_SNAPSHOT_MAX_THREADS)
     private var hasMappings = false
     private var threadIDs: Set<Int32> = []
-    /// The process, and its parent and user.
+    /// The process, its parent and its user.
     private(set) var process: (id: Int32, parent: Int32, user: UInt32, name: String)?
-    /// That to which the signal was delivered first.
+    /// The threads; the first one received the signal.
     private(set) var threads: [Thread] = []
     /// In ascending order and without overlap.
     private(set) var segments: [Segment] = []
     private(set) var mappings: [UInt64: Mapping] = [:]
     private(set) var signal: SignalInfo?
-    /// Where the vDSO is.
+    /// The address of the vDSO.
     private(set) var vdso: UInt64?
-    /// Whether the file ends before what it announces.
+    /// The address of the kernel's random bytes, which lie on the stack just below the arguments and the environment.
+    private(set) var randomBytes: UInt64?
+    /// Whether the file ends before the end of what it declares.
     private(set) var isCutOff = false
     private(set) var leftOutThreads = 0
 
-    /// Reads everything but the memory.
+    /// Reads everything except the memory.
     ///
-    /// - Parameter isLate: whether the time for the file is up.
+    /// - Parameter isLate: whether the time for reading the file is up.
     init(descriptor: Int32, isLate: @escaping () -> Bool) throws(CoreError) {
         self.descriptor = descriptor
         self.isLate = isLate
@@ -97,12 +100,12 @@ struct CoreFile {
         guard process != nil, !threads.isEmpty else { throw CoreError("it has no threads") }
     }
 
-    /// Ends the reading of a file that takes too long.
+    /// Throws if reading the file has taken too long.
     func checkTime() throws(CoreError) {
         if isLate() { throw CoreError("to read it takes too long") }
     }
 
-    /// PN_XNUM: with so many segments, section 0 has their number.
+    /// PN_XNUM: if the count does not fit, section 0 contains it.
     private func segmentCount(_ header: Elf64_Ehdr) -> Int {
         guard header.e_phnum == 0xFFFF else { return Int(header.e_phnum) }
         let section: Elf64_Shdr? = header.e_shoff == 0 ? nil : load(at: header.e_shoff)
@@ -177,10 +180,15 @@ struct CoreFile {
         process = (id, parent, user, String(decoding: note[40..<56].prefix { $0 != 0 }, as: UTF8.self))
     }
 
-    /// NT_AUXV: pairs of numbers, getauxval(3); 33 is AT_SYSINFO_EHDR.
+    /// NT_AUXV: pairs of numbers, getauxval(3); 25 is AT_RANDOM, 33 is AT_SYSINFO_EHDR.
     private mutating func readVector(_ note: [UInt8]) {
         for start in stride(from: 0, to: note.count - 15, by: 16) {
-            if let type: UInt64 = note.load(at: start), type == 33 { vdso = note.load(at: start + 8) }
+            guard let type: UInt64 = note.load(at: start) else { return }
+            switch type {
+            case 25: randomBytes = note.load(at: start + 8)
+            case 33: vdso = note.load(at: start + 8)
+            default: break
+            }
         }
     }
 
@@ -192,7 +200,7 @@ struct CoreFile {
         signal = SignalInfo(signal: Int(number), code: Int(code), union: union)
     }
 
-    /// NT_FILE: count, size of a page, then start, end and page offset of each, then their paths.
+    /// NT_FILE: the count, the page size, then start, end and page offset of each mapping, then the paths.
     private mutating func readMappings(_ note: [UInt8]) {
         hasMappings = true
         guard let count: UInt64 = note.load(at: 0), let pageSize: UInt64 = note.load(at: 8),
@@ -213,7 +221,7 @@ struct CoreFile {
 
     // MARK: - Memory
 
-    /// At most `count` bytes of the process's memory from `address` on; fewer where the file has no more.
+    /// Up to `count` bytes of the process's memory, starting at `address`; fewer if the file has no more.
     func memory(at address: UInt64, count: Int) -> [UInt8] {
         guard let segment = segment(at: address) else { return [] }
         let skipped = address - segment.start
@@ -223,7 +231,7 @@ struct CoreFile {
         return bytes(at: offset, count: Int(min(UInt64(count), segment.fileSize - skipped)))
     }
 
-    /// The part of the address space that an address is in.
+    /// The segment that contains an address.
     func segment(at address: UInt64) -> Segment? {
         var low = 0
         var high = segments.count

@@ -2,25 +2,26 @@
 
 import CSnapshot
 import Glibc
+public import WatchdogBase
 import WatchdogLinux
-public import WatchdogPolicy
 public import WatchdogReport
+import WatchdogVerdict
 
-/// What a core file tells of a process that a signal ended.
+/// What a core file says about a process killed by a signal.
 public struct CoreContents: Sendable {
-    /// Its stacks, in the form that ``Symbolicator`` takes.
+    /// The stacks, in the form that ``Symbolicator`` takes.
     public let snapshot: Snapshot
-    /// Why the signal was sent, where the core says it.
+    /// Why the signal was sent, if the core says so.
     public let signal: SignalInfo?
-    /// The thread to which it was delivered.
+    /// The thread that received the signal.
     public let thread: Int32
 
     /// Reads a core file.
     ///
     /// - Parameters:
-    ///   - descriptor: of the file, which stays the caller's.
-    ///   - process: whose core it has to be.
-    ///   - deadline: when a file that is not read by then is given up.
+    ///   - descriptor: the file, which the caller continues to own.
+    ///   - process: the process whose core it must be.
+    ///   - deadline: when to give up reading the file.
     public init(reading descriptor: Int32, of process: Int32, until deadline: Instant) throws(CoreError) {
         try self.init(reading: descriptor, of: process) { Instant.now() >= deadline }
     }
@@ -36,9 +37,9 @@ public struct CoreContents: Sendable {
     }
 }
 
-/// Why a core file is of no use.
+/// Why a core file cannot be used.
 public struct CoreError: Error, Equatable, CustomStringConvertible {
-    /// As in "the core file /srv/core is of no use: *it is no core file*".
+    /// The emphasized part of "the core file /srv/core is of no use: *it is no core file*".
     public let description: String
 
     init(_ description: String) {
@@ -46,7 +47,7 @@ public struct CoreError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Turns a core file into the records of `wd_snapshot_format.h`.
+/// Converts a core file to the records in `wd_snapshot_format.h`.
 private struct CoreRecords {
     private static let stackBytes = 256 << 10
     private static let crowdStackBytes = 64 << 10
@@ -56,7 +57,7 @@ private struct CoreRecords {
     private static let mapsBytes = 8 << 20
     private static let redZone: UInt64 = 128
     private static let pageBytes = 4096
-    /// Files that are looked at, whether or not they are handed over.
+    /// The maximum number of files to check, whether or not they are passed on.
     private static let fileLimit = 2 * Int(WD_SNAPSHOT_MAX_MODULES)
 
     private let core: CoreFile
@@ -67,10 +68,10 @@ private struct CoreRecords {
     private var remarks: [String] = []
     private var tries = 0
 
-    /// A mapped file as it is now.
+    /// A mapped file in its current state.
     private struct File {
         let identity: (major: UInt32, minor: UInt32, inode: UInt64)
-        /// Index among the descriptors handed over.
+        /// The index among the descriptors passed on.
         let descriptor: Int?
     }
 
@@ -125,7 +126,7 @@ private struct CoreRecords {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// Byte by byte: to Swift, a carriage return and a newline are one character, which is not the newline.
+    /// Works on bytes: Swift treats CR LF as a single character, which does not equal the newline.
     private static func line(_ name: String) -> String {
         String(decoding: name.utf8.filter { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
@@ -142,7 +143,7 @@ private struct CoreRecords {
         withUnsafeMutableBytes(of: &record.registers) { buffer in
             thread.registers.withUnsafeBytes { buffer.copyBytes(from: $0.prefix(buffer.count)) }
         }
-        // A core has no name but the process's.
+        // A core contains only one name, that of the process.
         if thread.id == subject.id {
             withUnsafeMutableBytes(of: &record.name) { buffer in
                 buffer.copyBytes(from: subject.name.utf8.prefix(buffer.count - 1))
@@ -155,8 +156,12 @@ private struct CoreRecords {
         let pointer = thread.registers[SnapshotRegister.rsp.rawValue]
         guard let segment = core.segment(at: pointer) else { return (pointer, []) }
         let count = core.threads.count
-        let limit = min(count > Self.crowd ? Self.crowdStackBytes : Self.stackBytes, Self.allStackBytes / count)
+        var limit = min(count > Self.crowd ? Self.crowdStackBytes : Self.stackBytes, Self.allStackBytes / count)
         let start = max(segment.start, pointer - min(pointer, Self.redZone)) & ~7
+        // Above are the strings of the arguments and the environment.
+        if let end = core.randomBytes, end >= segment.start, end < segment.end {
+            limit = min(limit, end > start ? Int(clamping: end - start) : 0)
+        }
         return (start, core.memory(at: max(start, segment.start), count: limit))
     }
 
@@ -203,10 +208,10 @@ private struct CoreRecords {
         return (text, modules)
     }
 
-    /// The file at a path of the core, if it still is the one that was mapped.
+    /// The file at a path in the core, if it is still the one that was mapped.
     private mutating func file(_ mapping: CoreFile.Mapping, isNeeded: Bool) -> File {
         if let known = files[mapping.path] { return known }
-        // Files that cannot be told apart by device and inode are by a number of their own.
+        // Files without a known device and inode get unique numbers instead.
         let unknown = File(identity: (0, 0, UInt64(files.count + 1)), descriptor: nil)
         let result =
             isNeeded && descriptors.count < WD_SNAPSHOT_MAX_MODULES && tries < Self.fileLimit
@@ -215,7 +220,8 @@ private struct CoreRecords {
         return result
     }
 
-    /// Whatever is at the path by now: opened only if it is a regular file, handed over only if it is the one.
+    /// Opens the file that is now at the path, if it is a regular one; passes it on only if it is the one that was
+    /// mapped.
     private mutating func opened(_ mapping: CoreFile.Mapping) -> File? {
         tries += 1
         guard mapping.offset == 0,
@@ -233,19 +239,20 @@ private struct CoreRecords {
             ), descriptor: descriptors.count - 1)
     }
 
-    /// The kernel writes the first page of each ELF file into the core (core(5), coredump_filter bit 4): headers and, as
-    /// linkers place it, the build-id.
+    /// Whether a file is still the one that was mapped.
     ///
-    /// All of the page counts: who has replaced the core must not get a file handed over by naming it.
+    /// The kernel writes the first page of each ELF file into the core (core(5), coredump_filter bit 4): the headers
+    /// and, where linkers usually place it, the build ID. The whole page must match, so that a user who replaced the
+    /// core cannot have a file passed on just by naming it.
     private func isUnchanged(_ descriptor: Int32, since mapping: CoreFile.Mapping) -> Bool {
         let there = core.memory(at: mapping.start, count: Self.pageBytes)
         guard there.count == Self.pageBytes, there.isELF else { return false }
         let here = FileBytes.read(descriptor, at: 0, count: Self.pageBytes)
-        // What a mapping has behind the end of its file is zero: mmap(2).
+        // A mapping is filled with zeros past the end of its file: mmap(2).
         return here + [UInt8](repeating: 0, count: Self.pageBytes - here.count) == there
     }
 
-    /// As the kernel writes a path into `/proc/PID/maps`.
+    /// Escapes a path as the kernel does in `/proc/PID/maps`.
     private static func escaped(_ path: [UInt8]) -> [UInt8] {
         path.flatMap { $0 == UInt8(ascii: "\n") ? Array("\\012".utf8) : [$0] }
     }
@@ -270,7 +277,7 @@ private struct CoreRecords {
 }
 
 extension Snapshot {
-    /// A snapshot out of a core file: nothing was stopped, and nothing is left to be ended.
+    /// Creates a snapshot from a core file: nothing was stopped, and there is nothing left to kill.
     fileprivate convenience init(
         ofCore process: Int32, records: OwnedDescriptor, files: [OwnedDescriptor], threadCount: Int
     ) {

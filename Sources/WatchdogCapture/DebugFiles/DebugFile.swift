@@ -2,18 +2,18 @@
 
 public import WatchdogLinux
 
-/// A file with debug data of one image, told by its build-id.
+/// A file with debug data for one image, identified by its build ID.
 public struct DebugFile: Sendable {
-    /// An image whose debug data is wanted.
+    /// An image that needs debug data.
     public struct Wanted: Hashable, Sendable {
-        /// Its build-id in lower-case hexadecimal, two digits or more.
+        /// The build ID in lower-case hexadecimal, at least two digits.
         public let buildID: String
-        /// Its name.
+        /// The name of the image.
         public let name: String
-        /// Its path in the process.
+        /// The path in the process.
         public let path: String
 
-        /// Creates a wish.
+        /// Creates a description of an image.
         public init(buildID: String, name: String, path: String) {
             self.buildID = buildID
             self.name = name

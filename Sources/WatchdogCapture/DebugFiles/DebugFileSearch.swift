@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
-/// Looks for debug files in directories: first where tools put them, then everywhere, within bounds.
+/// Searches directories for debug files: first where tools put them, then everywhere, within limits.
 ///
-/// A file counts only if its own build-id is the wanted one; names are hints.
+/// A file counts only if its own build ID matches; names are only hints.
 public struct DebugFileSearch {
-    /// How far a search goes.
+    /// The limits of a search.
     public struct Limits: Sendable, Equatable {
-        /// Files and directories that are looked at, in all.
+        /// The maximum number of files and directories to inspect.
         public var entries = 50_000
-        /// Directories within each other.
+        /// The maximum depth of nested directories.
         public var depth = 12
-        /// Time on the wall.
+        /// The maximum wall-clock time.
         public var time: Duration = .seconds(20)
 
-        /// The default bounds.
+        /// Creates the default limits.
         public init() {}
     }
 
     private let directories: [String]
     private let limits: Limits
     private var found: [String: DebugFile] = [:]
-    /// By build-id, what looked right and was not.
+    /// Why files that looked right cannot be used, by build ID.
     private var impostors: [String: String] = [:]
     private var entries = 0
-    /// Why the search ended before everything was looked at; nil when it did not.
+    /// Why the search ended early; nil if it did not.
     public private(set) var truncation: String?
-    /// What was passed over, while the search went on; nil for nothing.
+    /// What was skipped while the search continued; nil if nothing was.
     public private(set) var omission: String?
 
     /// Creates a search.
@@ -38,9 +38,9 @@ public struct DebugFileSearch {
         self.limits = limits
     }
 
-    /// Looks for the files of some images.
+    /// Searches for the files of some images.
     ///
-    /// - Returns: what was found, by build-id.
+    /// - Returns: the files found, by build ID.
     public mutating func find(_ wanted: [DebugFile.Wanted]) -> [String: DebugFile] {
         for image in wanted where found[image.buildID] == nil {
             for path in candidates(image) {
@@ -60,10 +60,10 @@ public struct DebugFileSearch {
         return found
     }
 
-    /// What was found in place of an image's debug file and is not it; nil when there was nothing.
+    /// Why a file in the place of an image's debug file cannot be used; nil if there was no such file.
     public func impostor(of image: DebugFile.Wanted) -> String? { impostors[image.buildID] }
 
-    /// Where distributions, objcopy(1) and hands put debug files.
+    /// Where distributions, objcopy(1) and people put debug files.
     private func candidates(_ image: DebugFile.Wanted) -> [String] {
         directories.flatMap { directory -> [String] in
             var paths = ["\(directory)/.build-id/\(image.buildID.prefix(2))/\(image.buildID.dropFirst(2)).debug"]
@@ -77,13 +77,13 @@ public struct DebugFileSearch {
         }
     }
 
-    /// One part of a path: the report may be anybody's.
+    /// Whether a name is a single path component; the report may come from anyone.
     private static func isName(_ name: String) -> Bool {
         !["", ".", ".."].contains(name) && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
             && name.utf8.count < 256
     }
 
-    /// Absolute and without `..`, for the same reason.
+    /// Whether a path is absolute and free of `..`, for the same reason.
     private static func isPlain(_ path: String) -> Bool {
         path.hasPrefix("/") && !path.split(separator: "/").contains("..") && path.utf8.count < 2_048
             && !path.utf8.contains(0)

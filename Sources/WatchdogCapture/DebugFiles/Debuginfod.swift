@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 public import WatchdogLinux
-import WatchdogPolicy
 
-/// Gets debug files from the servers of `DEBUGINFOD_URLS`, by `libdebuginfod` in a process of its own.
+/// Downloads debug files from the servers in `DEBUGINFOD_URLS`, with `libdebuginfod` in a separate process.
 ///
-/// Where watchdogd is root, that process is nobody's and keeps its files in a folder that is removed afterwards; for other
-/// users it has their cache.
+/// If watchdogd runs as root, that process runs as a user that no other process has, and keeps its files in a folder that
+/// is removed afterward; for other users it uses their cache.
 public struct Debuginfod {
-    /// The bounds of one file.
+    /// The limits for one file.
     public struct Limits: Sendable, Equatable {
-        /// Bytes.
+        /// The size in bytes.
         public var size: UInt64 = 512 << 20
-        /// Time on the wall for one file.
+        /// The wall-clock time.
         public var time: Duration = .seconds(90)
-        /// Time without a byte, after which a server is given up.
+        /// How long a server may send nothing before it is given up.
         public var silence: Duration = .seconds(15)
 
-        /// The default bounds.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// Why there is no file.
+    /// Why a file is unavailable.
     public struct Failure: Error, Equatable, CustomStringConvertible {
-        /// As the end of a sentence.
+        /// The reason, worded as the end of a sentence.
         public let description: String
     }
 
-    /// What of the environment `libdebuginfod` and libcurl heed.
+    /// The environment variables that `libdebuginfod` and libcurl use.
     private static let variables = [
         "DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_RETRY_LIMIT", "HOME", "XDG_CACHE_HOME", "http_proxy",
         "https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -40,16 +40,16 @@ public struct Debuginfod {
 
     /// Creates a client.
     ///
-    /// - Parameter environment: with `DEBUGINFOD_URLS`.
+    /// - Parameter environment: must contain `DEBUGINFOD_URLS`.
     public init(_ symbolicator: Symbolicator, environment: Environment, limits: Limits = Limits()) {
         self.symbolicator = symbolicator
         self.environment = environment
         self.limits = limits
     }
 
-    /// Gets the debug file of one image.
+    /// Downloads the debug file of one image.
     public func file(for image: DebugFile.Wanted) throws(Failure) -> DebugFile {
-        guard Symbolicator.nobody != nil else { return try file(for: image, cache: nil) }
+        guard let user = ReservedUser.reserved() else { return try file(for: image, as: nil, cache: nil) }
         var template = Array("/tmp/watchdogd-debuginfod-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else {
             throw Failure(description: "no folder to put it: \(Errno(rawValue: errno))")
@@ -61,21 +61,23 @@ public struct Debuginfod {
             throw Failure(description: "no folder to put it: \(Errno(rawValue: errno))")
         }
         defer { Self.empty(folder.number) }
-        if let nobody = Symbolicator.nobody { fchown(folder.number, nobody.user, nobody.group) }
-        return try file(for: image, cache: Cache(path: path, folder: folder))
+        fchown(folder.number, user.credentials.user, user.credentials.group)
+        return try file(for: image, as: user, cache: Cache(path: path, folder: folder))
     }
 
-    /// A folder that goes with what is in it.
+    /// A folder that is removed together with its contents.
     private struct Cache {
         let path: String
         let folder: OwnedDescriptor
     }
 
-    private func file(for image: DebugFile.Wanted, cache: Cache?) throws(Failure) -> DebugFile {
+    private func file(
+        for image: DebugFile.Wanted, as user: ReservedUser?, cache: Cache?
+    ) throws(Failure) -> DebugFile {
         let result: BoundedRun.Result
         do throws(SymbolicationError) {
             result = try symbolicator.run(
-                [Symbolicator.programName, "--fetch", image.buildID], [], budget: limits.time
+                [Symbolicator.programName, "--fetch", image.buildID], [], as: user, budget: limits.time
             ) { configure(&$0, cache?.path) }
         } catch {
             throw Failure(description: error.description)
@@ -113,7 +115,8 @@ public struct Debuginfod {
         ]
     }
 
-    /// What the client names, who is not trusted: a regular file, and where there is a folder for it, one in that.
+    /// Opens the file that the untrusted client named: a regular file, which must lie in the cache folder if there is
+    /// one.
     private static func open(_ path: String, in cache: Cache?) -> OwnedDescriptor? {
         guard let cache else {
             return path.hasPrefix("/") ? try? OwnedDescriptor.regularFile(at: ByteString(path)) : nil
@@ -123,11 +126,11 @@ public struct Debuginfod {
         return try? OwnedDescriptor.regularFile(at: ByteString(bytes: name), beneath: cache.folder)
     }
 
-    /// Removes what is in a folder whose owner is not trusted: no link is followed, whatever changes meanwhile.
+    /// Empties a folder whose owner is not trusted: follows no link, even if the contents change concurrently.
     ///
-    /// - Parameter folder: a descriptor that stays the caller's.
+    /// - Parameter folder: a descriptor that the caller continues to own.
     static func empty(_ folder: Int32, depth: Int = 0) {
-        // fdopendir(3) takes the descriptor over.
+        // fdopendir(3) takes ownership of the descriptor.
         let own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard own >= 0 else { return }
         guard let stream = fdopendir(own) else {

@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// An argument, environment entry or path as the kernel sees it: bytes without NUL, UTF-8 or not.
+/// An argument, environment entry or path as the kernel sees it: bytes without NUL, not necessarily UTF-8.
 public struct ByteString: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The bytes, without the closing NUL.
+    /// The bytes, without the terminating NUL.
     public let bytes: [UInt8]
 
-    /// Takes bytes up to the first NUL.
+    /// Takes the bytes up to the first NUL.
     public init(bytes: some Sequence<UInt8>) {
         let all = Array(bytes)
         self.bytes = all.firstIndex(of: 0).map { Array(all[..<$0]) } ?? all
@@ -28,12 +28,12 @@ public struct ByteString: Hashable, Sendable, ExpressibleByStringLiteral, Custom
         bytes = UnsafeBufferPointer(start: cString, count: strlen(cString)).map { UInt8(bitPattern: $0) }
     }
 
-    /// The bytes as text; what is not UTF-8 is replaced by U+FFFD.
+    /// The bytes as text; invalid UTF-8 is replaced by U+FFFD.
     public var description: String {
         String(decoding: bytes, as: UTF8.self)
     }
 
-    /// This process's arguments, the program's name first, byte for byte.
+    /// This process's arguments, byte for byte, starting with the program's name.
     public static var commandLine: [ByteString] {
         (0..<Int(CommandLine.argc)).compactMap { index in
             CommandLine.unsafeArgv[index].map { ByteString(cString: $0) }

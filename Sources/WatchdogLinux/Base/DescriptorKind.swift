@@ -2,18 +2,18 @@
 
 import Glibc
 
-/// What a descriptor that somebody else opened is, as far as a supervisor keeps such.
+/// The kind of a descriptor that another process opened, as far as a supervisor needs to distinguish them.
 public enum DescriptorKind: Hashable, Sendable {
     /// One end of a sequenced-packet pair.
     case channel
-    /// A datagram socket, and the address it is bound to: a path, or `@` and an abstract name.
+    /// A datagram socket and the address that it is bound to: a path, or `@` and an abstract name.
     case notifySocket(address: String)
-    /// A pidfd, and its process; nil when the process has ended and was reaped.
+    /// A pidfd and its process; nil when the process has exited and was reaped.
     case process(Int32?)
     /// Anything else.
     case other
 
-    /// Looks at a descriptor.
+    /// Inspects a descriptor.
     public init(of descriptor: OwnedDescriptor) {
         self = Self.socketKind(of: descriptor.number) ?? Self.processKind(of: descriptor.number) ?? .other
     }
@@ -39,7 +39,7 @@ public enum DescriptorKind: Hashable, Sendable {
         let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
         let count = max(0, min(length, MemoryLayout<sockaddr_un>.size) - start)
         let bytes = withUnsafeBytes(of: address.sun_path) { Array($0.prefix(count)) }
-        // An abstract name begins with NUL and has no end but the length; a path ends with NUL: unix(7).
+        // An abstract name begins with NUL and is delimited only by the length; a path ends with NUL: unix(7).
         if bytes.first == 0 { return "@" + String(decoding: bytes.dropFirst(), as: UTF8.self) }
         return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
     }

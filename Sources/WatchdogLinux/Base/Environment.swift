@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// Environment variables, in an order that is kept.
+/// Environment variables, whose order is preserved.
 public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
-    /// `NAME=value` entries, in the order in which the names came.
+    /// `NAME=value` entries, in the order in which the names were first set.
     public private(set) var entries: [ByteString] = []
 
     /// Creates an environment without variables.
@@ -15,9 +15,9 @@ public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         for (name, value) in elements { self[name] = value }
     }
 
-    /// Creates an environment from `NAME=value` entries; what has no name is left out.
+    /// Creates an environment from `NAME=value` entries; entries without a name are left out.
     public init(entries: some Sequence<ByteString>) {
-        // Those of a hostile program may be hundreds of thousands: not each is compared with all others.
+        // A hostile program may have hundreds of thousands of entries: avoid comparing each with all others.
         var places: [ByteString: Int] = [:]
         for entry in entries {
             guard let equals = entry.bytes.firstIndex(of: UInt8(ascii: "=")), equals > 0 else { continue }
@@ -31,9 +31,9 @@ public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The environment of this process, byte for byte, as it was when it was asked for first.
+    /// This process's environment, byte for byte, as of the first access.
     ///
-    /// No other thread may change the process's environment meanwhile; watchdogd never does.
+    /// No other thread may change the environment during that access; watchdogd never does.
     public static let inherited: Environment = {
         var entries: [ByteString] = []
         var next = environ
@@ -54,6 +54,9 @@ public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         set { set(ByteString(name), to: newValue.map { ByteString($0) }) }
     }
 
+    /// Where programs are looked for: `PATH`, or what shells use without it.
+    public var searchPath: String { self["PATH"] ?? "/usr/local/bin:/usr/bin:/bin" }
+
     /// Sets a variable byte for byte; nil removes it.
     public mutating func set(_ name: ByteString, to value: ByteString?) {
         let index = index(of: name)
@@ -68,7 +71,7 @@ public struct Environment: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     private func index(of name: ByteString) -> Int? {
         let length = name.bytes.count
         return entries.firstIndex { entry in
-            // What comes first tells most of them apart.
+            // Check the length first: it distinguishes most names.
             entry.bytes.count > length && entry.bytes[length] == UInt8(ascii: "=")
                 && entry.bytes[..<length] == name.bytes[...]
         }

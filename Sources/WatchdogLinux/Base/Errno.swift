@@ -3,8 +3,8 @@
 import CLinux
 import Glibc
 
-/// An error number of the kernel: "No such file or directory (ENOENT)".
-public struct Errno: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+/// A kernel error number: "No such file or directory (ENOENT)".
+public struct Errno: RawRepresentable, Hashable, Sendable, Error, CustomStringConvertible {
     /// The number, as in `errno`.
     public let rawValue: Int32
 
@@ -13,7 +13,7 @@ public struct Errno: RawRepresentable, Hashable, Sendable, CustomStringConvertib
         self.rawValue = rawValue
     }
 
-    /// The calling thread's `errno`; to be read before any other call.
+    /// The calling thread's `errno`; read it before making any other call.
     static var current: Errno {
         Errno(rawValue: errno)
     }
@@ -24,13 +24,13 @@ public struct Errno: RawRepresentable, Hashable, Sendable, CustomStringConvertib
     public static let noSuchFile = Errno(rawValue: ENOENT)
     /// `ESRCH`: no such process.
     public static let noSuchProcess = Errno(rawValue: ESRCH)
-    /// `ECHILD`: not a child, or reaped already.
+    /// `ECHILD`: not a child, or already reaped.
     public static let noChild = Errno(rawValue: ECHILD)
     /// `EACCES`: permission denied.
     public static let permissionDenied = Errno(rawValue: EACCES)
     /// `EINVAL`: invalid argument.
     public static let invalidArgument = Errno(rawValue: EINVAL)
-    /// `ETIMEDOUT`: not done within the limit.
+    /// `ETIMEDOUT`: not done within the time limit.
     public static let timedOut = Errno(rawValue: ETIMEDOUT)
     /// `E2BIG`: the arguments and environment are too long.
     public static let argumentsTooLong = Errno(rawValue: E2BIG)
@@ -38,33 +38,40 @@ public struct Errno: RawRepresentable, Hashable, Sendable, CustomStringConvertib
     public static let notAProgram = Errno(rawValue: ENOEXEC)
     /// `EINTR`: a signal interrupted the call.
     public static let interrupted = Errno(rawValue: EINTR)
-    /// `EAGAIN`: nothing there now, or no room now.
+    /// `EAGAIN`: no data or no room right now.
     public static let wouldBlock = Errno(rawValue: EAGAIN)
-    /// `ECONNRESET`: the other side has gone and left messages unread.
+    /// `ECONNRESET`: the other end was closed with messages left unread.
     public static let connectionReset = Errno(rawValue: ECONNRESET)
-    /// `EADDRINUSE`: somebody else is bound to the address.
+    /// `EADDRINUSE`: another socket is bound to the address.
     public static let addressInUse = Errno(rawValue: EADDRINUSE)
-    /// `EPIPE`: nobody reads any more.
+    /// `EPIPE`: there is no reader left.
     public static let brokenPipe = Errno(rawValue: EPIPE)
-    /// `EEXIST`: exists already.
+    /// `EEXIST`: already exists.
     public static let fileExists = Errno(rawValue: EEXIST)
     /// `EBUSY`: in use.
     public static let busy = Errno(rawValue: EBUSY)
     /// `EMSGSIZE`: the datagram is too long.
     public static let messageTooLong = Errno(rawValue: EMSGSIZE)
-    /// `ENXIO`: nobody reads the FIFO, or there is no such device.
+    /// `ENXIO`: the FIFO has no reader, or there is no such device.
     public static let noSuchDevice = Errno(rawValue: ENXIO)
-    /// `ELOOP`: a symbolic link, where none is followed.
+    /// `ELOOP`: the path is a symbolic link, and links are not followed.
     public static let tooManyLinks = Errno(rawValue: ELOOP)
+    /// `ENOTDIR`: a component of the path is not a directory.
+    public static let notADirectory = Errno(rawValue: ENOTDIR)
+    /// `EMLINK`: the file has too many hard links.
+    public static let tooManyNames = Errno(rawValue: EMLINK)
     /// `ENAMETOOLONG`: the name is too long.
     public static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
 
-    /// The symbolic name, such as `ENOENT`, or the number if it has none.
+    /// `ETOOMANYREFS`: too many of this user's descriptors are in flight over sockets.
+    public static let tooManyReferences = Errno(rawValue: ETOOMANYREFS)
+
+    /// The symbolic name, such as `ENOENT`, or else the number.
     public var name: String {
         wd_errno_name(rawValue).map { String(cString: $0) } ?? "errno \(rawValue)"
     }
 
-    /// The words of the C library and the symbolic name, such as "No such file or directory (ENOENT)".
+    /// The C library's message and the symbolic name, such as "No such file or directory (ENOENT)".
     public var description: String {
         let words = wd_errno_text(rawValue).map { String(cString: $0) } ?? "Unknown error"
         return "\(words) (\(name))"

@@ -4,12 +4,12 @@
 ///
 /// The description reads "cannot open /x: No such file or directory (ENOENT)".
 public struct LinuxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What could not be done, to be read after "cannot": "open /x".
+    /// The failed operation, worded to follow "cannot": "open /x".
     public let operation: String
     /// The kernel's reason.
     public let errno: Errno
 
-    /// Creates an error from what could not be done and the reason.
+    /// Creates an error from an operation and a reason.
     public init(_ operation: String, _ errno: Errno) {
         self.operation = operation
         self.errno = errno
@@ -21,7 +21,7 @@ public struct LinuxError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The result of a system call that answers −1 and `errno`, repeated while a signal interrupts it.
+/// The result of a system call that reports errors as −1 and `errno`; retried when interrupted by a signal.
 func check<Value: SignedInteger>(
     _ operation: @autoclosure () -> String,
     _ call: () -> Value

@@ -2,13 +2,13 @@
 
 import Glibc
 
-/// A value that threads of different priority share.
+/// A value shared by threads of different priorities.
 ///
-/// Who holds the lock inherits the priority of who waits for it: otherwise an ordinary thread, preempted while it posts
+/// The holder of the lock inherits the priority of its waiters. Otherwise an ordinary thread, preempted while it posts
 /// a message, would hold up the real-time loop for as long as the machine is busy.
 final class Locked<Value>: @unchecked Sendable {
-    // SAFETY: `value` is touched only with the mutex held, and `Value` leaves only through `withLock`'s result, which
-    // is Sendable. The mutex has an address of its own because Swift may move a stored property.
+    // SAFETY: `value` is accessed only with the mutex held, and leaves only as part of `withLock`'s result, which is
+    // Sendable. The mutex is allocated separately because Swift may move a stored property.
     private var value: Value
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

@@ -3,20 +3,30 @@
 import CLinux
 import Glibc
 
-/// A file descriptor that is closed when the last reference to it goes.
+/// A file descriptor that is closed when its last reference is released.
 ///
 /// Isolation: immutable, may be shared between threads.
 public final class OwnedDescriptor: Sendable {
     /// The descriptor's number; valid as long as this object lives.
     public let number: Int32
+    private let closing: Closing
 
-    /// Takes over an open descriptor; nobody else may close it from now on.
-    public init(taking number: Int32) {
-        precondition(number >= 0, "an owned descriptor must be open")
-        self.number = number
+    /// Where the descriptor is closed.
+    public enum Closing: Hashable, Sendable {
+        /// On the thread that releases the last reference.
+        case here
+        /// Off the loop, in a ``Closer`` lane: close(2) can take as long as a stranger's socket or file system chooses.
+        case beside(lane: Int32)
     }
 
-    /// Duplicates a descriptor that belongs to somebody else; the duplicate is close-on-exec.
+    /// Takes ownership of an open descriptor; nobody else may close it from now on.
+    public init(taking number: Int32, closing: Closing = .here) {
+        precondition(number >= 0, "an owned descriptor must be open")
+        self.number = number
+        self.closing = closing
+    }
+
+    /// Duplicates a descriptor that somebody else owns; the duplicate is close-on-exec.
     public convenience init(duplicating number: Int32) throws(LinuxError) {
         let copy = try check("duplicate descriptor \(number)") { fcntl(number, F_DUPFD_CLOEXEC, 3) }
         self.init(taking: copy)
@@ -27,20 +37,26 @@ public final class OwnedDescriptor: Sendable {
     /// - Parameters:
     ///   - path: The file's path.
     ///   - flags: As for `open`: `O_RDONLY`, `O_DIRECTORY`, ….
-    ///   - mode: Permissions of a file that is created.
-    public convenience init(opening path: String, flags: Int32, mode: UInt32 = 0o600) throws(LinuxError) {
+    ///   - mode: The permissions of a file that is created.
+    ///   - isForeign: Whether closing the file may block on its file system.
+    public convenience init(
+        opening path: String, flags: Int32, mode: UInt32 = 0o600, isForeign: Bool = false
+    ) throws(LinuxError) {
         let number = try check("open \(path)") { open(path, flags | O_CLOEXEC, mode) }
-        self.init(taking: number)
+        self.init(taking: number, closing: isForeign ? .beside(lane: number) : .here)
     }
 
-    /// Opens a file that is there by its name in a directory; close-on-exec is added to the flags.
+    /// Opens an existing file by its name in a directory; close-on-exec is added to the flags.
     public convenience init(opening name: String, in directory: OwnedDescriptor, flags: Int32) throws(LinuxError) {
         self.init(taking: try check("open \(name)") { openat(directory.number, name, flags | O_CLOEXEC) })
     }
 
     deinit {
-        // The number is free again even when close fails: close(2).
-        close(number)
+        switch closing {
+        // The number is free again even if close fails: close(2).
+        case .here: close(number)
+        case .beside(let lane): Closer.close([number], lane: lane)
+        }
     }
 
     /// A pipe whose ends are close-on-exec and blocking.

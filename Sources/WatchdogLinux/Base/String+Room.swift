@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-    /// The same text in memory of just its size, for one that many apps keep.
+    /// The same text in memory of exactly its size; for strings that are kept for each of many apps.
     ///
-    /// What was put together has room to grow: up to as much again as it is long.
+    /// A concatenated string has spare capacity, up to its own length.
     public var withoutSpareRoom: String { String(decoding: Array(utf8), as: UTF8.self) }
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
+public import WatchdogBase
 
-/// A thread of our own with all signals blocked.
+/// A thread that blocks all signals.
 public struct WorkerThread: Sendable {
     private let thread: pthread_t
 
-    /// Starts a thread that runs `body`; it has to be joined or detached.
+    /// Starts a thread that runs `body`; it must be joined or detached.
     public static func start(_ body: @escaping @Sendable () -> Void) throws(LinuxError) -> WorkerThread {
         let box = Unmanaged.passRetained(Body(run: body))
         var thread = pthread_t()
-        // The mask is inherited: blocked here, no signal can reach the thread before it blocks them itself.
+        // Threads inherit the mask: blocking the signals here leaves no moment in which the new thread could receive
+        // one.
         var all = sigset_t()
         var previous = sigset_t()
         sigfillset(&all)
@@ -33,12 +36,21 @@ public struct WorkerThread: Sendable {
         return WorkerThread(thread: thread)
     }
 
-    /// Waits for its end.
+    /// Waits for the thread to end.
     public func join() {
         pthread_join(thread, nil)
     }
 
-    /// Lets it end by itself.
+    /// Waits for the thread to end, but not beyond `deadline`; after that, the thread is detached.
+    ///
+    /// - Returns: false when the thread did not end in time.
+    public func join(until deadline: Instant) -> Bool {
+        if wd_thread_join(thread, deadline.nanoseconds) == 0 { return true }
+        detach()
+        return false
+    }
+
+    /// Detaches the thread.
     public func detach() {
         pthread_detach(thread)
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-public import WatchdogPolicy
+public import WatchdogBase
 
 extension Instant {
-    /// The present, read from `CLOCK_MONOTONIC`.
+    /// The current time, read from `CLOCK_MONOTONIC`.
     public static func now() -> Instant {
         Instant(nanoseconds: readNanoseconds(of: CLOCK_MONOTONIC))
     }
 }
 
-/// A clock's reading; the clocks used here cannot fail.
+/// Reads a clock; the clocks used here cannot fail.
 func readNanoseconds(of clock: clockid_t) -> Int64 {
     var time = timespec()
     clock_gettime(clock, &time)

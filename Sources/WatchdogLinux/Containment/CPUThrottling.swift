@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// For how long cgroup quotas have kept a process from running.
+/// How long cgroup quotas have kept a process from running.
 ///
-/// The quota may belong to any cgroup above the process's own, so those count as well.
+/// The quota may belong to any ancestor of the process's cgroup, so those count as well.
 public struct CPUThrottling: Hashable, Sendable {
-    /// The time for which the cgroups that the process is in were throttled, since they exist.
+    /// How long the process's cgroups have been throttled since they were created.
     public let throttledTime: Duration
-    /// How many times they were.
+    /// How many times they were throttled.
     public let periods: UInt64
 
     /// Creates statistics from their parts.
@@ -17,12 +17,12 @@ public struct CPUThrottling: Hashable, Sendable {
 
     /// Reads the statistics that apply to a process; nil when no quota applies to it.
     ///
-    /// Cgroups of either version; reads a few small files.
+    /// Supports both cgroup versions; reads a few small files.
     public static func read(_ pid: Int32) -> CPUThrottling? {
         sum(files(of: pid).compactMap { Procfs.read($0, limit: 4096) })
     }
 
-    /// The files that tell of quotas that apply to a process.
+    /// The files with the statistics of quotas that apply to a process.
     static func files(of pid: Int32) -> [String] {
         let text = Procfs.read("/proc/\(pid)/cgroup", limit: 64 << 10) ?? []
         let membership = String(decoding: text, as: UTF8.self)
@@ -35,7 +35,7 @@ public struct CPUThrottling: Hashable, Sendable {
         }
     }
 
-    /// A directory and those above it, up to and including the hierarchy's.
+    /// A directory and its ancestors, up to and including the root of the hierarchy.
     static func chain(from directory: String, to top: String) -> [String] {
         var chain = [directory]
         var current = Substring(directory)

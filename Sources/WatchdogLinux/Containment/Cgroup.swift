@@ -3,60 +3,88 @@
 import CLinux
 import Glibc
 
-/// A cgroup2 cgroup that holds one app and everything it starts.
+/// A cgroup2 cgroup that contains one app and everything it starts.
 ///
-/// Isolation: immutable but for the kernel's state; may be shared between threads.
+/// Isolation: immutable except for the kernel's state; may be shared between threads.
 public final class Cgroup: Sendable {
-    /// Its directory.
+    /// The cgroup's directory.
     public let path: String
-    /// Becomes ``IOSource/Readiness/exceptional`` when the cgroup gets or loses its last process, is frozen or thawed.
+    /// The kernel's name for the cgroup, as in `/proc/PID/cgroup`; nil if its mount is unknown.
+    private let mounted: String?
+
+    private static let mounts = CgroupMount.all().filter(\.isUnified)
+
+    /// Becomes ``IOSource/Readiness/exceptional`` when the cgroup gains its first process, loses its last one, or is
+    /// frozen or thawed.
     ///
-    /// Stays so until ``isPopulated`` or ``isFrozen`` is read.
-    public let events: OwnedDescriptor
+    /// Each access opens the file; the state stays until it is read.
+    public var events: OwnedDescriptor? { try? openEvents() }
+
     /// Writing "1" kills everything in the cgroup; nil before Linux 5.14.
     ///
-    /// For a thread that must not open files when the time comes.
-    public let killDescriptor: OwnedDescriptor?
-
-    /// Opens a cgroup by its directory, such as one whose app outlived the supervisor's restart.
-    public init(opening path: String) throws(LinuxError) {
-        self.path = path.withoutSpareRoom
-        events = try OwnedDescriptor(opening: "\(path)/cgroup.events", flags: O_RDONLY)
-        killDescriptor = try? OwnedDescriptor(opening: "\(path)/cgroup.kill", flags: O_WRONLY)
+    /// Each access opens the file. Open it in advance for a thread that must not open files later.
+    public var killDescriptor: OwnedDescriptor? {
+        try? OwnedDescriptor(opening: "\(path)/cgroup.kill", flags: O_WRONLY)
     }
 
-    /// The cgroups in a directory of which the names are such, whoever has created them.
+    /// Opens a cgroup by its directory, for example one whose app outlived a restart of the supervisor.
+    public init(opening path: String) throws(LinuxError) {
+        self.path = path.withoutSpareRoom
+        mounted = Self.mounts.lazy.compactMap { $0.cgroup(at: path) }.first
+        _ = try openEvents()
+    }
+
+    private func openEvents() throws(LinuxError) -> OwnedDescriptor {
+        try OwnedDescriptor(opening: "\(path)/cgroup.events", flags: O_RDONLY)
+    }
+
+    /// The cgroups in a directory whose names match, regardless of who created them.
     public static func all(in directory: String, where isMeant: (String) -> Bool) -> [Cgroup] {
         subdirectories(directory).filter(isMeant).compactMap { try? Cgroup(opening: "\(directory)/\($0)") }
     }
 
-    /// For ``SpawnRequest/cgroup``: processes are born into it.
+    /// For ``SpawnRequest/cgroup``: processes are created in it.
     public func directory() throws(LinuxError) -> OwnedDescriptor {
         try OwnedDescriptor(opening: path, flags: wd_open_path | O_DIRECTORY)
     }
 
     // MARK: State
 
-    /// True when a process that has not ended is in the cgroup or below it; nil when that cannot be read.
+    /// Whether the cgroup or its descendants contain a live process; nil when that cannot be read.
     public var isPopulated: Bool? { event("populated") }
 
-    /// True when everything in the cgroup is frozen, by whomever; nil when that cannot be read.
+    /// Whether everything in the cgroup is frozen, no matter by whom; nil when that cannot be read.
     public var isFrozen: Bool? { event("frozen") }
 
-    /// CPU time of everything that is or was in the cgroup; nil when that cannot be read.
+    /// The CPU time of all current and former processes of the cgroup; nil when that cannot be read.
     ///
-    /// `cpu.stat` is there in every cgroup2, whether or not the controller is on.
+    /// Every cgroup2 has `cpu.stat`, with or without the controller.
     public var cpuTime: Duration? {
         guard let text = Procfs.read("\(path)/cpu.stat", limit: 4096) else { return nil }
         return KeyedNumbers(text)["usage_usec"].map { .microseconds(Int64(clamping: $0)) }
     }
 
+    /// The CPU time of all current and former processes by mode; nil when that cannot be read.
+    public var cpuTimes: (user: Duration, system: Duration)? {
+        guard let text = Procfs.read("\(path)/cpu.stat", limit: 4096) else { return nil }
+        let numbers = KeyedNumbers(text)
+        guard let user = numbers["user_usec"], let system = numbers["system_usec"] else { return nil }
+        return (.microseconds(Int64(clamping: user)), .microseconds(Int64(clamping: system)))
+    }
+
+    /// The memory charged to the cgroup, in bytes; nil without the memory controller.
+    public var memory: Int? {
+        Procfs.read("\(path)/memory.current", limit: 64).flatMap { text in
+            UInt64(decimal: text.prefix { $0 != UInt8(ascii: "\n") }).map { Int(clamping: $0) }
+        }
+    }
+
     private func event(_ name: String) -> Bool? {
-        guard let text = Procfs.readAll(events.number, limit: 4096) else { return nil }
+        guard let text = Procfs.read("\(path)/cgroup.events", limit: 4096) else { return nil }
         return KeyedNumbers(text)[name].map { $0 != 0 }
     }
 
-    /// The processes in the cgroup and below it; zombies do not count.
+    /// The processes in the cgroup and its descendants; zombies do not count.
     public func processes() -> [Int32] {
         var processes: [Int32] = []
         Self.walk(path) { directory in
@@ -66,41 +94,68 @@ public final class Cgroup: Sendable {
         return processes
     }
 
+    /// Whether a process is in the cgroup or its descendants, by its `/proc/PID/cgroup`.
+    ///
+    /// A zombie stays where it was: cgroups(7).
+    func contains(_ pid: Int32) -> Bool {
+        guard let own = mounted else { return processes().contains(pid) }
+        guard let cgroup = ProcessFacts.cgroup(pid) else { return false }
+        return cgroup == own || cgroup.hasPrefix(own + "/")
+    }
+
+    /// Whether this or a descendant is the cgroup with this ID, which is its directory's inode number.
+    func contains(id: UInt64) -> Bool {
+        var isFound = false
+        Self.walk(path) { directory in
+            var status = stat()
+            if !isFound, stat(directory, &status) == 0 { isFound = UInt64(status.st_ino) == id }
+        }
+        return isFound
+    }
+
     // MARK: Commands
 
-    /// Kills everything in the cgroup and below it; returns before it is dead.
+    /// Kills everything in the cgroup and its descendants; returns before the processes are dead.
     public func kill() throws(LinuxError) {
         if let killDescriptor {
             _ = try check("kill cgroup \(path)") { Glibc.write(killDescriptor.number, "1", 1) }
             return
         }
-        // Frozen, nothing can fork away from the list; SIGKILL ends frozen processes too.
+        killMembers()
+    }
+
+    /// Kills everything without `cgroup.kill`, which Linux has since 5.14.
+    func killMembers() {
+        // While frozen, no process can fork away from the list; SIGKILL also ends frozen processes.
         try? freeze()
-        for pid in processes() { Glibc.kill(pid, SIGKILL) }
+        let members = processes().compactMap { try? Pidfd(opening: $0) }
+        // A pidfd whose number is still listed holds that member, or a process that is gone.
+        let confirmed = Set(processes())
+        for member in members where confirmed.contains(member.pid) { try? member.send(SIGKILL) }
         try? thaw()
     }
 
-    /// Stops everything in the cgroup without the processes noticing; ``isFrozen`` tells when it is done.
+    /// Freezes everything in the cgroup without the processes noticing; ``isFrozen`` says when it is done.
     public func freeze() throws(LinuxError) {
         try write("1", to: "cgroup.freeze")
     }
 
-    /// Lets everything continue.
+    /// Thaws the cgroup.
     public func thaw() throws(LinuxError) {
         try write("0", to: "cgroup.freeze")
     }
 
-    /// Removes the cgroup and those below it.
+    /// Removes the cgroup and its descendants.
     ///
-    /// - Throws: ``LinuxError`` with ``Errno/busy`` while a process is in it, even one that is dying.
+    /// - Throws: ``LinuxError`` with ``Errno/busy`` while it contains a process, even a dying one.
     public func remove() throws(LinuxError) {
         if let error = Self.removeTree(path) { throw LinuxError("remove cgroup \(path)", error) }
     }
 
     /// Creates an empty cgroup below this one.
     ///
-    /// Without controllers, a cgroup that holds processes may have others below it. What is in them belongs to this one
-    /// too: it is counted, frozen and killed with it.
+    /// Without controllers, a cgroup that contains processes may have children. Their processes belong to this cgroup
+    /// too: they are counted, frozen and killed with it.
     public func child(_ name: String) throws(LinuxError) -> Cgroup {
         try CgroupParent(path: path).create(app: name)
     }
@@ -113,7 +168,7 @@ public final class Cgroup: Sendable {
 
     // MARK: Directories
 
-    /// Calls the closure for the directory and those below it, parents first; bounded against hostile nesting.
+    /// Calls the closure for the directory and its descendants, parents first; bounded against hostile nesting.
     static func walk(_ path: String, _ body: (String) -> Void) {
         var pending = [path]
         var visited = 0

@@ -2,13 +2,13 @@
 
 import CLinux
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
-/// What an app may take at most of the machine: cgroups(7), the kernel's `admin-guide/cgroup-v2.rst`.
+/// The most that an app may take of the machine: cgroups(7), the kernel's `admin-guide/cgroup-v2.rst`.
 public struct CgroupLimits: Hashable, Sendable {
     /// CPU time per second of wall-clock time; nil for no limit.
     public var cpuQuota: Duration?
-    /// Bytes; nil for no limit.
+    /// Memory in bytes; nil for no limit.
     public var memory: UInt64?
     /// Processes and threads; nil for no limit.
     public var tasks: UInt64?
@@ -20,7 +20,7 @@ public struct CgroupLimits: Hashable, Sendable {
         self.tasks = tasks
     }
 
-    /// The controllers that they need.
+    /// The controllers that the limits require.
     public var controllers: [String] { settings.map(\.controller) }
 
     /// The kernel's default period; the quota is CPU time per period.
@@ -30,7 +30,7 @@ public struct CgroupLimits: Hashable, Sendable {
         var settings: [(controller: String, file: String, value: String)] = []
         if let cpuQuota {
             let perPeriod = Double(cpuQuota.nanoseconds) / 1e9 * Double(Self.cpuPeriodMicroseconds)
-            // The kernel takes no less than a millisecond.
+            // The kernel rejects less than a millisecond.
             let quota = max(1_000, perPeriod < 9e18 ? Int64(perPeriod) : .max)
             settings.append(("cpu", "cpu.max", "\(quota) \(Self.cpuPeriodMicroseconds)"))
         }
@@ -41,9 +41,9 @@ public struct CgroupLimits: Hashable, Sendable {
 }
 
 extension Cgroup {
-    /// Sets limits, as far as the cgroup has the controllers for them.
+    /// Sets limits, if the cgroup has the controllers for them.
     ///
-    /// - Returns: the controllers without which a limit has no effect, with the kernel's reason.
+    /// - Returns: the controllers whose limits could not be set, with the kernel's reason.
     public func apply(_ limits: CgroupLimits) -> [(controller: String, reason: String)] {
         limits.settings.compactMap { setting in
             do throws(LinuxError) {
@@ -56,7 +56,7 @@ extension Cgroup {
         }
     }
 
-    /// How often the kernel has killed in this cgroup for lack of memory; nil where it does not count that.
+    /// How many processes of this cgroup the OOM killer has killed; nil when the kernel does not count that.
     public var memoryKills: Int? {
         guard let text = Procfs.read("\(path)/memory.events", limit: 4096) else { return nil }
         return KeyedNumbers(text)["oom_kill"].map { Int(clamping: $0) }
@@ -64,10 +64,11 @@ extension Cgroup {
 }
 
 extension CgroupParent {
-    /// Hands controllers down to the cgroups of apps.
+    /// Enables controllers for the cgroups of apps.
     ///
-    /// A cgroup that hands controllers down may have no processes of its own: where this process is in the cgroup, and a
-    /// service manager has left that to it (`Delegate=yes`), it moves to a cgroup `supervisor` beside the apps'.
+    /// A cgroup that passes controllers to its children must not contain processes itself. If this process is in the
+    /// cgroup and a service manager has delegated it (`Delegate=yes`), this process and its launcher move to a cgroup
+    /// `supervisor` beside those of the apps.
     ///
     /// - Returns: the controllers that apps have.
     public func enable(_ controllers: [String]) -> Set<String> {
@@ -92,7 +93,9 @@ extension CgroupParent {
         guard attempt() == .busy, isOwn, wd_cgroup_is_delegated(directory) else { return }
         let leaf = "\(directory)/supervisor"
         guard mkdir(leaf, 0o755) == 0 || Errno.current == .fileExists else { return }
-        try? writeControl("\(getpid())", to: "\(leaf)/cgroup.procs")
+        for process in Procfs.read("\(directory)/cgroup.procs")?.split(separator: UInt8(ascii: "\n")) ?? [] {
+            try? writeControl(String(decoding: process, as: UTF8.self), to: "\(leaf)/cgroup.procs")
+        }
         _ = attempt()
     }
 

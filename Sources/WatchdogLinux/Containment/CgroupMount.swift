@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A mounted cgroup hierarchy and how the kernel's cgroup paths map to its directories.
+/// A mounted cgroup hierarchy, and how the kernel's cgroup paths map to its directories.
 struct CgroupMount: Hashable, Sendable {
-    /// The directory where it is mounted.
+    /// The mount point.
     let directory: String
-    /// The cgroup that the directory shows: `/`, unless a part of the hierarchy is mounted.
+    /// The cgroup that is mounted there: `/`, unless only a part of the hierarchy is mounted.
     let root: String
-    /// Nil for the unified hierarchy, else the controllers of a version 1 hierarchy.
+    /// Nil for the unified hierarchy, otherwise the controllers of a version 1 hierarchy.
     let controllers: Set<String>?
 
     var isUnified: Bool { controllers == nil }
@@ -36,14 +36,20 @@ struct CgroupMount: Hashable, Sendable {
         return parse(mountinfo: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The directory of a cgroup; nil for one that the mount does not show.
+    /// The directory of a cgroup; nil if it lies outside the mount.
     func directory(of cgroup: String) -> String? {
-        // A path that leaves the cgroup namespace begins with "/..": cgroup_namespaces(7).
+        // A path outside the cgroup namespace begins with "/..": cgroup_namespaces(7).
         guard cgroup.hasPrefix("/"), !cgroup.split(separator: "/").contains("..") else { return nil }
         guard root != "/" else { return cgroup == "/" ? directory : directory + cgroup }
         if cgroup == root { return directory }
         guard cgroup.hasPrefix(root + "/") else { return nil }
         return directory + cgroup.dropFirst(root.count)
+    }
+
+    /// The cgroup of a directory; nil if it lies outside the mount.
+    func cgroup(at path: String) -> String? {
+        guard path.hasPrefix(directory + "/") else { return nil }
+        return (root == "/" ? "" : root) + path.dropFirst(directory.count)
     }
 
     /// The cgroup of a process in this hierarchy, from its `/proc/PID/cgroup`: cgroups(7).
@@ -58,8 +64,8 @@ struct CgroupMount: Hashable, Sendable {
         return nil
     }
 
-    /// Spaces, tabs, newlines and backslashes are octal: `\040`.
-    private static func unescape(_ field: some StringProtocol) -> String {
+    /// Decodes octal escapes of spaces, tabs, newlines and backslashes: `\040`.
+    static func unescape(_ field: some StringProtocol) -> String {
         guard field.utf8.contains(UInt8(ascii: "\\")) else { return String(field) }
         let bytes = Array(field.utf8)
         var result: [UInt8] = []

@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// The place below the supervisor's own cgroup where the apps' cgroups are created.
+/// The cgroup below the supervisor's own in which the apps' cgroups are created.
 ///
-/// No controller is enabled anywhere: freezing, killing and counting need none, and without controllers the rule that
-/// only leaves may hold processes does not apply (cgroup-v2, "No Internal Process Constraint").
+/// No controller is enabled: freezing, killing and counting need none, and without controllers the rule that only
+/// leaves may contain processes does not apply (cgroup-v2, "No Internal Process Constraint").
 public struct CgroupParent: Sendable {
-    /// Why there can be no cgroups, in words for the log.
+    /// Why cgroups are unavailable, worded for the log.
     public struct Unavailable: Error, Hashable, Sendable, CustomStringConvertible {
         /// "no cgroup2 file system is mounted".
         public let description: String
@@ -20,8 +20,8 @@ public struct CgroupParent: Sendable {
     ///
     /// Works as root, in a systemd service with `Delegate=yes`, and wherever else the directory may be created.
     ///
-    /// - Parameter name: nil for the process id; a name that is no number is found again by the next process, which goes
-    ///   on with what is there.
+    /// - Parameter name: nil for the process ID. The next process finds a name that is not a number again and continues
+    ///   to use what is there.
     public static func create(name: String? = nil) throws(Unavailable) -> CgroupParent {
         let membership = Procfs.read("/proc/self/cgroup", limit: 64 << 10) ?? []
         let own = try directory(
@@ -50,7 +50,7 @@ public struct CgroupParent: Sendable {
 
     /// Creates an empty cgroup for an app.
     ///
-    /// A cgroup of that name that is still there, for instance because a process in it cannot be killed, is left alone,
+    /// If a cgroup of that name still exists, for example because a process in it cannot be killed, it is left alone,
     /// and the new one gets a number.
     public func create(app: String) throws(LinuxError) -> Cgroup {
         let name = Self.component(app)
@@ -59,21 +59,21 @@ public struct CgroupParent: Sendable {
             if mkdir(directory, 0o755) == 0 { return try Cgroup(opening: directory) }
             let error = Errno.current
             guard error == .fileExists else { throw LinuxError("create cgroup \(directory)", error) }
-            // An empty one is left over from an earlier launch.
+            // An empty cgroup is left over from an earlier launch.
             if rmdir(directory) == 0, mkdir(directory, 0o755) == 0 { return try Cgroup(opening: directory) }
         }
         throw LinuxError("create cgroup \(path)/\(name)", .fileExists)
     }
 
-    /// Where an app's cgroup is, if it has one.
+    /// The path of an app's cgroup, whether or not it exists.
     public func path(of app: String) -> String { "\(path)/\(Self.component(app))" }
 
-    /// Removes the empty cgroups in the directory and, if no other is left, the directory.
+    /// Removes the empty cgroups in the directory, and the directory itself if none is left.
     public func remove() throws(LinuxError) {
         if let error = Cgroup.removeTree(path) { throw LinuxError("remove cgroup \(path)", error) }
     }
 
-    /// Removes what supervisors that have ended left behind next to this one: empty cgroups only.
+    /// Removes what exited supervisors left behind next to this cgroup, but only empty cgroups.
     public func removeLeftovers() {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return }
         let prefix = "watchdogd-"
@@ -84,7 +84,7 @@ public struct CgroupParent: Sendable {
         }
     }
 
-    /// A name that is one directory below, and none of the files that the kernel puts there.
+    /// A valid name for one directory that does not collide with the kernel's own files.
     static func component(_ name: String) -> String {
         var bytes = name.utf8.prefix(200).map { byte in
             byte > 0x20 && byte < 0x7f && byte != UInt8(ascii: "/") ? byte : UInt8(ascii: "_")
@@ -92,7 +92,7 @@ public struct CgroupParent: Sendable {
         if bytes.isEmpty || bytes.first == UInt8(ascii: ".") || bytes.first == UInt8(ascii: "_") {
             bytes.insert(UInt8(ascii: "_"), at: 0)
         }
-        // "cgroup.procs", "memory.max" and their like are files: escaped as systemd does.
+        // "cgroup.procs", "memory.max" and the like are files: escape such names as systemd does.
         if bytes.contains(UInt8(ascii: ".")), bytes.first != UInt8(ascii: "_") {
             bytes.insert(UInt8(ascii: "_"), at: 0)
         }

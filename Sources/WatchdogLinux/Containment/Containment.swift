@@ -2,16 +2,16 @@
 
 import Glibc
 
-/// What holds an app's processes together, so that all of them can be counted, stopped and killed.
+/// What groups an app's processes, so that all of them can be counted, stopped and killed.
 public enum Containment {
-    /// A cgroup: nothing escapes it, and emptiness is an event.
+    /// A cgroup: nothing escapes it, and its becoming empty is an event.
     case cgroup(Cgroup)
-    /// `/proc`, for want of a cgroup.
+    /// `/proc`, if no cgroup is available.
     case processTree(ProcessTree)
 
     /// Kills all processes; returns before they are dead.
     ///
-    /// A process tree may have grown meanwhile: to be repeated until ``isEmpty``.
+    /// A process tree may grow during the call; repeat it until ``isEmpty``.
     public func kill() throws(LinuxError) {
         switch self {
         case .cgroup(let cgroup): try cgroup.kill()
@@ -23,7 +23,7 @@ public enum Containment {
     public func send(_ signal: Int32) {
         switch self {
         case .cgroup(let cgroup):
-            // The pidfds first, then another look: an id that was reused in between is not in the cgroup.
+            // Open the pidfds first, then list again: a process whose ID was reused in between is not in the cgroup.
             let opened = cgroup.processes().compactMap { try? Pidfd(opening: $0) }
             let present = Set(cgroup.processes())
             for process in opened where present.contains(process.pid) { try? process.send(signal) }
@@ -31,7 +31,7 @@ public enum Containment {
         }
     }
 
-    /// Stops all processes: frozen in a cgroup, which they do not notice, else by `SIGSTOP`.
+    /// Suspends all processes: freezes the cgroup, which they do not notice, or else sends `SIGSTOP`.
     public func suspend() throws(LinuxError) {
         switch self {
         case .cgroup(let cgroup): try cgroup.freeze()
@@ -39,7 +39,7 @@ public enum Containment {
         }
     }
 
-    /// Lets all processes continue.
+    /// Resumes all processes.
     public func resume() throws(LinuxError) {
         switch self {
         case .cgroup(let cgroup): try cgroup.thaw()
@@ -47,7 +47,7 @@ public enum Containment {
         }
     }
 
-    /// True when no process of the app runs: frozen or stopped, whoever did it.
+    /// Whether no process of the app can run because all are frozen or stopped, no matter by whom.
     public var isSuspended: Bool {
         switch self {
         case .cgroup(let cgroup): cgroup.isFrozen ?? false
@@ -55,7 +55,7 @@ public enum Containment {
         }
     }
 
-    /// The processes that have not ended.
+    /// The live processes.
     public func processes() -> [Int32] {
         switch self {
         case .cgroup(let cgroup): cgroup.processes()
@@ -63,7 +63,15 @@ public enum Containment {
         }
     }
 
-    /// CPU time of all processes: in a cgroup of those that have ended, too.
+    /// The processes, in a form that another thread may read.
+    public var members: TreeMembers {
+        switch self {
+        case .cgroup(let cgroup): .cgroup(cgroup)
+        case .processTree(let tree): .listed(tree.members())
+        }
+    }
+
+    /// The CPU time of all processes; for a cgroup, including those that have exited.
     ///
     /// Nil when it cannot be read.
     public var cpuTime: Duration? {
@@ -74,7 +82,7 @@ public enum Containment {
         }
     }
 
-    /// True when no process is left that has not ended.
+    /// Whether no live process is left.
     public var isEmpty: Bool {
         switch self {
         case .cgroup(let cgroup): cgroup.isPopulated.map { !$0 } ?? cgroup.processes().isEmpty
@@ -82,12 +90,12 @@ public enum Containment {
         }
     }
 
-    /// Becomes ``IOSource/Readiness/exceptional`` when ``isEmpty`` may have changed; nil when nothing tells.
+    /// Becomes ``IOSource/Readiness/exceptional`` when ``isEmpty`` may have changed; nil without such an event.
     public var events: OwnedDescriptor? {
         if case .cgroup(let cgroup) = self { cgroup.events } else { nil }
     }
 
-    /// The processes that are left, at most `limit` of them.
+    /// The remaining processes, at most `limit` of them.
     public func survivors(limit: Int = 16) -> [Survivor] {
         switch self {
         case .cgroup(let cgroup): cgroup.processes().prefix(limit).compactMap { Survivor($0) }

@@ -2,25 +2,25 @@
 
 import Glibc
 
-/// An app and what it starts, where there are no cgroups: descendants, sessions and process groups in `/proc`.
+/// An app and everything it starts, without cgroups: descendants, sessions and process groups in `/proc`.
 ///
-/// Complete only if the supervisor is a ``Subreaper``: then orphans stay its descendants. One that left its session
-/// before anybody looked is recognised by the marker in its environment.
+/// Complete only if the supervisor is a ``Subreaper``: orphans then stay its descendants. An orphan that left its
+/// session before it was first seen is recognized by the marker in its environment.
 ///
 /// Isolation: belongs to one thread.
 public final class ProcessTree {
     private let root: Int32
     private let marker: [UInt8]?
-    /// Start times of processes seen so far, by which their ids stay known when their parents have died.
+    /// Start times of the processes seen so far, which identify them after their parents have died.
     private var known: [Int32: UInt64]
-    /// False once the root's id may have come to lead somebody else's session.
+    /// False once the root's ID may have been reused for the leader of an unrelated session.
     private var leadsOwnSession = true
 
-    /// Begins with an app's first process.
+    /// Starts with an app's first process.
     ///
     /// - Parameters:
     ///   - root: The process, which leads its session or process group.
-    ///   - startTime: Its start time.
+    ///   - startTime: The start time of that process.
     ///   - marker: An environment entry that no other app has, such as `INVOCATION_ID=…`; nil for none.
     public init(root: Int32, startTime: UInt64, marker: String? = nil) {
         self.root = root
@@ -28,16 +28,30 @@ public final class ProcessTree {
         known = [root: startTime]
     }
 
-    /// The processes of the app that have not ended; reads the whole of `/proc`.
+    /// The live processes of the app; reads all of `/proc`.
     public func processes() -> [Int32] { members().map(\.id) }
 
-    /// Looks at the app's processes, so that those whose parents die later are still known.
+    /// Records the app's current processes, so that they stay known if their parents die later.
     public func refresh() { _ = members() }
 
-    /// Sends a signal to all of them; those that are gone do not matter.
+    /// Whether a process belongs to the app, judged by its ancestors; reads no other process.
+    func contains(_ process: ProcessStat) -> Bool {
+        var next = process
+        for _ in 0..<64 {
+            if known[next.id] == next.startTime || leadsOwnSession && [next.session, next.group].contains(root) {
+                return true
+            }
+            if next.parent == getpid() { return marker.map { Self.environment(of: next.id, contains: $0) } ?? false }
+            guard let parent = ProcessStat.read(next.parent) else { return false }
+            next = parent
+        }
+        return false
+    }
+
+    /// Sends a signal to all of them; failures for processes that are gone are ignored.
     func send(_ signal: Int32) {
         for member in members() {
-            // The pidfd first, then the look: the id cannot be reused in between unnoticed.
+            // Open the pidfd first, then compare the start time: reuse of the ID in between cannot go unnoticed.
             guard let process = try? Pidfd(opening: member.id),
                 ProcessStat.read(member.id)?.startTime == member.startTime
             else { continue }
@@ -47,7 +61,7 @@ public final class ProcessTree {
 
     func members() -> [ProcessStat] {
         let all = Procfs.processes().compactMap { ProcessStat.read($0) }
-        // The kernel does not reuse an id while a session or group has it. When the last member is gone it may.
+        // The kernel does not reuse an ID while a session or group has it, but may do so when the last member is gone.
         if known.isEmpty || all.contains(where: { $0.id == root && known[root] != $0.startTime }) {
             leadsOwnSession = false
         }
@@ -59,7 +73,7 @@ public final class ProcessTree {
         return members.filter { $0.state != .zombie && $0.state != .dead }
     }
 
-    /// What is known, in the session or group, or marked; and all descendants of that.
+    /// Processes that are known, in the session or group, or marked, and all their descendants.
     static func members(
         of all: [ProcessStat],
         session: Int32?,

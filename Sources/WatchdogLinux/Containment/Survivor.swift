@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A process that is still there after its app was killed.
+/// A process that still exists after its app was killed.
 public struct Survivor: Hashable, Sendable, CustomStringConvertible {
-    /// The process id.
+    /// The process ID.
     public let pid: Int32
-    /// The command's name, at most 15 bytes.
+    /// The name of the command, at most 15 bytes.
     public let name: String
-    /// What it is doing; ``ProcessStat/State/uninterruptible`` is why a killed process does not die.
+    /// The process's state; ``ProcessStat/State/uninterruptible`` is why a killed process does not die.
     public let state: ProcessStat.State
-    /// The kernel function it waits in; nil when it waits in none or that is hidden.
+    /// The kernel function that it waits in; nil when it does not wait or the name is hidden.
     public let waitChannel: String?
 
     /// Creates a survivor from its parts.

@@ -2,22 +2,22 @@
 
 import Glibc
 
-/// What the kernel does with the memory of a process that a signal ends: core(5), `kernel.core_pattern`.
+/// What the kernel does with the memory image of a process killed by a signal: core(5), `kernel.core_pattern`.
 public enum CorePattern: Hashable, Sendable {
-    /// It writes a file.
+    /// Writes a file.
     case file(CoreFileName)
-    /// It hands it to this program.
+    /// Pipes it to this program.
     case program(String)
-    /// It throws it away, or sends it where it cannot be found again.
+    /// Discards it, or sends it somewhere it cannot be retrieved from.
     case nothing
 
-    /// What is set now.
+    /// The current setting.
     public static func current() -> CorePattern {
         let pattern = Procfs.line("/proc/sys/kernel/core_pattern") ?? "core"
         return CorePattern(pattern, addsProcess: Procfs.line("/proc/sys/kernel/core_uses_pid") == "1")
     }
 
-    /// Reads the setting.
+    /// Parses the setting.
     ///
     /// - Parameters:
     ///   - pattern: `kernel.core_pattern`.
@@ -27,7 +27,7 @@ public enum CorePattern: Hashable, Sendable {
         case "|":
             let program = pattern.dropFirst().drop { $0 == " " }.prefix { $0 != " " }
             self = .program(String(program))
-        // A Unix socket, from Linux 6.16 on.
+        // A Unix socket, since Linux 6.16.
         case "@": self = .nothing
         case nil: self = addsProcess ? .file(CoreFileName("", addsProcess: true)) : .nothing
         default: self = .file(CoreFileName(pattern, addsProcess: addsProcess))
@@ -35,13 +35,13 @@ public enum CorePattern: Hashable, Sendable {
     }
 }
 
-/// The path of a core file as `kernel.core_pattern` has it.
+/// The path of a core file, as `kernel.core_pattern` describes it.
 public struct CoreFileName: Hashable, Sendable {
     private enum Piece: Hashable, Sendable {
         case text(String)
         case process
         case user
-        /// What is not known afterwards: the thread's name, the time, the signal and the like.
+        /// What is unknown afterward: the thread's name, the time, the signal and the like.
         case anything
     }
 
@@ -69,7 +69,7 @@ public struct CoreFileName: Hashable, Sendable {
             case "c", "C", "d", "e", "E", "f", "F", "g", "h", "i", "I", "s", "t":
                 pieces += flushed() + [.anything]
                 text = ""
-            // The kernel drops what it does not know.
+            // The kernel drops unknown specifiers.
             case nil: break
             default: break
             }
@@ -78,13 +78,13 @@ public struct CoreFileName: Hashable, Sendable {
         if addsProcess, !hasProcess { pieces += [.text("."), .process] }
     }
 
-    /// Where a process's core lies: the folder, and what its name in there looks like.
+    /// The folder of a process's core, and the pattern of its file name.
     ///
     /// - Parameters:
-    ///   - process: the process.
-    ///   - user: whose rights it had.
-    ///   - directory: its working directory.
-    /// - Returns: nil when the folder's own name is not known afterwards.
+    ///   - process: the process ID.
+    ///   - user: the user that the process ran as.
+    ///   - directory: the working directory of the process.
+    /// - Returns: nil when the folder's own name is unknown afterward.
     func place(process: Int32, user: UInt32, directory: String) -> (folder: String, name: CoreNamePattern)? {
         var parts: [[String?]] = [[""]]
         for piece in pieces {
@@ -111,7 +111,7 @@ public struct CoreFileName: Hashable, Sendable {
     }
 }
 
-/// A file's name of which parts are not known.
+/// A file name of which some parts are unknown.
 struct CoreNamePattern: Hashable {
     /// Nil stands for any text.
     let pieces: [String?]

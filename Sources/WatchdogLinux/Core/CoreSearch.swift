@@ -2,29 +2,31 @@
 
 import Glibc
 
-/// The search for the core file of a process that has ended.
+/// The search for the core file of a process that has exited.
 ///
-/// The folder may be one in which the process can do as it likes: links are not followed, and only a regular file counts
-/// that is the process's own and younger than the process. What is in it has to be distrusted.
+/// The process may control the folder. Links are therefore not followed, and a file counts only if it is regular,
+/// belongs to the process's user, and is newer than the process. Its contents must be distrusted.
 public struct CoreSearch: Sendable {
-    /// A file that may be the one.
+    /// A file that may be the core.
     public struct Candidate: Sendable {
-        /// Its path.
+        /// The path of the file.
         public let path: String
         /// The file, open for reading.
         public let descriptor: OwnedDescriptor
+        fileprivate let folder: OwnedDescriptor
+        fileprivate let name: String
     }
 
     private static let entryLimit = 20_000
     private static let candidateLimit = 8
 
-    /// The process.
+    /// The process ID.
     public var process: Int32
-    /// Whose rights it had.
+    /// The user that the process ran as.
     public var user: UInt32
-    /// Seconds since 1970 at its launch.
+    /// When it was launched, in seconds since 1970.
     public var launched: Int64
-    /// Where it may have been when it ended, likeliest first.
+    /// Its possible working directories at its end, most likely first.
     public var directories: [String]
 
     /// Creates a search.
@@ -35,7 +37,7 @@ public struct CoreSearch: Sendable {
         self.directories = directories
     }
 
-    /// The files that may be the core, likeliest first.
+    /// The files that may be the core, most likely first.
     public func candidates(_ name: CoreFileName) -> [Candidate] {
         var folders: [String] = []
         var found: [Candidate] = []
@@ -49,13 +51,15 @@ public struct CoreSearch: Sendable {
         return Array(found.prefix(Self.candidateLimit))
     }
 
-    /// The folders that are looked into.
+    /// The folders to search.
     public func folders(_ name: CoreFileName) -> [String] {
         directories.compactMap { name.place(process: process, user: user, directory: $0)?.folder }
     }
 
-    private func candidates(in folder: String, _ pattern: CoreNamePattern) -> [Candidate] {
-        guard let directory = opendir(folder) else { return [] }
+    private func candidates(in path: String, _ pattern: CoreNamePattern) -> [Candidate] {
+        guard let folder = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_DIRECTORY),
+            let directory = folder.openDirectory()
+        else { return [] }
         defer { closedir(directory) }
         var found: [(modified: Int64, candidate: Candidate)] = []
         for _ in 0..<Self.entryLimit {
@@ -63,10 +67,12 @@ public struct CoreSearch: Sendable {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard pattern.matches(name), let look = look(dirfd(directory), name) else { continue }
-            let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
-            found.append((look.modified, Candidate(path: path, descriptor: look.descriptor)))
-            // The youngest count: a crowd of older ones is closed again.
+            guard pattern.matches(name), let look = look(folder.number, name) else { continue }
+            let candidate = Candidate(
+                path: path.hasSuffix("/") ? path + name : "\(path)/\(name)", descriptor: look.descriptor,
+                folder: folder, name: name)
+            found.append((look.modified, candidate))
+            // Keep the newest candidates, so that a large number of older files does not stay open.
             if found.count > 4 * Self.candidateLimit { found = Self.youngest(found) }
         }
         return Self.youngest(found).map(\.candidate)
@@ -85,7 +91,7 @@ public struct CoreSearch: Sendable {
         var status = stat()
         guard fstat(descriptor.number, &status) == 0, status.st_nlink == 1,
             status.st_uid == user || status.st_uid == 0, status.st_size > 0,
-            // The file system's clock may be a tick behind.
+            // The file system's clock may lag by one tick.
             Int64(status.st_mtim.tv_sec) + 1 >= launched
         else { return nil }
         return (Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec), descriptor)
@@ -93,13 +99,31 @@ public struct CoreSearch: Sendable {
 }
 
 extension CoreSearch.Candidate {
-    /// Removes the file, unless another one has its name by now.
+    /// Removes the file from the folder in which it was found, unless its name now belongs to another one.
+    ///
+    /// unlinkat(2) takes a name, not an open file, so the name may change hands after the comparison. Only somebody who
+    /// may remove names from this folder can do that, so nothing is lost that was safe from them. The folder is held by
+    /// its descriptor: its path may lead to another one by now.
     public func remove() -> Bool {
         var here = stat()
         var there = stat()
-        guard fstat(descriptor.number, &here) == 0, lstat(path, &there) == 0, here.st_dev == there.st_dev,
+        guard fstat(descriptor.number, &here) == 0,
+            fstatat(folder.number, name, &there, AT_SYMLINK_NOFOLLOW) == 0, here.st_dev == there.st_dev,
             here.st_ino == there.st_ino
         else { return false }
-        return unlink(path) == 0
+        return unlinkat(folder.number, name, 0) == 0
+    }
+}
+
+extension OwnedDescriptor {
+    /// A stream of the directory's entries, with a descriptor of its own.
+    fileprivate func openDirectory() -> OpaquePointer? {
+        let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { return nil }
+        guard let stream = fdopendir(copy) else {
+            close(copy)
+            return nil
+        }
+        return stream
     }
 }

@@ -4,7 +4,7 @@ import Glibc
 
 /// Where journald listens.
 public struct JournalAddress: Hashable, Sendable {
-    /// journald of this machine, or of the log namespace that this process is in.
+    /// The journald of this machine, or of this process's log namespace.
     public static let system = JournalAddress(directory: "/run/systemd/journal")
 
     /// The socket for entries: datagrams of the native protocol.
@@ -18,7 +18,7 @@ public struct JournalAddress: Hashable, Sendable {
         streams = "\(directory)/stdout"
     }
 
-    /// Whether there is a socket for entries; journald itself may be stopped or not have been started yet.
+    /// Whether the socket for entries exists; journald itself may be stopped or not started yet.
     public var isPresent: Bool {
         var status = stat()
         return stat(entries, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK

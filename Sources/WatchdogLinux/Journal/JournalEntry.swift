@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An entry for the journal: fields with a name and a text, as systemd.journal-fields(7) has them.
+/// A journal entry: named fields, as described in systemd.journal-fields(7).
 public struct JournalEntry: Hashable, Sendable {
-    /// The most bytes of one value; the rest is cut off.
+    /// The maximum number of bytes in one value; the rest is cut off.
     public static let valueLimit = 4_096
 
     /// One field.
     public struct Field: Hashable, Sendable {
-        /// Its name, such as `MESSAGE`.
+        /// The name, such as `MESSAGE`.
         public let name: String
-        /// Its value, with any bytes.
+        /// The value, which may contain any bytes.
         public let value: [UInt8]
     }
 
     /// The fields in the order in which they were added.
     public private(set) var fields: [Field] = []
 
-    /// Creates an entry with its line for people.
+    /// Creates an entry with its human-readable message.
     public init(_ message: String, priority: JournalPriority, identifier: String) {
         add("MESSAGE", message)
         add("PRIORITY", "\(priority.rawValue)")
         add("SYSLOG_IDENTIFIER", identifier)
     }
 
-    /// Adds a field; nothing when there is no value.
+    /// Adds a field, unless the value is nil.
     ///
-    /// A name may come several times.
+    /// The same name may occur several times.
     public mutating func add(_ name: String, _ value: String?) {
         precondition(Self.isName(name), "journald ignores the field \(name)")
         guard let value else { return }
@@ -37,7 +37,8 @@ public struct JournalEntry: Hashable, Sendable {
         fields.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
     }
 
-    /// The entry in journald's native protocol: `NAME=value` lines; a value with a newline has its length before it.
+    /// The entry in journald's native protocol: `NAME=value` lines; a value that contains a newline is preceded by its
+    /// length.
     ///
     /// https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
     public var bytes: [UInt8] {
@@ -60,7 +61,7 @@ public struct JournalEntry: Hashable, Sendable {
         return bytes
     }
 
-    /// Cut between characters, not within one.
+    /// Truncates a value between characters, not within one.
     private static func cut(_ value: String) -> [UInt8] {
         guard value.utf8.count > valueLimit else { return Array(value.utf8) }
         let scalars = value.unicodeScalars
@@ -69,7 +70,7 @@ public struct JournalEntry: Hashable, Sendable {
         return Array(value.utf8[..<end])
     }
 
-    /// Names that begin with `_` are journald's own.
+    /// Whether journald accepts the name from clients; names that begin with `_` are reserved for journald itself.
     private static func isName(_ name: String) -> Bool {
         guard let first = name.utf8.first, name.utf8.count <= 64, first.isCapital else { return false }
         return name.utf8.allSatisfy { $0.isCapital || $0 == UInt8(ascii: "_") || (48...57).contains($0) }

@@ -2,13 +2,13 @@
 
 import CLinux
 
-/// The way of entries to journald; connects when it has to.
+/// The connection over which entries are sent to journald; connects when necessary.
 struct JournalSocket: ~Copyable {
     enum Result {
         case sent
-        /// journald's queue is full: ``descriptor`` becomes writable when it is not.
+        /// journald's queue is full: ``descriptor`` becomes writable when there is room again.
         case full
-        /// There is no journald, or it does not take this entry.
+        /// journald does not run or does not accept this entry.
         case refused
     }
 
@@ -21,7 +21,7 @@ struct JournalSocket: ~Copyable {
 
     /// Sends an entry without waiting.
     mutating func send(_ bytes: [UInt8]) -> Result {
-        // A journald that was restarted without its socket is at a new one under the old name.
+        // A restarted journald may have a new socket under the old name: reconnect once.
         for _ in 0..<2 {
             if descriptor == nil {
                 let number = wd_journal_datagram(address.entries)

@@ -2,12 +2,12 @@
 
 import CLinux
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
-/// The thread that hands entries to journald, so that the loop never waits for it.
+/// The thread that sends entries to journald, so that the loop never waits for it.
 ///
-/// While journald is stopped, entries wait; when there is no room for more, they are dropped and counted, and one entry
-/// tells how many when it goes on. The thread keeps this object alive until ``shutDown(within:)``.
+/// While journald is stopped, entries are queued. When the queue is full, they are dropped and counted, and one entry
+/// reports the count once journald reads again. The thread keeps this object alive until ``shutDown(within:)``.
 ///
 /// Isolation: may be used from any thread.
 public final class JournalThread: Sendable {
@@ -29,7 +29,7 @@ public final class JournalThread: Sendable {
         case end
     }
 
-    /// How many entries wait at most.
+    /// The maximum number of queued entries.
     public let capacity: Int
     private let address: JournalAddress
     private let lossEntry: @Sendable (Int) -> JournalEntry
@@ -37,12 +37,12 @@ public final class JournalThread: Sendable {
     private let wakeUp: OwnedDescriptor
     private let ended: OwnedDescriptor
 
-    /// Starts the thread; connects when there is something to send.
+    /// Starts the thread, which connects when there is something to send.
     ///
     /// - Parameters:
     ///   - address: Where journald listens.
-    ///   - capacity: How many entries wait at most.
-    ///   - lossEntry: The entry that tells that so many were dropped.
+    ///   - capacity: The maximum number of queued entries.
+    ///   - lossEntry: Makes the entry that reports how many were dropped.
     public init(
         _ address: JournalAddress = .system, capacity: Int = 256,
         lossEntry: @escaping @Sendable (Int) -> JournalEntry
@@ -56,9 +56,9 @@ public final class JournalThread: Sendable {
         try WorkerThread.start { [self] in run() }.detach()
     }
 
-    /// Leaves an entry; false when there was no room, and it was dropped.
+    /// Queues an entry; returns false if the queue was full and the entry was dropped.
     ///
-    /// Never blocks for longer than it takes to copy an entry.
+    /// Never blocks longer than it takes to copy an entry.
     @discardableResult
     public func post(_ entry: JournalEntry) -> Bool {
         let fits = state.withLock { state in
@@ -73,10 +73,10 @@ public final class JournalThread: Sendable {
         return fits
     }
 
-    /// How many entries were dropped so far, for want of room or of a journald.
+    /// How many entries were dropped so far, because the queue was full or journald was missing.
     public var droppedCount: Int { state.withLock { $0.dropped } }
 
-    /// Ends the thread when it has sent what waits, or at the latest after `limit`; waits for that.
+    /// Stops the thread once it has sent the queue, but no later than after `limit`; waits for that.
     public func shutDown(within limit: Duration) {
         let end = Instant.now() + limit
         state.withLock { if $0.end == nil { $0.end = end } }
@@ -119,7 +119,7 @@ public final class JournalThread: Sendable {
         state.withLock { $0.untold += count }
     }
 
-    /// - Returns: false when there is no journald, or when it did not read until the end.
+    /// - Returns: false if journald is missing, or did not read the entry before the deadline.
     private func send(_ entry: JournalEntry, _ socket: inout JournalSocket) -> Bool {
         let bytes = entry.bytes
         while true {
@@ -134,11 +134,11 @@ public final class JournalThread: Sendable {
         }
     }
 
-    /// Waits until something was posted, the end was set, or a descriptor can be written to.
+    /// Waits until an entry is posted, the deadline is set, or a descriptor becomes writable.
     private func wait(for descriptor: OwnedDescriptor?) {
         let end = state.withLock { $0.end }
         var entries = [
-            // Not needed any more once the end is set, which comes as a time. A negative number is skipped: poll(2).
+            // Once the deadline is set, its time replaces the wake-up. poll(2) skips negative numbers.
             pollfd(fd: end == nil ? wakeUp.number : -1, events: Int16(POLLIN), revents: 0),
             pollfd(fd: descriptor?.number ?? -1, events: Int16(POLLOUT), revents: 0),
         ]
@@ -146,7 +146,7 @@ public final class JournalThread: Sendable {
         if entries[0].revents != 0 { _ = wd_eventfd_clear(wakeUp.number) }
     }
 
-    /// Rounded up, so that it is over then.
+    /// Rounded up, so that the instant has passed when the wait ends.
     private static func milliseconds(until instant: Instant) -> Int32 {
         Int32(clamping: (max(.zero, instant - .now()).nanoseconds + 999_999) / 1_000_000)
     }

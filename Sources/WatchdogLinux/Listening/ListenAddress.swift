@@ -2,18 +2,18 @@
 
 import Glibc
 
-/// An address on which an app is ready when something listens there.
+/// An address on which an app is ready once something listens there.
 ///
-/// Written `8080`, `*:8080`, `127.0.0.1:8080`, `localhost:8080`, `[::1]:8080`, `/run/app.sock` or `@abstract-name`.
+/// Written as `8080`, `*:8080`, `127.0.0.1:8080`, `localhost:8080`, `[::1]:8080`, `/run/app.sock` or `@abstract-name`.
 public enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A TCP port at an address.
+    /// A TCP port on a host address.
     case tcp(Host, port: UInt16)
-    /// A Unix socket by its path in the file system, as the app gives it to `bind`.
+    /// A Unix socket, identified by the path that the app passes to `bind`.
     case unix(path: String)
-    /// A Unix socket by its abstract name.
+    /// A Unix socket, identified by its abstract name.
     case abstract(name: String)
 
-    /// The address of a TCP port.
+    /// The host address of a TCP port.
     public enum Host: Hashable, Sendable {
         /// Any address of either family.
         case any
@@ -25,7 +25,7 @@ public enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
         case v6([UInt8])
     }
 
-    /// An address that is not one, with the reason.
+    /// An invalid address, with the reason.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The text.
         public let text: String
@@ -74,7 +74,7 @@ public enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self = .tcp(host, port: port)
     }
 
-    /// The address in the form in which it is written.
+    /// The address in its written form.
     public var description: String {
         switch self {
         case .tcp(.any, let port): "*:\(port)"

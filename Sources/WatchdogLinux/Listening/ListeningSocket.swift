@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// A socket that listens on an address, seen in `/proc`, without a connection to it being made.
+/// A socket that listens on an address, found in `/proc` without connecting to it.
 public struct ListeningSocket: Hashable, Sendable {
-    /// The socket's inode number, by which its holders can be found.
+    /// The socket's inode number, which identifies it among the descriptors of processes.
     public let inode: UInt64
 
     /// Creates a socket from its inode number.
@@ -12,10 +12,9 @@ public struct ListeningSocket: Hashable, Sendable {
         self.inode = inode
     }
 
-    /// Looks for a listening socket in the network namespace of a process; nil when nothing listens there.
+    /// Finds a listening socket in the network namespace of a process; nil if nothing listens there.
     ///
-    /// A socket bound to all addresses listens on each of them. Which process holds it is another question:
-    /// ``isHeld(by:)``.
+    /// A socket bound to all addresses listens on each of them. ``isHeld(by:)`` says which process holds it.
     public static func find(_ address: ListenAddress, inNamespaceOf pid: Int32) -> ListeningSocket? {
         switch address {
         case .tcp:
@@ -25,14 +24,14 @@ public struct ListeningSocket: Hashable, Sendable {
         }
     }
 
-    /// True when one of the process's descriptors is this socket; false also when that may not be read.
+    /// Whether one of the process's descriptors is this socket; also false if they cannot be read.
     public func isHeld(by pid: Int32) -> Bool {
         guard let directory = opendir("/proc/\(pid)/fd") else { return false }
         defer { closedir(directory) }
         let target = "socket:[\(inode)]"
         while let entry = readdir(directory) {
             let number = withUnsafeBytes(of: &entry.pointee.d_name) { Int32(decimal: $0.prefix { $0 != 0 }) }
-            if let number, ProcessFacts.link("/proc/\(pid)/fd/\(number)") == target { return true }
+            if let number, SymbolicLink.target("/proc/\(pid)/fd/\(number)") == target { return true }
         }
         return false
     }
@@ -57,7 +56,7 @@ enum SocketTable {
     enum Entry: Equatable {
         case match(inode: UInt64)
         case other
-        /// No listening socket follows.
+        /// There are no more listening sockets.
         case end
     }
 
@@ -75,7 +74,7 @@ enum SocketTable {
         _ port: UInt16
     ) -> Entry {
         let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 10)
-        // The heading has no colon at the end of its first field.
+        // The first field of the header line does not end in a colon.
         guard fields.count >= 10, fields[0].last == UInt8(ascii: ":") else { return .other }
         // Listening sockets come first: tcp_seq_start, net/ipv4/tcp_ipv4.c. On a busy machine the rest is long.
         guard fields[3].elementsEqual("0A".utf8) else { return .end }
@@ -87,7 +86,7 @@ enum SocketTable {
         return number == port && accepts(bound, host) ? .match(inode: inode) : .other
     }
 
-    /// An address printed as words in the machine's byte order.
+    /// Decodes an address that is printed as 32-bit words in the machine's byte order.
     private static func words(_ digits: some Collection<UInt8>) -> [UInt8]? {
         guard digits.count == 8 || digits.count == 32 else { return nil }
         var bytes: [UInt8] = []
@@ -102,7 +101,7 @@ enum SocketTable {
 
     private static func accepts(_ bound: [UInt8], _ host: ListenAddress.Host) -> Bool {
         let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
-        // An IPv6 socket for all addresses accepts IPv4 as well, unless IPV6_V6ONLY, which is not shown.
+        // An IPv6 socket bound to all addresses also accepts IPv4 unless it has IPV6_V6ONLY, which is not shown.
         if bound.allSatisfy({ $0 == 0 }) { return bound.count == 16 || !host.isV6 }
         switch host {
         case .any: return true
@@ -131,7 +130,7 @@ extension ListenAddress.Host {
 }
 
 extension FixedWidthInteger {
-    /// Hexadecimal digits without anything around them; nil for anything else or when it does not fit.
+    /// Parses hexadecimal digits without sign or prefix; nil for anything else or on overflow.
     fileprivate init?(hexadecimal digits: some Collection<UInt8>) {
         guard !digits.isEmpty, digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
             let value = Self(String(decoding: digits, as: UTF8.self), radix: 16)

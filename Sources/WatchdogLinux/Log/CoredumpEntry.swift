@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-public import WatchdogPolicy
+public import WatchdogBase
 
-/// What systemd-coredump has written to the journal about a process: systemd-coredump(8), coredumpctl(1).
+/// What systemd-coredump wrote to the journal about a process: systemd-coredump(8), coredumpctl(1).
 public struct CoredumpEntry: Sendable {
-    /// `MESSAGE_ID` of its entries: `SD_MESSAGE_COREDUMP` of sd-messages.h.
+    /// The `MESSAGE_ID` of its entries: `SD_MESSAGE_COREDUMP` in sd-messages.h.
     public static let messageID = "fc2e22bc6ee647b68b6ab5d4d19e2d10"
 
     private static let textBytes = 4 << 20
     private static let entryLimit = 64
 
-    /// Its text, which has the stacks.
+    /// The message, which contains the stacks.
     public let message: String
-    /// The signal, where it says so.
+    /// The signal, if the entry names it.
     public let signal: Int32?
-    /// The file that holds the core.
+    /// The file that contains the core.
     public let file: String?
 
-    /// The latest entry about a process; waits for it.
+    /// Finds the latest entry about a process; waits for it.
     ///
     /// Not for the loop's thread.
     ///
     /// - Parameters:
-    ///   - process: the process.
-    ///   - user: whose rights it had.
-    ///   - start: when it was launched: an older entry is about another one.
+    ///   - process: the process ID.
+    ///   - user: the user that the process ran as.
+    ///   - start: when the process was launched; an older entry is about another process.
     ///   - limit: how long to wait for the entry.
-    ///   - directory: the journal's files; nil for this machine's.
+    ///   - directory: the folder of the journal's files; nil for this machine's.
     public static func find(
         process: Int32, user: UInt32, since start: Instant, within limit: Duration, directory: String? = nil
     ) -> CoredumpEntry? {
@@ -57,10 +57,10 @@ public struct CoredumpEntry: Sendable {
         return nil
     }
 
-    /// Whether an entry, which anybody may write, is of somebody who may be believed.
+    /// Whether an entry comes from a trusted sender; anyone can write one.
     ///
-    /// By what journald itself has found out: of root, of systemd-coredump's unit, or of the user whom it is about, whose
-    /// rights systemd-coredump takes before it reads the core.
+    /// Relies only on what journald itself recorded about the sender: root, systemd-coredump's unit, or the user whom
+    /// the entry is about. systemd-coredump switches to that user before it reads the core.
     private static func isTrusted(_ entry: borrowing JournalReader, _ user: UInt32) -> Bool {
         let sender = entry.field("_UID")
         if sender == "0" || sender == "\(user)" { return true }

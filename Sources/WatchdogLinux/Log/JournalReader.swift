@@ -2,23 +2,23 @@
 
 import CSystemd
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
 /// Reads the journal's files: sd-journal(3).
 ///
-/// journald need not run for that.
+/// Does not require a running journald.
 struct JournalReader: ~Copyable {
-    /// What a step back has led to.
+    /// The result of a step back.
     enum Step {
         case entry
-        /// An entry of another boot.
+        /// An entry from another boot.
         case foreign
-        /// Nothing, or an entry that is too old, as all before it are.
+        /// There is no earlier entry, or it and all before it are too old.
         case end
     }
 
     private let journal: OpaquePointer
-    /// The ids that this boot may have in the journal.
+    /// The IDs under which this boot may appear in the journal.
     private let boots: [String]
 
     static func tail(of match: JournalMatch, _ limit: LogLimit, directory: String? = nil) -> [PrintedLine] {
@@ -26,7 +26,7 @@ struct JournalReader: ~Copyable {
         return reader.tail(since: match.since, limit)
     }
 
-    /// Nil when there is no journal, or it may not be read.
+    /// Nil if there is no journal or it may not be read.
     init?(directory: String?) {
         var journal: OpaquePointer?
         let result =
@@ -43,25 +43,25 @@ struct JournalReader: ~Copyable {
 
     // MARK: - What is read
 
-    /// Entries that have the field, as in `MESSAGE_ID=…`; of several names, all of them.
+    /// Adds a match for a field, such as `MESSAGE_ID=…`; fields with different names must all match.
     func add(_ field: String) -> Bool {
         sd_journal_add_match(journal, field, field.utf8.count) >= 0
     }
 
-    /// Goes behind the newest entry; of fields that are longer, no more than the limit is even decompressed.
+    /// Moves past the newest entry; limits how much of each field is decompressed.
     func begin(fieldBytes limit: Int) -> Bool {
         sd_journal_set_data_threshold(journal, limit)
         return sd_journal_seek_tail(journal) >= 0
     }
 
-    /// Goes to the entry before, which must not be older than `start`.
+    /// Moves to the previous entry, unless it is older than `start`.
     func stepBack(since start: Instant) -> Step {
         guard sd_journal_previous(journal) > 0 else { return .end }
         guard let time = Self.time(ofEntryIn: journal), boots.contains(time.boot) else { return .foreign }
         return Int64(clamping: time.monotonic) >= start.nanoseconds / 1_000 ? .entry : .end
     }
 
-    /// A field of the entry; nil when it has none of that name.
+    /// The value of a field; nil if the entry does not have it.
     func field(_ name: String) -> String? {
         var data: UnsafeRawPointer?
         var length = 0
@@ -72,10 +72,10 @@ struct JournalReader: ~Copyable {
 
     // MARK: - Boots
 
-    /// That of this process's kernel, and that of the newest entry.
+    /// The boot ID of this process's kernel, and that of the newest entry.
     ///
-    /// systemd-nspawn gives its container a boot id of its own by a mount over the kernel's, as journald sees it;
-    /// `ProtectKernelTunables=` hides that mount from a unit in it, which sees the machine's.
+    /// systemd-nspawn gives its container a separate boot ID, which journald sees, by a mount over the kernel's file.
+    /// `ProtectKernelTunables=` hides that mount from a unit in the container, which then sees the machine's boot ID.
     private static func boots(in journal: OpaquePointer) -> [String] {
         var boots: [String] = []
         var boot = sd_id128_t()
@@ -88,13 +88,11 @@ struct JournalReader: ~Copyable {
         return boots + [newest.boot]
     }
 
-    /// When the machine was booted, in microseconds of the wall clock: an entry from before that is of another boot.
+    /// When the machine was booted, in microseconds of the wall clock, less a second; earlier entries belong to another
+    /// boot.
     private static var bootTime: UInt64 {
-        var (present, uptime) = (timespec(), timespec())
-        clock_gettime(CLOCK_REALTIME, &present)
-        clock_gettime(CLOCK_BOOTTIME, &uptime)
-        let seconds = UInt64(max(0, present.tv_sec - uptime.tv_sec - 1))
-        return seconds * 1_000_000
+        let present = Duration.nanoseconds(readNanoseconds(of: CLOCK_REALTIME))
+        return UInt64(max(0, (present - Machine.uptime - .seconds(1)).nanoseconds)) / 1_000
     }
 
     private static func time(ofEntryIn journal: OpaquePointer) -> (monotonic: UInt64, boot: String)? {
@@ -110,11 +108,11 @@ struct JournalReader: ~Copyable {
 
     // MARK: - The end of an output
 
-    /// Of this boot, and one of the fields.
+    /// Matches entries from this boot that have one of the fields.
     private func select(_ match: JournalMatch) -> Bool {
         guard !match.fields.isEmpty else { return false }
         for field in match.fields {
-            // Of fields of one name an entry needs one.
+            // Matches for the same field name are alternatives.
             guard add(field), boots.allSatisfy({ add("_BOOT_ID=\($0)") }), sd_journal_add_disjunction(journal) >= 0
             else { return false }
         }

@@ -2,29 +2,29 @@
 
 import Glibc
 
-/// The file that a launch of a program prints to, and where in it the launch began.
+/// The file that a launch of a program prints to, and the position at which the launch began.
 ///
-/// It is held open: a file that is renamed by log rotation stays the one that is read.
+/// The file is held open, so it stays the same one if log rotation renames it.
 public struct LogFile: Sendable {
     private let file: OwnedDescriptor
     private let start: Int64
 
-    /// The file that a descriptor of this process writes to, to be taken before the launch.
+    /// The file that a descriptor of this process writes to; create it before the launch.
     ///
-    /// Nil unless it is a regular file that may be read, and that grows by what is written.
+    /// Nil unless it is a readable regular file to which writes append.
     public init?(writtenBy descriptor: Int32) {
         guard let size = Self.size(ofRegularFile: descriptor) else { return nil }
         let grows = fcntl(descriptor, F_GETFL) & O_APPEND != 0 || lseek(descriptor, 0, SEEK_CUR) == size
-        // A new open file description: the position of the writers stays theirs.
+        // Opening the file anew creates a separate file description, which leaves the writers' position alone.
         guard grows, let file = try? OwnedDescriptor(opening: "/proc/self/fd/\(descriptor)", flags: O_RDONLY)
         else { return nil }
         self.file = file
         start = size
     }
 
-    /// A file by its path, from its beginning.
+    /// A file at a path, from its beginning.
     ///
-    /// Nil unless it is a regular file, and no symbolic link to one, that may be read.
+    /// Nil unless it is a readable regular file and not a symbolic link.
     public init?(path: String) {
         guard
             let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY),
@@ -40,10 +40,10 @@ public struct LogFile: Sendable {
         return Int64(status.st_size)
     }
 
-    /// The last lines, oldest first; whole ones, unless one alone is too long.
+    /// The last lines, oldest first, all of them complete unless a single one is too long.
     func tail(_ limit: LogLimit) -> [PrintedLine] {
         guard let size = Self.size(ofRegularFile: file.number) else { return [] }
-        // A file that has become shorter was emptied meanwhile.
+        // A file that is shorter than at launch was truncated in the meantime.
         let first = size < start ? 0 : start
         let from = max(first, size - Int64(limit.bytes))
         var bytes = read(from..<size)[...]
@@ -52,7 +52,7 @@ public struct LogFile: Sendable {
             guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
                 return bytes.isEmpty ? [] : [Self.end(ofLine: bytes, limit)]
             }
-            // The first line is not whole.
+            // The first line is incomplete.
             bytes = bytes[(end + 1)...]
         }
         guard !bytes.isEmpty else { return [] }
@@ -60,7 +60,7 @@ public struct LogFile: Sendable {
             .map { PrintedLine(text: String(decoding: $0.prefix(limit.lineBytes), as: UTF8.self)) }
     }
 
-    /// The end of a line that is longer than all that may be read.
+    /// The end of a line that exceeds the limit by itself.
     private static func end(ofLine bytes: ArraySlice<UInt8>, _ limit: LogLimit) -> PrintedLine {
         let mark = "…"
         let rest = bytes.suffix(max(0, limit.lineBytes - mark.utf8.count)).drop(while: UTF8.isContinuation)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much of a log is read.
+/// How much of a log to read.
 public struct LogLimit: Hashable, Sendable {
-    /// The most lines.
+    /// The maximum number of lines.
     public var lines = 50
-    /// The most bytes of one line; the rest is cut off.
+    /// The maximum number of bytes per line; the rest is cut off.
     public var lineBytes = 1_024
-    /// The most bytes in all.
+    /// The maximum number of bytes in total.
     public var bytes = 32 << 10
-    /// The longest time; what was read until then is the result.
+    /// The maximum time; what was read by then is the result.
     public var time = Duration.seconds(1)
 
-    /// The limits of a crash report, to be changed as needed.
+    /// The limits of a crash report; change them as needed.
     public init() {}
 }

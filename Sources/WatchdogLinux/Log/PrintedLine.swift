@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A line that a program has printed.
+/// A line that a program printed.
 public struct PrintedLine: Hashable, Sendable {
-    /// When it was printed, in microseconds since 1970; nil when that is not known.
+    /// When the line was printed, in microseconds since 1970; nil if unknown.
     public var microseconds: Int64?
-    /// The line without its end; what is not UTF-8 is replaced by U+FFFD.
+    /// The line without its terminator; invalid UTF-8 is replaced by U+FFFD.
     ///
-    /// Not to be trusted.
+    /// Untrusted.
     public var text: String
 
     /// Creates a line.

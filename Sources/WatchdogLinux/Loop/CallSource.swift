@@ -2,7 +2,7 @@
 
 import CSystemd
 
-/// A call that a loop makes of itself.
+/// A call that a loop schedules for itself.
 public final class CallSource: EventSource {
     fileprivate let handler: () -> Void
 
@@ -11,7 +11,7 @@ public final class CallSource: EventSource {
         super.init()
     }
 
-    /// Lets the handler be called once more, for a call that was made.
+    /// Schedules the handler once more, after it was called.
     public func callAgain() {
         sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
     }
@@ -22,7 +22,7 @@ public final class CallSource: EventSource {
 }
 
 extension EventLoop {
-    /// Calls the handler once, when it is its turn by priority.
+    /// Calls the handler once, when its priority's turn comes.
     public func soon(priority: Priority = .normal, handler: @escaping () -> Void) throws(LinuxError) -> CallSource {
         let call = CallSource(handler: handler)
         try call.adopt(priority: priority, "defer a call") { source, userData in
@@ -31,7 +31,7 @@ extension EventLoop {
         return call
     }
 
-    /// Calls the handler after every wake-up in which something was served: the place to flush what was collected.
+    /// Calls the handler after every wake-up in which an event was handled: the place to flush what was collected.
     public func afterEvents(
         priority: Priority = .normal,
         handler: @escaping () -> Void

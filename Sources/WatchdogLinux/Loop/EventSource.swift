@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CSystemd
-import WatchdogPolicy
+import WatchdogBase
 
-/// Something that a loop serves until the source is cancelled or its last reference goes.
+/// Something that a loop serves until the source is canceled or its last reference is released.
 ///
-/// A source may be cancelled, released and replaced at any time, also by its own handler. A handler that captures the
+/// A source may be canceled, released and replaced at any time, even by its own handler. A handler that captures the
 /// owner of its source keeps both alive until ``cancel()``.
 ///
 /// Isolation: belongs to its loop's thread.
 public class EventSource {
-    /// The sd-event source; nil when cancelled.
+    /// The sd-event source; nil once canceled.
     private(set) var source: OpaquePointer?
 
-    /// When it is served, of several that are ready.
+    /// The priority among several ready sources.
     public private(set) var priority = EventLoop.Priority.normal
 
     init() {}
@@ -22,28 +22,28 @@ public class EventSource {
         sd_event_source_disable_unref(source)
     }
 
-    /// Ends the source; its handler is not called again.
+    /// Cancels the source; its handler will not be called again.
     public func cancel() {
         source = sd_event_source_disable_unref(source)
     }
 
-    /// True until the source is cancelled.
+    /// Whether the source has not been canceled.
     public var isActive: Bool { source != nil }
 
-    /// Changes when it is served, of several that are ready.
+    /// Changes the priority among several ready sources.
     public func setPriority(_ priority: EventLoop.Priority) {
         guard isActive, priority != self.priority else { return }
         sd_event_source_set_priority(source, priority.rawValue)
         self.priority = priority
     }
 
-    /// Lets at most `burst` events through in each interval; the rest waits, so that nobody starves the others.
+    /// Limits events to at most `burst` per interval; the rest waits, so that no source starves the others.
     public func limitRate(interval: Duration, burst: UInt32) throws(LinuxError) {
         let microseconds = UInt64(max(interval.nanoseconds, 0)) / 1000
         try checkEvent("limit the rate of an event source", sd_event_source_set_ratelimit(source, microseconds, burst))
     }
 
-    /// Takes over the source that `add` creates; its user data is this object.
+    /// Takes ownership of the source that `add` creates; the source's user data is this object.
     func adopt(
         priority: EventLoop.Priority,
         _ operation: @autoclosure () -> String,
@@ -58,7 +58,8 @@ public class EventSource {
         self.priority = priority
     }
 
-    /// The object behind a callback's user data; it is kept alive while `body` runs, whatever its handler releases.
+    /// Passes the object behind a callback's user data to `body`, and keeps it alive meanwhile, whatever its handler
+    /// releases.
     static func serve<Source: EventSource>(
         _ userData: UnsafeMutableRawPointer?,
         as type: Source.Type,

@@ -5,9 +5,9 @@ import Glibc
 
 /// A descriptor that a loop watches; it stays open as long as the source lives.
 public final class IOSource: EventSource {
-    /// What a descriptor is ready for, or is to be watched for.
+    /// What a descriptor is ready for or is to be watched for.
     public struct Readiness: OptionSet, Sendable {
-        /// The bits of `EPOLLIN` and its like.
+        /// Bits such as `EPOLLIN`.
         public let rawValue: UInt32
 
         /// Creates a set from bits.
@@ -15,19 +15,19 @@ public final class IOSource: EventSource {
             self.rawValue = rawValue
         }
 
-        /// Can be read, or is at its end.
+        /// Can be read, or is at end of file.
         public static let readable = Readiness(rawValue: UInt32(POLLIN))
         /// Can be written.
         public static let writable = Readiness(rawValue: UInt32(POLLOUT))
-        /// Has exceptional news, such as a changed `cgroup.events`.
+        /// Has an exceptional condition, such as a change in `cgroup.events`.
         public static let exceptional = Readiness(rawValue: UInt32(POLLPRI))
-        /// Has an error; always watched for.
+        /// Has an error; always watched.
         public static let failed = Readiness(rawValue: UInt32(POLLERR))
-        /// Was hung up by the other side; always watched for.
+        /// The other end hung up; always watched.
         public static let hungUp = Readiness(rawValue: UInt32(POLLHUP))
     }
 
-    /// What is watched.
+    /// The watched descriptor.
     public let descriptor: OwnedDescriptor
     private let handler: (Readiness) -> Void
 
@@ -63,9 +63,9 @@ public final class IOSource: EventSource {
 }
 
 extension EventLoop {
-    /// Calls the handler whenever the descriptor is ready for any of what is asked.
+    /// Calls the handler whenever the descriptor is ready for any of the given operations.
     ///
-    /// The handler is called again until it has read, written or changed what it is watched for.
+    /// The handler is called again until it has read, written or changed what the descriptor is watched for.
     public func onReady(
         _ descriptor: OwnedDescriptor,
         for readiness: IOSource.Readiness,
@@ -75,7 +75,7 @@ extension EventLoop {
         try IOSource(self, descriptor, for: readiness, priority: priority, handler: handler)
     }
 
-    /// Calls the handler whenever the descriptor can be read or is at its end.
+    /// Calls the handler whenever the descriptor can be read or is at end of file.
     public func onReadable(
         _ descriptor: OwnedDescriptor,
         priority: Priority = .normal,

@@ -2,64 +2,47 @@
 
 import CLinux
 
-/// The way from other threads into a loop: a queue that never blocks and never grows beyond its capacity.
+/// The path from other threads into a loop: a queue that never blocks and never loses a message.
+///
+/// The queue is unbounded, but each message ends one piece of work that the loop has requested, so this work bounds its
+/// length.
 ///
 /// Isolation: may be shared between threads; ``EventLoop/receive(from:priority:handler:)`` takes messages out on the
 /// loop's thread.
 public final class Mailbox<Message: Sendable>: Sendable {
-    private struct Queue {
-        var messages: [Message] = []
-        var dropped: UInt64 = 0
-    }
-
-    /// How many messages wait at most.
-    public let capacity: Int
     fileprivate let wakeUp: OwnedDescriptor
-    private let queue = Locked(Queue())
+    private let queue = Locked<[Message]>([])
 
     /// Creates an empty mailbox.
-    public init(capacity: Int) throws(LinuxError) {
-        precondition(capacity > 0, "a mailbox must hold a message")
-        self.capacity = capacity
+    public init() throws(LinuxError) {
         wakeUp = OwnedDescriptor(taking: try check("create an eventfd") { wd_eventfd() })
     }
 
-    /// Leaves a message; false when there was no room and it was dropped.
+    /// Posts a message.
     ///
-    /// Never blocks for longer than it takes to copy a message.
-    @discardableResult
-    public func post(_ message: Message) -> Bool {
-        let (fits, wasEmpty) = queue.withLock { queue in
-            guard queue.messages.count < capacity else {
-                queue.dropped += 1
-                return (false, false)
-            }
-            queue.messages.append(message)
-            return (true, queue.messages.count == 1)
+    /// Never blocks longer than it takes to copy a message.
+    public func post(_ message: Message) {
+        let wasEmpty = queue.withLock { queue in
+            queue.append(message)
+            return queue.count == 1
         }
         if wasEmpty { _ = wd_eventfd_signal(wakeUp.number) }
-        return fits
-    }
-
-    /// How many messages found no room so far.
-    public var droppedCount: UInt64 {
-        queue.withLock { $0.dropped }
     }
 
     /// Takes out all messages, oldest first.
     fileprivate func takeAll() -> [Message] {
-        // The counter first: a message that comes in between wakes the loop once more.
+        // Clear the counter first: a message posted in between then wakes the loop again.
         _ = wd_eventfd_clear(wakeUp.number)
         return queue.withLock { queue in
-            let messages = queue.messages
-            queue.messages = []
+            let messages = queue
+            queue = []
             return messages
         }
     }
 }
 
 extension EventLoop {
-    /// Calls the handler for each message that other threads leave in the mailbox, in order.
+    /// Calls the handler, in order, for each message that other threads post.
     public func receive<Message>(
         from mailbox: Mailbox<Message>,
         priority: Priority = .normal,

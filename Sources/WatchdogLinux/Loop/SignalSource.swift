@@ -3,15 +3,15 @@
 import CLinux
 import CSystemd
 
-/// Signals that a loop serves like any other event.
+/// Signals that a loop handles like any other event.
 public final class SignalSource: EventSource {
-    /// A signal that has arrived: signalfd(2).
+    /// A signal that arrived: signalfd(2).
     public struct Arrival: Hashable, Sendable {
         /// The signal's number.
         public let signal: Int32
-        /// Who sent it; 0 for the kernel and for processes outside the pid namespace.
+        /// The sender's process ID; 0 for the kernel and for processes outside the pid namespace.
         public let senderProcess: Int32
-        /// The sender's real user id.
+        /// The sender's real user ID.
         public let senderUser: UInt32
 
         /// Creates an arrival from its parts.
@@ -49,19 +49,19 @@ public final class SignalSource: EventSource {
         }
     }
 
-    /// Blocks signals in the calling thread and the threads that it creates from now on.
+    /// Blocks signals in the calling thread and in the threads that it creates from now on.
     ///
-    /// The main thread calls this before it creates any thread: the kernel gives a signal to any thread that does not
-    /// block it, and then the loop never sees it.
+    /// The main thread calls this before it creates any thread: the kernel delivers a signal to any thread that does
+    /// not block it, and the loop would never see it.
     public static func block(_ signals: [Int32]) {
         wd_signals_block(signals, signals.count)
     }
 }
 
 extension EventLoop {
-    /// Calls the handler when one of the signals has arrived; blocks them in the calling thread.
+    /// Calls the handler when one of the signals arrives; blocks them in the calling thread.
     ///
-    /// Several arrivals of the same signal that nobody has served yet are one: signal(7).
+    /// Several pending instances of the same signal count as one: signal(7).
     public func onSignal(
         _ signals: [Int32],
         priority: Priority = .normal,

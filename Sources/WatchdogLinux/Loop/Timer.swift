@@ -2,13 +2,13 @@
 
 import CSystemd
 import Glibc
-public import WatchdogPolicy
+public import WatchdogBase
 
-/// A timer that fires once at an instant of `CLOCK_MONOTONIC`, never early, and as exactly as the scheduler allows.
+/// A timer that fires once at an instant of `CLOCK_MONOTONIC`: never early, and as precisely as the scheduler allows.
 public final class Timer: EventSource {
-    /// What a timer's handler needs to judge how late it is.
+    /// What a timer's handler needs to determine how late it is.
     public struct Firing: Hashable, Sendable {
-        /// When the timer was to fire.
+        /// When the timer was due.
         public let due: Instant
         /// When the loop woke up for it, to the microsecond.
         public let wokeAt: Instant
@@ -22,14 +22,16 @@ public final class Timer: EventSource {
             self.now = now
         }
 
-        /// How late the machine let the loop wake up: its own handlers do not count.
+        /// How late the loop woke up because of the machine; its own handlers do not count.
         public var oversleep: Duration { max(wokeAt - due, .zero) }
-        /// How late the handler was called, for whatever reason.
+        /// How late the handler was called, for any reason.
         public var lateness: Duration { max(now - due, .zero) }
     }
 
     /// When the timer will fire; nil when it is not armed.
     public private(set) var due: Instant?
+    /// Whether it was armed for a later time; otherwise it only defers a call.
+    private var isAhead = false
     private let loop: EventLoop
     private let handler: (Firing) -> Void
 
@@ -53,9 +55,9 @@ public final class Timer: EventSource {
         sd_event_source_set_enabled(source, Int32(SD_EVENT_OFF))
     }
 
-    /// Arms the timer anew, whether or not it was armed; nil disarms it.
+    /// Rearms the timer, whether or not it was armed; nil disarms it.
     ///
-    /// An instant in the past fires at once.
+    /// An instant in the past fires immediately.
     public func arm(at instant: Instant?) {
         due = instant
         guard isActive else { return }
@@ -63,6 +65,7 @@ public final class Timer: EventSource {
             sd_event_source_set_enabled(source, Int32(SD_EVENT_OFF))
             return
         }
+        isAhead = instant > .now()
         sd_event_source_set_time(source, instant.microsecondsRoundedUp)
         sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
     }
@@ -71,16 +74,18 @@ public final class Timer: EventSource {
         guard let due else { return }
         self.due = nil
         let now = Instant.now()
-        handler(Firing(due: due, wokeAt: loop.wokeAt ?? now, now: now))
+        let firing = Firing(due: due, wokeAt: loop.wokeAt ?? now, now: now)
+        if isAhead { loop.noteLateness(firing.oversleep) }
+        handler(firing)
     }
 }
 
 extension EventLoop {
-    /// Creates a timer, not yet armed.
+    /// Creates a disarmed timer.
     ///
     /// - Parameters:
     ///   - priority: ``Priority/idle`` for deadlines that kill, so that every sign of life is read first.
-    ///   - handler: What to do; may arm the timer again.
+    ///   - handler: The action; may arm the timer again.
     public func timer(
         priority: Priority = .normal,
         handler: @escaping (Timer.Firing) -> Void

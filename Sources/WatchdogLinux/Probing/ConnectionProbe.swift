@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-public import WatchdogPolicy
+public import WatchdogBase
 
-/// One look at a server from outside, by a connection to it.
+/// Probes a server from outside by connecting to it.
 ///
-/// It has no time limit of its own: whoever began it cancels it. Nothing it does waits.
+/// A probe has no time limit of its own: its creator cancels it. Nothing it does waits.
 ///
 /// Isolation: the loop's thread.
 public final class ConnectionProbe {
-    /// What is done with the connection.
+    /// What the probe does with the connection.
     public enum Exchange: Sendable {
-        /// The program has to accept it.
+        /// Waits until the program accepts it.
         case accept
-        /// A request is sent, and the answer judged.
+        /// Sends a request and judges the answer.
         case http(request: [UInt8], HTTPAnswer.Expectation)
     }
 
-    /// Between two tries when the queue of a Unix socket is full, and at most between two looks whether a connection was
-    /// accepted.
+    /// The longest pause between two attempts while the queue of a Unix socket is full, and between two checks whether
+    /// a connection was accepted.
     private static let longestStep: Duration = .milliseconds(50)
 
     private let loop: EventLoop
@@ -32,14 +32,15 @@ public final class ConnectionProbe {
     private var unsent: ArraySlice<UInt8> = []
     private var answer: HTTPAnswer?
     private var firstRefusal: String?
+    private var hasEndedSending = false
 
     /// Begins a probe.
     ///
     /// - Parameters:
-    ///   - addresses: where the server may listen; the first that lets itself be connected to is taken.
-    ///   - exchange: what makes it a success.
-    ///   - loop: where it runs.
-    ///   - onEnd: called at most once, possibly before this returns, and not after ``cancel()``.
+    ///   - addresses: where the server may listen; the first one that accepts a connection is used.
+    ///   - exchange: what makes the probe a success.
+    ///   - loop: the loop on which the probe runs.
+    ///   - onEnd: called at most once, possibly before this returns, and never after ``cancel()``.
     public init(
         of addresses: [SocketAddress], _ exchange: Exchange, on loop: EventLoop,
         onEnd: @escaping (ProbeResult) -> Void
@@ -59,7 +60,7 @@ public final class ConnectionProbe {
         cancel()
     }
 
-    /// Ends the probe without a word.
+    /// Cancels the probe without calling back.
     public func cancel() {
         onEnd = nil
         source?.cancel()
@@ -75,7 +76,7 @@ public final class ConnectionProbe {
         tell?(result)
     }
 
-    /// Runs a step; what the machine refuses says nothing of the server.
+    /// Runs a step; a failure of this machine says nothing about the server.
     private func attempt(_ step: () throws(LinuxError) -> Void) {
         do {
             try step()
@@ -126,7 +127,7 @@ public final class ConnectionProbe {
         source = nil
         connection = nil
         switch errno.rawValue {
-        // What this process may not do, or has used up, is none of the server's business.
+        // Missing permissions or exhausted resources of this process say nothing about the server.
         case EACCES, EPERM, EAGAIN, EADDRNOTAVAIL, ENOBUFS, ENOMEM, EAFNOSUPPORT:
             guard addresses.isEmpty, firstRefusal == nil else { return connectNext() }
             end(.impossible("cannot connect: \(errno)"))
@@ -168,13 +169,22 @@ public final class ConnectionProbe {
         }
     }
 
-    /// There is no event for it.
+    /// Polls for acceptance, because there is no event for it.
     private func lookForAcceptance() {
         guard let connection else { return }
         do {
-            // What was sent or closed by the program was accepted by it before.
-            guard try connection.receive(limit: 1) == .nothing, connection.isAccepted == false else {
-                return end(.answered)
+            // The program must have accepted the connection to send on it or close it.
+            guard try connection.receive(limit: 1) == .nothing else { return end(.answered) }
+            switch connection.acceptance {
+            case .accepted: return end(.answered)
+            // A connection that was withheld is one of this machine, and the program's end of it would be read.
+            case .unknown: if !hasEndedSending { return end(.answered) }
+            case .queued: break
+            case .withheld:
+                // With TCP_DEFER_ACCEPT the program gets the connection when data arrives. The end of data is enough,
+                // and means as little to the program as the end of any other probe.
+                if !hasEndedSending { try connection.endSending() }
+                hasEndedSending = true
             }
             wait { [unowned self] in lookForAcceptance() }
         } catch {
@@ -186,11 +196,11 @@ public final class ConnectionProbe {
         guard let connection else { return }
         do {
             if !unsent.isEmpty {
-                // A server that has answered and closed without having read is still to be heard.
+                // A server that answered and closed without reading is still to be heard.
                 unsent = (try? connection.send(unsent)).map { unsent.dropFirst($0) } ?? []
                 if unsent.isEmpty { try source?.watch(for: .readable) }
             }
-            // A part at a time: what a server sends without end must not keep the loop from others.
+            // Read one part at a time: an endless answer must not keep the loop from other work.
             switch try connection.receive() {
             case .bytes(let bytes):
                 if let result = answer?.receive(bytes) { end(result) }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import WatchdogPolicy
+public import WatchdogBase
 
-/// Reads the answer to one HTTP/1.1 request as far as it is needed to judge it.
+/// Parses the answer to one HTTP/1.1 request as far as needed to judge it.
 ///
-/// Every byte is the server's: header, body and the number of interim answers are bounded, and the work is linear in
-/// what was received. RFC 9112.
+/// The server controls every byte: header, body and the number of interim answers are bounded, and the work is linear
+/// in the input. RFC 9112.
 public struct HTTPAnswer: Sendable {
     /// What makes an answer a success.
     public struct Expectation: Hashable, Sendable {
-        /// The status codes that do.
+        /// The accepted status codes.
         public var statuses: [ClosedRange<Int>]
-        /// What the body has to contain.
+        /// Text that the body must contain.
         public var body: String?
 
         /// Creates an expectation.
@@ -21,9 +21,9 @@ public struct HTTPAnswer: Sendable {
         }
     }
 
-    /// The longest header, interim answers included.
+    /// The maximum size of the header, including interim answers.
     static let headerLimit = 16 << 10
-    /// The part of the body in which the text is looked for.
+    /// How much of the body is searched for the text.
     static let bodyLimit = 64 << 10
 
     private enum State: Hashable {
@@ -45,13 +45,13 @@ public struct HTTPAnswer: Sendable {
     private var length: Int?
     private var isChunked = false
 
-    /// Begins to read.
+    /// Starts parsing an answer.
     public init(expecting expectation: Expectation) {
         self.expectation = expectation
         search = expectation.body.map { TextSearch(Array($0.utf8)) }
     }
 
-    /// Takes what was received; nil when more is needed.
+    /// Processes received bytes; returns nil if more are needed.
     public mutating func receive(_ bytes: [UInt8]) -> ProbeResult? {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -66,7 +66,7 @@ public struct HTTPAnswer: Sendable {
         return nil
     }
 
-    /// What the end of the connection makes of it.
+    /// The result once the connection has ended.
     public mutating func end() -> ProbeResult {
         switch state {
         case .statusLine where headerLength == 0: .failed("the connection was closed without an answer")
@@ -84,7 +84,7 @@ public struct HTTPAnswer: Sendable {
             return .failed(isHeader ? "the HTTP header is longer than 16 KiB" : "the HTTP answer is malformed")
         }
         line += part
-        // A banner of another protocol may go on without a line's end.
+        // A banner of another protocol may never end its line.
         if state == .statusLine, !Self.canBegin(line) { return .failed("the answer is not HTTP") }
         guard let end else {
             rest = []
@@ -109,7 +109,7 @@ public struct HTTPAnswer: Sendable {
         zip(line, "HTTP/1.".utf8).allSatisfy { $0 == $1 }
     }
 
-    /// `HTTP/1.1 200 OK`.
+    /// Parses `HTTP/1.1 200 OK`.
     private mutating func readStatus() -> ProbeResult? {
         let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count >= 2, parts[0].count == 8, parts[1].count == 3, let status = Self.number(parts[1], radix: 10)
@@ -192,7 +192,8 @@ public struct HTTPAnswer: Sendable {
     }
 }
 
-/// Looks for a text in bytes that come in parts; Knuth, Morris and Pratt, so that no body makes it slow.
+/// Searches for a text in bytes that arrive in parts, with the Knuth–Morris–Pratt algorithm, so that no body can make
+/// it slow.
 struct TextSearch: Hashable, Sendable {
     private let text: [UInt8]
     private let fallback: [Int]
@@ -212,7 +213,7 @@ struct TextSearch: Hashable, Sendable {
 
     var isFound: Bool { matched == text.count }
 
-    /// True when the text has been found.
+    /// Whether the text has been found, after searching more bytes.
     mutating func advance(over bytes: ArraySlice<UInt8>) -> Bool {
         for byte in bytes {
             if isFound { return true }

@@ -3,43 +3,55 @@
 import CLinux
 import Glibc
 
-/// A stream connection that this process makes, of which no call waits.
+/// A stream connection that this process makes; no call on it waits.
 public final class OutgoingConnection {
-    /// How far a connection has come.
+    /// The progress of a connection.
     public enum Progress: Hashable, Sendable {
-        /// The kernel has connected it.
+        /// The kernel has established the connection.
         case connected
-        /// It becomes writable when it is connected or has failed.
+        /// The descriptor becomes writable when the connection is established or has failed.
         case pending
-        /// The queue of the listening socket is full: to be tried again.
+        /// The queue of the listening socket is full; try again.
         case queueFull
     }
 
-    /// What a read brought.
+    /// The result of a read.
     public enum Reading: Hashable, Sendable {
         /// These bytes.
         case bytes([UInt8])
         /// Nothing yet.
         case nothing
-        /// The other side will send no more.
+        /// The peer will send no more.
         case end
     }
 
-    /// For the loop.
+    /// What has become of the connection at the other end.
+    public enum Acceptance: Hashable, Sendable {
+        /// The program has accepted it.
+        case accepted
+        /// It waits in the queue of the listening socket.
+        case queued
+        /// The kernel withholds it from the program until data or the end of data arrives, or the queue has room.
+        case withheld
+        /// The kernel cannot say.
+        case unknown
+    }
+
+    /// The socket, for use with the loop.
     public let descriptor: OwnedDescriptor
     private let address: SocketAddress
     private var diagnosis: OwnedDescriptor?
 
     /// Creates a socket that is not connected yet.
     ///
-    /// - Throws: ``LinuxError`` for a want of this process or machine, never of the other side.
+    /// - Throws: ``LinuxError`` for a problem of this process or machine, never of the peer.
     public init(to address: SocketAddress) throws(LinuxError) {
         self.address = address
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         descriptor = OwnedDescriptor(taking: try check("create a socket") { socket(address.family, type, 0) })
     }
 
-    /// Connects, or tries again after ``Progress/queueFull``.
+    /// Connects, or retries after ``Progress/queueFull``.
     public func connect() throws(LinuxError) -> Progress {
         let result = address.bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return Int32(-1) }
@@ -49,15 +61,15 @@ public final class OutgoingConnection {
         guard result != 0 else { return .connected }
         let error = Errno.current
         switch (error.rawValue, address.family) {
-        // A signal does not end the attempt: connect(2).
+        // A signal does not abort the attempt: connect(2).
         case (EINPROGRESS, _), (EINTR, _): return .pending
-        // A Unix socket has nobody who would tell when there is room: unix(7).
+        // Unix sockets do not report when the queue has room: unix(7).
         case (EAGAIN, AF_UNIX): return .queueFull
         default: throw LinuxError("connect", error)
         }
     }
 
-    /// What became of a connection that was pending, once it is writable.
+    /// Throws if a pending connection failed; call it once the descriptor is writable.
     public func finish() throws(LinuxError) {
         var error: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -65,7 +77,7 @@ public final class OutgoingConnection {
         guard error == 0 else { throw LinuxError("connect", Errno(rawValue: error)) }
     }
 
-    /// Sends what there is room for; returns how much that was.
+    /// Sends as much as there is room for; returns the number of bytes sent.
     public func send(_ bytes: ArraySlice<UInt8>) throws(LinuxError) -> Int {
         let count = bytes.withUnsafeBytes {
             Glibc.send(descriptor.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
@@ -89,20 +101,26 @@ public final class OutgoingConnection {
         return .nothing
     }
 
-    /// Whether the program on the other side has taken the connection out of its queue; nil when the kernel does not tell.
+    /// Says that no data will follow.
+    public func endSending() throws(LinuxError) {
+        _ = try check("shut down") { shutdown(descriptor.number, Int32(SHUT_WR)) }
+    }
+
+    /// Whether the program at the other end has accepted the connection.
     ///
-    /// A connection is there as soon as the kernel has queued it, however long the program has been stuck.
-    public var isAccepted: Bool? {
+    /// The kernel establishes and queues a connection even if the program has long been stuck.
+    public var acceptance: Acceptance {
         if diagnosis == nil {
             let number = wd_acceptance_open()
-            guard number >= 0 else { return nil }
+            guard number >= 0 else { return .unknown }
             diagnosis = OwnedDescriptor(taking: number)
         }
-        guard let diagnosis else { return nil }
+        guard let diagnosis else { return .unknown }
         return switch wd_acceptance_ask(diagnosis.number, descriptor.number) {
-        case WD_ACCEPTED: true
-        case WD_NOT_ACCEPTED: false
-        default: nil
+        case WD_ACCEPTED: .accepted
+        case WD_NOT_ACCEPTED: .queued
+        case WD_WITHHELD: .withheld
+        default: .unknown
         }
     }
 }

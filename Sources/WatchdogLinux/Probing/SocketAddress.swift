@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// The address of a socket as connect(2) takes it.
+/// A socket address in the form that connect(2) takes.
 public struct SocketAddress: Hashable, Sendable {
     let family: Int32
     let bytes: [UInt8]
 
-    /// The addresses to be tried one after the other for what a program listens on.
+    /// The addresses to try, one after another, for what a program listens on.
     public static func candidates(for address: ListenAddress) -> [SocketAddress] {
         switch address {
         case .tcp(.v4(let host), let port): [v4(host, port)]
@@ -35,7 +35,7 @@ public struct SocketAddress: Hashable, Sendable {
         return SocketAddress(family: AF_INET6, bytes: withUnsafeBytes(of: address) { Array($0) })
     }
 
-    /// A name that is too long makes connect(2) fail.
+    /// An address with this name; if it is too long, connect(2) fails.
     private static func unix(_ name: [UInt8]) -> SocketAddress {
         let family = sa_family_t(AF_UNIX)
         return SocketAddress(family: AF_UNIX, bytes: withUnsafeBytes(of: family) { Array($0) } + name)

@@ -2,14 +2,15 @@
 
 import CLinux
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
-/// A process, held by a descriptor that can never come to mean another one: pidfd_open(2).
+/// A process, held by a descriptor that can never refer to another one: pidfd_open(2).
 ///
-/// The descriptor becomes readable when the process has ended: ``EventLoop/onReadable(_:priority:handler:)``.
+/// The descriptor becomes readable when the process exits: ``EventLoop/onReadable(_:priority:handler:)``.
+///
 /// Isolation: may be shared between threads; a child is reaped by one of them.
 public struct Pidfd: Sendable {
-    /// The process id; names the process only until it is reaped.
+    /// The process ID; identifies the process only until it is reaped.
     public let pid: Int32
     /// The pidfd itself.
     public let descriptor: OwnedDescriptor
@@ -22,40 +23,61 @@ public struct Pidfd: Sendable {
         case continued
     }
 
-    /// Takes over a pidfd, for example one that a service manager kept.
+    /// Takes ownership of a pidfd, for example one that a service manager kept.
     public init(pid: Int32, descriptor: OwnedDescriptor) {
         self.pid = pid
         self.descriptor = descriptor
     }
 
-    /// Opens a process by its id.
+    /// Opens a process by its ID.
     ///
-    /// The id may have been reused: compare ``ProcessStat/startTime`` afterwards when that matters.
+    /// The ID may have been reused: if that matters, compare ``ProcessStat/startTime`` afterward.
     public init(opening pid: Int32) throws(LinuxError) {
         let number = try check("open process \(pid)") { wd_pidfd_open(pid) }
         self.init(pid: pid, descriptor: OwnedDescriptor(taking: number))
     }
 
-    /// Sends a signal; 0 only tests whether that would be possible.
+    /// Sends a signal; 0 only checks whether it could be sent.
     ///
-    /// - Throws: ``LinuxError`` with ``Errno/noSuchProcess`` when the process is gone and reaped, and
-    ///   ``Errno/notPermitted`` when it belongs to somebody else.
+    /// - Throws: ``LinuxError`` with ``Errno/noSuchProcess`` if the process was reaped, and with ``Errno/notPermitted``
+    ///   if it belongs to another user.
     public func send(_ signal: Int32) throws(LinuxError) {
         _ = try check("send signal \(signal) to process \(pid)") { wd_pidfd_send_signal(descriptor.number, signal) }
     }
 
-    /// True when the process has ended, whether or not it has been reaped.
+    /// Sends a signal to the process group that the process leads.
+    ///
+    /// Since Linux 6.9 the pidfd names the group, even after the process was reaped. Before, its number does, and the
+    /// signal is sent only while the process is not reaped; whoever reaps it must not do so meanwhile.
+    ///
+    /// - Throws: ``LinuxError`` with ``Errno/noSuchProcess`` if the group has no process.
+    public func sendToGroup(_ signal: Int32) throws(LinuxError) {
+        _ = try check("send signal \(signal) to process group \(pid)") {
+            wd_pidfd_signal_group(descriptor.number, pid, signal)
+        }
+    }
+
+    /// Whether the process has exited, reaped or not.
     public var hasExited: Bool {
         var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
         return poll(&entry, 1, 0) == 1
     }
 
-    /// Reaps the process if it has ended; nil while it lives.
+    /// Whether the process has not been reaped, so that its ID means no other one.
+    public var isPresent: Bool {
+        do throws(LinuxError) {
+            try send(0)
+            return true
+        } catch {
+            return error.errno == .notPermitted
+        }
+    }
+
+    /// Reaps the process if it has exited; nil while it is alive.
     ///
-    /// Never waits.
-    /// A process that is not a child, such as one adopted after a restart, cannot be reaped; its status is known from
-    /// Linux 6.15 on, and ``ExitStatus/unknown`` before. A process that is stopped by a debugger ends only when the
-    /// debugger lets go of it.
+    /// Never waits. A process that is not a child, such as an adopted one, cannot be reaped; its status is available
+    /// since Linux 6.15, and is ``ExitStatus/unknown`` before. A process stopped by a debugger exits only when the
+    /// debugger releases it.
     public func waitExit() throws(LinuxError) -> ProcessExit? {
         var result = wd_wait_result()
         do throws(LinuxError) {
@@ -65,7 +87,7 @@ public struct Pidfd: Sendable {
             guard error.errno == .noChild else { throw error }
         }
         guard hasExited else { return nil }
-        // Before its parent has reaped it, only /proc tells; afterwards only the pidfd.
+        // Until its parent has reaped the process, only /proc has the status; afterward, only the pidfd.
         let status = statusOfReaped ?? statusOfZombie ?? statusOfReaped
         return ProcessExit(status: status ?? .unknown, usage: nil)
     }
@@ -76,13 +98,13 @@ public struct Pidfd: Sendable {
         return ExitStatus(result)
     }
 
-    /// The last field of proc_pid_stat(5), which is 0 for those who may not know.
+    /// The last field of proc_pid_stat(5); it reads as 0 without permission.
     private var statusOfZombie: ExitStatus? {
         var owner = stat()
         guard let line = Procfs.line("/proc/\(pid)/stat"), ProcessStat(parsing: Array(line.utf8))?.state == .zombie,
             stat("/proc/\(pid)", &owner) == 0, [0, owner.st_uid].contains(geteuid()),
             let field = line.split(separator: " ").last, let status = Int32(field),
-            // The id is not free before the process is reaped.
+            // The ID cannot be reused before the process is reaped.
             DescriptorKind(of: descriptor) == .process(pid)
         else { return nil }
         let signal = status & 0x7f
@@ -90,10 +112,10 @@ public struct Pidfd: Sendable {
         return .signaled(signal: signal, coreDumped: status & 0x80 != 0)
     }
 
-    /// Takes the news that job control stopped or continued the process; nil when there is none.
+    /// Consumes a pending stop or continuation by job control; nil if there is none.
     ///
-    /// Never waits. Only for children. Must not be called while a thread of this process traces the process: the news that the
-    /// tracer waits for would be taken from it.
+    /// Never waits. Only for children. Must not be called while a thread of this process traces the process: it would
+    /// consume the event that the tracer waits for.
     public func waitStopOrContinue() throws(LinuxError) -> JobControlChange? {
         var result = wd_wait_result()
         _ = try check("wait for process \(pid)") {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
-public import WatchdogPolicy
+public import WatchdogBase
 
-/// How a process ended, and what it and its reaped children used.
+/// How a process ended, and the resources that it and its reaped children used.
 public struct ProcessExit: Hashable, Sendable {
-    /// How it ended.
+    /// The exit status.
     public let status: ExitStatus
-    /// What it used; nil when somebody else reaped it.
+    /// The resources used; nil if somebody else reaped the process.
     public let usage: ResourceUsage?
 
     /// Creates an end from its parts.
@@ -17,22 +17,24 @@ public struct ProcessExit: Hashable, Sendable {
     }
 }
 
-/// What a process used in its life: getrusage(2).
+/// The resources that a process used during its life: getrusage(2).
 public struct ResourceUsage: Hashable, Sendable {
     /// CPU time in user mode.
     public let userTime: Duration
     /// CPU time in the kernel.
     public let systemTime: Duration
-    /// The most memory resident at any time, in bytes.
+    /// The peak resident memory, in bytes.
     public let maximumResidentBytes: Int64
     /// Page faults that needed I/O.
     public let majorFaults: Int64
-    /// Page faults that did not.
+    /// Page faults that did not need I/O.
     public let minorFaults: Int64
-    /// Times it gave up the CPU.
+    /// How often it gave up the CPU.
     public let voluntarySwitches: Int64
-    /// Times it was preempted.
+    /// How often it was preempted.
     public let involuntarySwitches: Int64
+    /// Bytes that the kernel read from disks for it: getrusage(2), `ru_inblock`, in units of 512 bytes.
+    public let readBytes: Int64
 
     /// Creates a usage from its parts.
     public init(
@@ -42,7 +44,8 @@ public struct ResourceUsage: Hashable, Sendable {
         majorFaults: Int64,
         minorFaults: Int64,
         voluntarySwitches: Int64,
-        involuntarySwitches: Int64
+        involuntarySwitches: Int64,
+        readBytes: Int64 = 0
     ) {
         self.userTime = userTime
         self.systemTime = systemTime
@@ -51,6 +54,7 @@ public struct ResourceUsage: Hashable, Sendable {
         self.minorFaults = minorFaults
         self.voluntarySwitches = voluntarySwitches
         self.involuntarySwitches = involuntarySwitches
+        self.readBytes = readBytes
     }
 
     init(_ result: wd_wait_result) {
@@ -61,11 +65,12 @@ public struct ResourceUsage: Hashable, Sendable {
         minorFaults = result.minor_faults
         voluntarySwitches = result.voluntary_switches
         involuntarySwitches = result.involuntary_switches
+        readBytes = result.input_blocks * 512
     }
 }
 
 extension ExitStatus {
-    /// Nil for a change that is not an end.
+    /// Nil if the change is not an exit.
     init?(_ result: wd_wait_result) {
         switch result.change {
         case WD_CHANGE_EXITED: self = .exited(code: result.status)

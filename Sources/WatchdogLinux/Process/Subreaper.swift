@@ -2,16 +2,16 @@
 
 import CLinux
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
 /// The duty to reap processes whose parents have died.
 ///
-/// A child subreaper is the parent to which orphaned descendants go, as to process 1: prctl(2),
-/// `PR_SET_CHILD_SUBREAPER`. Orphans go to the process's main thread, so the loop belongs there.
+/// A child subreaper becomes the parent of orphaned descendants, like process 1: prctl(2), `PR_SET_CHILD_SUBREAPER`.
+/// Orphans become children of the process's main thread, so the loop must run there.
 public enum Subreaper {
     /// An orphan that was reaped.
     public struct Orphan: Hashable, Sendable {
-        /// Its process id, free from now on.
+        /// The process ID, which may be reused from now on.
         public let pid: Int32
         /// How it ended.
         public let exit: ProcessExit
@@ -33,17 +33,17 @@ public enum Subreaper {
         getpid() == 1 || wd_get_child_subreaper() == 1
     }
 
-    /// Reaps every ended child but those excepted, whose exit status is left for ``Pidfd/waitExit()``.
+    /// Reaps every exited child except the given ones, whose exit status is left for ``Pidfd/waitExit()``.
     ///
-    /// To be called on `SIGCHLD` and after reaping a supervised process. Never waits.
+    /// Call it on `SIGCHLD` and after reaping a supervised process. Never waits.
     ///
-    /// - Parameter supervised: Process ids of children that somebody else reaps.
+    /// - Parameter supervised: The process IDs of children that somebody else reaps.
     public static func reapOrphans(except supervised: Set<Int32>) -> [Orphan] {
         var orphans: [Orphan] = []
         var result = wd_wait_result()
         while wd_peek_ended_child(&result) == 0, result.pid > 0 {
             guard !supervised.contains(result.pid) else {
-                // The kernel shows the first ended child only; those behind it are found by name.
+                // The kernel reports only the first exited child; those behind it are looked up by ID.
                 orphans += Procfs.children(of: getpid()).filter { !supervised.contains($0) }.compactMap { reap($0) }
                 break
             }
@@ -53,19 +53,33 @@ public enum Subreaper {
         return orphans
     }
 
-    /// A child to which something happened that nobody has taken note of: it ended, was stopped or was continued.
+    /// A child with a pending change: it exited, was stopped or was continued.
     ///
-    /// The kernel shows the same one until its change is taken.
+    /// The kernel reports the same child until its change is consumed.
     public static func changedChild() -> Int32? {
         var result = wd_wait_result()
         guard wd_peek_changed_child(&result) == 0, result.pid > 0 else { return nil }
         return result.pid
     }
 
-    /// Takes note of what happened to a child that nobody else cares for; one that has ended is reaped.
+    /// Consumes the change of a child that nobody else handles; an exited one is reaped.
     public static func takeChange(of pid: Int32) {
         var result = wd_wait_result()
         _ = wd_wait_pid_change(pid, &result)
+    }
+
+    /// Kills a process, provided that it is a child of this one: the ID of a reaped one may be another process's.
+    ///
+    /// If no pidfd can be opened, only the number is left: then no other thread may reap the child meanwhile.
+    ///
+    /// - Returns: the child, if a pidfd could be opened.
+    static func killChild(_ pid: Int32) -> Pidfd? {
+        let process = try? Pidfd(opening: pid)
+        var information = siginfo_t()
+        let (kind, id) = process.map { (P_PIDFD, $0.descriptor.number) } ?? (P_PID, pid)
+        guard waitid(kind, id_t(id), &information, WEXITED | WNOHANG | WNOWAIT) == 0 else { return nil }
+        if let process { try? process.send(SIGKILL) } else { kill(pid, SIGKILL) }
+        return process
     }
 
     private static func reap(_ pid: Int32) -> Orphan? {

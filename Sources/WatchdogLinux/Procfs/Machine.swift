@@ -3,9 +3,9 @@
 import CSystemd
 import Glibc
 
-/// The machine and system on which this runs.
+/// The machine and operating system that this process runs on.
 public enum Machine {
-    /// The host's name.
+    /// The host name.
     public static var hostName: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             guard let base = buffer.baseAddress, gethostname(base, buffer.count) == 0 else { return "localhost" }
@@ -14,7 +14,7 @@ public enum Machine {
         }
     }
 
-    /// The kernel's release, such as `6.1.0-18-amd64`.
+    /// The kernel release, such as `6.1.0-18-amd64`.
     public static var kernelRelease: String { Procfs.line("/proc/sys/kernel/osrelease") ?? "unknown" }
 
     /// The system's name and version, such as "Debian GNU/Linux 12 (bookworm)": os-release(5).
@@ -26,7 +26,7 @@ public enum Machine {
         return "Linux"
     }
 
-    /// What the maker calls the machine, such as "KVM" or "ThinkPad X1"; nil when nobody says.
+    /// The manufacturer's name for the machine, such as "KVM" or "ThinkPad X1"; nil if unknown.
     public static var hardwareModel: String? {
         let paths = ["/sys/class/dmi/id/product_name", "/sys/firmware/devicetree/base/model"]
         for path in paths {
@@ -37,29 +37,36 @@ public enum Machine {
         return nil
     }
 
+    /// The model of the first CPU, such as "Intel(R) Xeon(R)"; "unknown" where the kernel does not name it.
+    public static var processorModel: String {
+        let text = String(decoding: Procfs.read("/proc/cpuinfo", limit: 4096) ?? [], as: UTF8.self)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("model name") }
+        return line?.split(separator: ":", maxSplits: 1).last.map { String($0.drop { $0 == " " }) } ?? "unknown"
+    }
+
     /// The number of CPUs that are online.
     public static var processorCount: Int { max(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))), 1) }
 
-    /// How many processes and threads there can be: proc(5), `pid_max` and `threads-max`.
+    /// The maximum number of processes and threads: proc(5), `pid_max` and `threads-max`.
     public static var maximumProcesses: UInt64 {
         let limits = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"].compactMap { Procfs.line($0) }
         return limits.compactMap { UInt64($0) }.min() ?? 32_768
     }
 
-    /// The machine's memory in bytes.
+    /// The size of the machine's memory in bytes.
     public static var memoryBytes: UInt64 {
         UInt64(max(sysconf(Int32(_SC_PHYS_PAGES)), 0)) * UInt64(max(sysconf(Int32(_SC_PAGESIZE)), 0))
     }
 
-    /// The time since boot, suspended or not.
+    /// The time since boot, including suspension.
     public static var uptime: Duration { .nanoseconds(readNanoseconds(of: CLOCK_BOOTTIME)) }
 
-    /// The id of this boot: process ids and start times mean nothing in another one.
+    /// The ID of this boot; process IDs and start times are meaningless in another one.
     public static let bootIdentifier = Procfs.line("/proc/sys/kernel/random/boot_id") ?? "unknown"
 
-    /// An id of this machine in 32 hexadecimal digits, the same for ever, that may be published.
+    /// An ID of this machine that never changes and may be published: 32 hexadecimal digits.
     ///
-    /// Derived from `/etc/machine-id`, which itself must not leave the machine: machine-id(5).
+    /// Derived from `/etc/machine-id`, which must not leave the machine: machine-id(5).
     public static var identifier: String? {
         var application = sd_id128_t()
         application.bytes = (

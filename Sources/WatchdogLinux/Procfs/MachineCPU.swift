@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What all CPUs of the machine together have done since boot: proc_stat(5).
+/// How the machine's CPUs together have spent their time since boot: proc_stat(5).
 public struct MachineCPU: Hashable, Sendable {
     /// In user mode, niced or not.
     public let userTime: Duration
-    /// In the kernel, interrupts included.
+    /// In the kernel, including interrupts.
     public let systemTime: Duration
-    /// Taken away by the hypervisor while there was work.
+    /// Taken by the hypervisor while there was work to do.
     public let stolenTime: Duration
-    /// Idle, or with nothing to do but waiting for I/O.
+    /// Idle, or waiting for I/O with nothing else to do.
     public let idleTime: Duration
 
     /// Creates values from their parts.
@@ -24,12 +24,12 @@ public struct MachineCPU: Hashable, Sendable {
         self.idleTime = idleTime
     }
 
-    /// The time in which the CPUs worked for this machine.
+    /// The time that the CPUs worked for this machine.
     public var busyTime: Duration { userTime + systemTime }
 
-    /// Reads the present values; nil without `/proc`.
+    /// Reads the current values; nil without `/proc`.
     public static func read() -> MachineCPU? {
-        // One line for all CPUs comes first.
+        // The first line is the total of all CPUs.
         Procfs.read("/proc/stat", limit: 4096).flatMap { MachineCPU(parsing: $0, tick: ProcessCPU.clockTick) }
     }
 
@@ -37,7 +37,7 @@ public struct MachineCPU: Hashable, Sendable {
         let line = text.prefix { $0 != UInt8(ascii: "\n") }
         let fields = line.split(separator: UInt8(ascii: " "))
         guard fields.first?.elementsEqual("cpu".utf8) == true else { return nil }
-        // The guests' time, in later fields, is contained in user and nice.
+        // User and nice already include the guests' time, which is in later fields.
         let ticks = fields.dropFirst().prefix(8).compactMap { Int64(decimal: $0) }
         guard ticks.count == 8 else { return nil }
         func time(_ indices: Int...) -> Duration {

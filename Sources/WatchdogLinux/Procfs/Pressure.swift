@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// For how long something was short, so that at least one task waited for it: the kernel's pressure stall information.
+/// How long a resource was so short that at least one task waited for it: the kernel's pressure stall information.
 ///
 /// Source: `Documentation/accounting/psi.rst`.
 public struct Pressure: Hashable, Sendable {
-    /// The time for which some task waited, since the counter exists.
+    /// How long some task waited, since the counter was created.
     public let someStalled: Duration
 
-    /// Parses a pressure file; nil if the line `some` or its total is not there.
+    /// Parses a pressure file; nil if the `some` line or its total is missing.
     public init?(parsing text: some Collection<UInt8>) {
         for line in text.split(separator: UInt8(ascii: "\n")) {
             let words = line.split(separator: UInt8(ascii: " "))

@@ -4,15 +4,15 @@ import Glibc
 
 /// The CPU time of a process.
 public enum ProcessCPU {
-    /// CPU time of all threads, ended ones included, to the nanosecond; nil if the process is gone.
+    /// The CPU time of all threads, including those that have ended, to the nanosecond; nil if the process is gone.
     ///
-    /// The kernel keeps a clock for it that anybody may read: clock_getcpuclockid(3). `/proc/PID/stat` counts in
+    /// The kernel provides a clock for it that anyone may read: clock_getcpuclockid(3). `/proc/PID/stat` counts in
     /// hundredths of a second.
     public static func time(_ pid: Int32) -> Duration? { clock(of: pid).flatMap { reading(of: $0) } }
 
-    /// The clock of a process; nil if it is gone.
+    /// The CPU-time clock of a process; nil if the process is gone.
     ///
-    /// It stays the process's as long as nobody else gets its id.
+    /// The clock belongs to the process until its ID is reused.
     static func clock(of pid: Int32) -> clockid_t? {
         var clock = clockid_t()
         return clock_getcpuclockid(pid, &clock) == 0 ? clock : nil
@@ -24,6 +24,6 @@ public enum ProcessCPU {
         return .nanoseconds(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// The time that one clock tick of `/proc` stands for.
+    /// The length of one clock tick in `/proc`.
     public static let clockTick = Duration.nanoseconds(1_000_000_000 / max(sysconf(Int32(_SC_CLK_TCK)), 1))
 }

@@ -2,52 +2,45 @@
 
 import Glibc
 
-/// What a process was started as, as far as it may be read; the process can change most of it.
+/// How a process was started, as far as that can be read; the process can change most of it.
 public enum ProcessFacts {
-    /// The ids of all processes that can be seen.
+    /// The IDs of all visible processes.
     public static var all: [Int32] { Procfs.processes() }
 
-    /// The path of the program file; " (deleted)" is added by the kernel if it is no longer there.
+    /// The path of the program file; if the file no longer exists, the kernel appends " (deleted)".
     public static func executable(_ pid: Int32) -> String? {
-        link("/proc/\(pid)/exe")
+        SymbolicLink.target("/proc/\(pid)/exe")
     }
 
     /// The working directory.
     public static func workingDirectory(_ pid: Int32) -> String? {
-        link("/proc/\(pid)/cwd")
+        SymbolicLink.target("/proc/\(pid)/cwd")
     }
 
     /// The arguments; empty for a zombie and for a kernel thread.
-    public static func arguments(_ pid: Int32) -> [ByteString] {
-        strings("/proc/\(pid)/cmdline")
+    ///
+    /// - Parameter limit: how many bytes to read.
+    public static func arguments(_ pid: Int32, limit: Int = 2 << 20) -> [ByteString] {
+        strings("/proc/\(pid)/cmdline", limit: limit)
     }
 
-    /// The environment at the time of `execve`; nil when it may not be read.
+    /// The environment at the time of `execve`; nil if it may not be read.
     public static func environment(_ pid: Int32) -> Environment? {
         guard access("/proc/\(pid)/environ", R_OK) == 0 else { return nil }
         return Environment(entries: strings("/proc/\(pid)/environ"))
     }
 
-    /// The cgroup in the unified hierarchy, seen from this process's cgroup namespace: cgroups(7).
+    /// The cgroup in the unified hierarchy, as seen from this process's cgroup namespace: cgroups(7).
     public static func cgroup(_ pid: Int32) -> String? {
         let text = Procfs.read("/proc/\(pid)/cgroup", limit: 64 << 10) ?? []
         let unified = CgroupMount(directory: "/", root: "/", controllers: nil)
         return unified.cgroup(in: String(decoding: text, as: UTF8.self))
     }
 
-    private static func strings(_ path: String) -> [ByteString] {
-        var bytes = Procfs.read(path, limit: 2 << 20) ?? []
+    private static func strings(_ path: String, limit: Int = 2 << 20) -> [ByteString] {
+        var bytes = Procfs.read(path, limit: limit) ?? []
         if bytes.last == 0 { bytes.removeLast() }
         guard !bytes.isEmpty else { return [] }
         return bytes.split(separator: 0, omittingEmptySubsequences: false).map { ByteString(bytes: $0) }
-    }
-
-    static func link(_ path: String) -> String? {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
-            guard let base = buffer.baseAddress else { return nil }
-            let length = readlink(path, base, buffer.count)
-            guard length > 0 else { return nil }
-            return String(decoding: buffer.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
     }
 }

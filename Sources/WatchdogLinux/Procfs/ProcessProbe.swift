@@ -2,29 +2,30 @@
 
 import CLinux
 import Glibc
-public import WatchdogPolicy
+public import WatchdogBase
 
-/// The thread that runs a process's main loop, held so that what is read later is still of it.
+/// Reads the thread that runs a process's main loop, by its IDs, which must not be reused meanwhile.
 ///
-/// Isolation: belongs to one thread.
-public final class ProcessProbe {
+/// The IDs of an unreaped child are not reused, nor are those of another process while its pidfd does not report its
+/// exit.
+public struct ProcessProbe: Sendable {
     /// What a process and its main thread were doing at one instant.
     public struct Observation: Hashable, Sendable {
-        /// When it was looked at.
+        /// When it was observed.
         public let at: Instant
         /// The main thread's state.
         public let state: ProcessStat.State
-        /// The main thread's dealings with the scheduler; nil when the kernel does not count them.
+        /// The main thread's scheduler statistics; nil if the kernel does not record them.
         public let schedule: ThreadSchedule?
-        /// CPU time of all threads, ended ones included, to the nanosecond.
+        /// The CPU time of all threads, including those that have ended, to the nanosecond.
         public let processCPUTime: Duration
-        /// The process that traces this one; nil for none.
+        /// The process that traces this one; nil if none does.
         public let tracer: Int32?
-        /// Whether the kernel is writing its core.
+        /// Whether the kernel is writing a core dump of the process.
         public let isDumpingCore: Bool
-        /// The kernel function in which the main thread waits; nil when it does not wait or that is hidden.
+        /// The kernel function in which the main thread waits; nil if it does not wait or the name is hidden.
         public let waitChannel: String?
-        /// The main thread's `/proc/PID/syscall`, verbatim; nil when it may not be read.
+        /// The main thread's `/proc/PID/syscall`, verbatim; nil if it may not be read.
         public let syscall: String?
 
         /// Creates an observation from its parts.
@@ -49,39 +50,34 @@ public final class ProcessProbe {
         }
     }
 
-    /// The thread that is looked at.
+    /// The observed thread.
     public let thread: Int32
     private let clock: clockid_t?
-    private let directory: OwnedDescriptor
-    /// Read with every ping, and kept open from the first on; whether it is there is known then.
-    private lazy var schedstat = file("schedstat")
+    private let directory: String
 
-    /// Looks at a process whose id must not be reused meanwhile: an unreaped child's is not.
+    /// Finds a thread of a process.
     ///
-    /// - Parameter thread: the thread to look at; nil for the first, which is most programs' main thread.
-    /// - Throws: ``LinuxError`` when there is no such thread.
+    /// - Parameter thread: the thread to observe; nil for the first one, which is the main thread of most programs.
+    /// - Throws: ``LinuxError`` if there is no such thread.
     public init(_ pid: Int32, thread: Int32? = nil) throws(LinuxError) {
         clock = ProcessCPU.clock(of: pid)
         self.thread = thread ?? pid
-        directory = try OwnedDescriptor(
-            opening: "/proc/\(pid)/task/\(self.thread)", flags: wd_open_path | O_DIRECTORY)
-    }
-
-    private func file(_ name: String) -> OwnedDescriptor? {
-        try? OwnedDescriptor(opening: name, in: directory, flags: O_RDONLY)
+        let directory = "/proc/\(pid)/task/\(self.thread)"
+        _ = try check("find \(directory)") { access(directory, F_OK) }
+        self.directory = directory
     }
 
     private func contents(_ name: String, limit: Int) -> [UInt8]? {
-        file(name).flatMap { Procfs.readAll($0.number, limit: limit) }
+        Procfs.read("\(directory)/\(name)", limit: limit)
     }
 
-    /// What a process and its main thread had used at one instant.
+    /// The CPU time that a process and its main thread had used at one instant.
     public struct Usage: Hashable, Sendable {
         /// When it was read.
         public let at: Instant
-        /// The main thread's dealings with the scheduler; nil when the kernel does not count them.
+        /// The main thread's scheduler statistics; nil if the kernel does not record them.
         public let schedule: ThreadSchedule?
-        /// CPU time of all threads, ended ones included, to the nanosecond.
+        /// The CPU time of all threads, including those that have ended, to the nanosecond.
         public let processCPUTime: Duration
 
         /// Creates a usage from its parts.
@@ -92,22 +88,27 @@ public final class ProcessProbe {
         }
     }
 
-    /// Reads only what the process has used: cheap enough for every ping.
+    /// Reads only the CPU usage of the process.
     public func usage() -> Usage {
         Usage(at: .now(), schedule: schedule, processCPUTime: clock.flatMap { ProcessCPU.reading(of: $0) } ?? .zero)
     }
 
-    private var schedule: ThreadSchedule? {
-        guard let schedstat else { return nil }
-        return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { buffer in
-            // Three numbers: one read gives all of them.
-            let length = pread(schedstat.number, buffer.baseAddress, buffer.count, 0)
-            return ThreadSchedule(parsing: UnsafeRawBufferPointer(rebasing: buffer.prefix(max(0, length))))
+    private var syscall: String? {
+        contents("syscall", limit: 512).flatMap { bytes in
+            let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
+            return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
         }
     }
 
-    /// Looks at the process; nil when it is gone.
-    public func observe() -> Observation? {
+    private var schedule: ThreadSchedule? {
+        contents("schedstat", limit: 128).flatMap { ThreadSchedule(parsing: $0) }
+    }
+
+    /// Observes the process; nil if it is gone.
+    ///
+    /// - Parameter readsSyscall: whether to read ``Observation/syscall``. For that the kernel takes the process's
+    ///   `exec_update_lock`, which a process that executes a program can hold indefinitely.
+    public func observe(readsSyscall: Bool = true) -> Observation? {
         let now = Instant.now()
         guard let stat = contents("stat", limit: 4096).flatMap({ ProcessStat(parsing: $0) }),
             let status = contents("status", limit: 16 << 10).flatMap({ ProcessStatus(parsing: $0) })
@@ -120,10 +121,7 @@ public final class ProcessProbe {
             tracer: status.tracer,
             isDumpingCore: status.isDumpingCore,
             waitChannel: contents("wchan", limit: 256).flatMap { WaitChannel.parse($0) },
-            syscall: contents("syscall", limit: 512).flatMap { bytes in
-                let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
-                return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
-            }
+            syscall: readsSyscall ? syscall : nil
         )
     }
 }

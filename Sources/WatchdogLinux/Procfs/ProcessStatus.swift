@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `/proc/PID/status` says and `stat` does not: proc_pid_status(5).
+/// The parts of `/proc/PID/status` that are not in `stat`: proc_pid_status(5).
 public struct ProcessStatus: Hashable, Sendable {
-    /// The process that traces this one, usually a debugger; nil for none.
+    /// The process that traces this one, usually a debugger; nil if none does.
     public let tracer: Int32?
-    /// The thread group: the process id, also for a thread.
+    /// The thread group: the process ID, even for a thread.
     public let process: Int32
-    /// The effective user id.
+    /// The effective user ID.
     public let user: UInt32
-    /// The effective group id.
+    /// The effective group ID.
     public let group: UInt32
-    /// Whether the kernel is writing its core.
+    /// Whether the kernel is writing a core dump of the process.
     public let isDumpingCore: Bool
     /// Resident memory in bytes; nil for a zombie.
     public let residentBytes: UInt64?
 
-    /// Reads a process's or thread's; nil if it is gone.
+    /// Reads the status of a process or thread; nil if it is gone.
     public static func read(_ pid: Int32) -> ProcessStatus? {
         Procfs.read("/proc/\(pid)/status", limit: 16 << 10).flatMap { ProcessStatus(parsing: $0) }
     }
 
-    /// Parses the lines of a `status` file; nil if what every process has is not there.
+    /// Parses the lines of a `status` file; nil if a mandatory line is missing.
     public init?(parsing text: some Collection<UInt8>) {
         var tracer: Int32?
         var process: Int32?
@@ -28,7 +28,7 @@ public struct ProcessStatus: Hashable, Sendable {
         var user: UInt32?
         var group: UInt32?
         var residentKilobytes: UInt64?
-        // The name comes first and cannot contain a newline: the kernel escapes it.
+        // The name comes first and cannot contain a newline, because the kernel escapes it.
         for line in text.split(separator: UInt8(ascii: "\n")) {
             func word<Number: FixedWidthInteger>(_ index: Int, of name: StaticString) -> Number? {
                 let key = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)

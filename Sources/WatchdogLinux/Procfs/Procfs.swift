@@ -2,15 +2,15 @@
 
 import Glibc
 
-/// Bounded reading of `/proc`, whose contents other users decide.
-enum Procfs {
-    /// A file's bytes, at most `limit` of them; nil if it cannot be read.
-    static func read(_ path: String, limit: Int = 64 << 10) -> [UInt8]? {
+/// Reads bounded amounts of `/proc`, whose contents other users control.
+package enum Procfs {
+    /// The contents of a file, at most `limit` bytes; nil if it cannot be read.
+    package static func read(_ path: String, limit: Int = 64 << 10) -> [UInt8]? {
         guard let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
         return readAll(file.number, limit: limit)
     }
 
-    /// A file's bytes from its beginning, at most `limit` of them; nil if it cannot be read.
+    /// The contents of a file from its beginning, at most `limit` bytes; nil if it cannot be read.
     static func readAll(_ descriptor: Int32, limit: Int) -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count < limit {
@@ -20,7 +20,7 @@ enum Procfs {
                 length = pread(descriptor, buffer.baseAddress, chunk, off_t(bytes.count))
                 count = max(length, 0)
             }
-            bytes = bytes.isEmpty ? next : bytes + next
+            bytes += next
             if length < 0 {
                 if Errno.current == .interrupted { continue }
                 return nil
@@ -30,16 +30,21 @@ enum Procfs {
         return bytes
     }
 
+    /// The contents of a file as text, at most `limit` bytes; nil if it cannot be read.
+    package static func text(_ path: String, limit: Int = 64 << 10) -> String? {
+        read(path, limit: limit).map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// The first line of a file as text, without its newline; nil if it cannot be read.
-    static func line(_ path: String, limit: Int = 4096) -> String? {
+    package static func line(_ path: String, limit: Int = 4096) -> String? {
         read(path, limit: limit).map { bytes in
             String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         }
     }
 
-    /// Calls the closure with each line, without its newline, until it answers false or `limit` bytes have been read.
+    /// Calls the closure with each line, without its newline, until it returns false or `limit` bytes have been read.
     ///
-    /// Reads little at a time: the kernel produces what is read, and nothing further.
+    /// Reads in small parts, because the kernel generates only what is read.
     static func forEachLine(_ file: OwnedDescriptor, limit: Int, _ body: (ArraySlice<UInt8>) -> Bool) {
         var buffer = [UInt8](repeating: 0, count: 4096)
         var line: [UInt8] = []
@@ -60,18 +65,18 @@ enum Procfs {
         if !line.isEmpty { _ = body(line[...]) }
     }
 
-    /// The thread ids of a process, ascending; empty if it is gone.
-    static func threads(of pid: Int32) -> [Int32] {
-        numericEntries("/proc/\(pid)/task")
+    /// The thread IDs of a process in ascending order; empty if it is gone.
+    package static func threads(of pid: Int32) -> [Int32] {
+        numbers(in: "/proc/\(pid)/task")
     }
 
-    /// The process ids that `/proc` lists, ascending.
+    /// The process IDs listed in `/proc`, in ascending order.
     static func processes() -> [Int32] {
-        numericEntries("/proc")
+        numbers(in: "/proc")
     }
 
     /// The children of a process; empty if it is gone, or on a kernel without CONFIG_PROC_CHILDREN.
-    static func children(of pid: Int32) -> [Int32] {
+    package static func children(of pid: Int32) -> [Int32] {
         threads(of: pid).flatMap { thread in
             (read("/proc/\(pid)/task/\(thread)/children", limit: 1 << 20) ?? [])
                 .split(separator: UInt8(ascii: " "))
@@ -79,7 +84,8 @@ enum Procfs {
         }
     }
 
-    private static func numericEntries(_ path: String) -> [Int32] {
+    /// The names in a folder that are numbers, in ascending order; empty if it cannot be read.
+    package static func numbers(in path: String) -> [Int32] {
         guard let directory = opendir(path) else { return [] }
         defer { closedir(directory) }
         var numbers: [Int32] = []
@@ -94,7 +100,7 @@ enum Procfs {
 }
 
 extension FixedWidthInteger {
-    /// A decimal number without sign, space or anything else around it; nil for anything else or when it does not fit.
+    /// Parses an unsigned decimal number without anything around it; nil for anything else or on overflow.
     init?(decimal digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }
         var value: Self = 0

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-public import WatchdogPolicy
+public import WatchdogBase
 
-/// What keeps a thread from getting on that is not its own doing: quotas, memory, disks, and others on the CPUs.
+/// Measures outside causes that slow down a thread: quotas, memory, disks, and other users of the CPUs.
 ///
-/// Opens its files once, so that reading them again is cheap and goes on while their process dies.
+/// Opens its files once, so that reading again is cheap and works even while the process dies.
 ///
 /// Isolation: one thread at a time.
 public final class StrainGauge {
-    /// The counters at one instant; nil for what the kernel does not tell.
+    /// The counters at one instant; nil for those that the kernel does not provide.
     public struct Reading: Hashable, Sendable {
         /// When they were read.
         public var at: Instant
-        /// For how long quotas kept the process's cgroups from running.
+        /// How long quotas kept the process's cgroups from running.
         public var throttling: CPUThrottling?
-        /// For how long tasks waited for memory.
+        /// How long tasks waited for memory.
         public var memory: Pressure?
-        /// For how long tasks waited for disks.
+        /// How long tasks waited for disks.
         public var disk: Pressure?
-        /// Pages that the thread had to wait for until they were read from a disk.
+        /// How many pages the thread had to wait for until they were read from disk.
         public var majorFaults: UInt64?
     }
 
@@ -28,9 +28,9 @@ public final class StrainGauge {
     private let disk: OwnedDescriptor?
     private let stat: OwnedDescriptor?
 
-    /// The file that tells of memory: the process's cgroup, or else the whole machine.
+    /// The file with the memory pressure: that of the process's cgroup, or else of the whole machine.
     public let memorySource: String
-    /// The file that tells of disks.
+    /// The file with the disk pressure.
     public let diskSource: String
 
     /// Opens the files for a thread of a process.
@@ -67,7 +67,7 @@ public final class StrainGauge {
         )
     }
 
-    /// Field 12: proc_pid_stat(5).
+    /// Field 12 of proc_pid_stat(5).
     static func majorFaults(_ line: [UInt8]) -> UInt64? {
         guard let close = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = line[(close + 1)...].split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }

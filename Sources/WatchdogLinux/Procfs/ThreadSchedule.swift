@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a thread has got on with the scheduler since it was born: `/proc/PID/task/TID/schedstat`.
+/// A thread's scheduler statistics since its creation: `/proc/PID/task/TID/schedstat`.
 public struct ThreadSchedule: Hashable, Sendable {
-    /// Time on a CPU.
+    /// The time on a CPU.
     public let runTime: Duration
-    /// Time runnable, but waiting for a CPU.
+    /// The time runnable, but waiting for a CPU.
     public let runDelay: Duration
-    /// Times it got a CPU.
+    /// How often it got a CPU.
     public let timeslices: UInt64
 
     /// Creates a schedule from its parts.
@@ -16,14 +16,14 @@ public struct ThreadSchedule: Hashable, Sendable {
         self.timeslices = timeslices
     }
 
-    /// Reads a thread's; nil if it is gone.
+    /// Reads the statistics of a thread; nil if it is gone.
     public static func read(_ pid: Int32, thread: Int32) -> ThreadSchedule? {
         Procfs.read("/proc/\(pid)/task/\(thread)/schedstat", limit: 256).flatMap { ThreadSchedule(parsing: $0) }
     }
 
-    /// Parses the three numbers of a `schedstat` file; nil if they are not there.
+    /// Parses the three numbers in a `schedstat` file; nil if they are missing.
     public init?(parsing line: some Collection<UInt8>) {
-        // Read with every ping: no arrays are made.
+        // This runs with every ping: avoid allocating arrays.
         var rest = line[...]
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") }
         func next<Number: FixedWidthInteger>() -> Number? {

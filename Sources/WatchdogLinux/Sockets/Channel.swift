@@ -2,41 +2,45 @@
 
 import CLinux
 
-/// The supervisor's end of the connection to one app: sequenced packets, never waiting.
+/// The supervisor's end of the connection to one app: sequenced packets; nothing waits.
 public final class Channel: Sendable {
-    /// What became of a message.
+    /// The result of sending a message.
     public enum Sending: Hashable, Sendable {
-        /// It is on its way.
+        /// The message was sent.
         case sent
-        /// There was no room: the app does not read.
+        /// There was no room, because the app does not read.
         case full
         /// The app has closed its end.
         case closed
     }
 
-    /// What came from the app.
+    /// What was received from the app.
     public enum Reception: Sendable {
         /// A message.
         case message(SocketMessage)
-        /// None at present.
+        /// There is no message right now.
         case nothing
-        /// The app, and everyone it gave its end to, has closed it.
+        /// The app and everyone it shared its end with have closed it.
         case closed
     }
 
-    /// Readable when a message is there or the app has closed its end.
+    /// Readable when a message has arrived or the app has closed its end.
     public let descriptor: OwnedDescriptor
 
-    /// Takes over the supervisor's end of a pair, for example one that a service manager kept.
+    /// Takes ownership of the supervisor's end of a pair, for example one that a service manager kept.
     public init(_ descriptor: OwnedDescriptor) {
         self.descriptor = descriptor
+        _ = wd_socket_refuse_descriptors(descriptor.number)
     }
 
-    /// Creates both ends; the app's is passed on by ``SpawnRequest/descriptors`` and then released.
+    /// Creates both ends; the app's end is passed through ``SpawnRequest/descriptors`` and then released.
     public static func pair() throws(LinuxError) -> (supervisor: Channel, app: OwnedDescriptor) {
         var ends: [Int32] = [-1, -1]
         _ = try check("create a pair of sockets") { wd_socket_pair(&ends) }
-        return (Channel(OwnedDescriptor(taking: ends[0])), OwnedDescriptor(taking: ends[1]))
+        // If the kernel lets apps pass descriptors, closing the socket also closes unread ones, which may block.
+        let isSafe = wd_socket_refuse_descriptors(ends[0]) == 0
+        let own = OwnedDescriptor(taking: ends[0], closing: isSafe ? .here : .beside(lane: ends[0]))
+        return (Channel(own), OwnedDescriptor(taking: ends[1]))
     }
 
     /// Sends a message.
@@ -51,16 +55,16 @@ public final class Channel: Sendable {
         }
     }
 
-    /// Takes the next message.
+    /// Receives the next message.
     ///
     /// - Throws: ``LinuxError`` for anything but an empty or closed channel.
     public func receive() throws(LinuxError) -> Reception {
         Reception(try SocketMessage.receive(from: descriptor))
     }
 
-    /// Hands the next message to `body`, and takes it out of the channel afterwards.
+    /// Passes the next message to `body`, and removes it from the channel afterward.
     ///
-    /// Should the process be killed before `body` has returned, whoever has the channel then gets the message again.
+    /// If this process is killed before `body` returns, the next owner of the channel receives the message again.
     /// `body` must not receive from the channel.
     ///
     /// - Throws: ``LinuxError`` for anything but an empty or closed channel.

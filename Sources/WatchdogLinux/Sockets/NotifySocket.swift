@@ -5,23 +5,23 @@ import Glibc
 
 /// The socket to which apps send sd_notify(3) messages.
 ///
-/// Anybody who can reach it can write to it: each message says who did. One socket per app keeps one app's flood out of
-/// the others' way.
+/// Anyone who can reach the socket can write to it; each message names its sender. Each app has its own socket, so that
+/// one app's flood does not affect the others.
 public final class NotifySocket {
-    /// Readable when a message is there.
+    /// Readable when a message has arrived.
     public let descriptor: OwnedDescriptor
-    /// For the app's `NOTIFY_SOCKET`: a path, or an abstract name with `@` in place of the NUL.
+    /// The value for the app's `NOTIFY_SOCKET`: a path, or an abstract name with `@` in place of the NUL.
     public let address: String
-    /// Whether the path stays when the object goes, for whoever takes over the descriptor.
+    /// Whether to keep the path when this object is released, for a new owner of the descriptor.
     public var keepsAddress = false
 
-    /// Binds a socket in a directory; under an abstract name if the path is too long for a socket.
+    /// Binds a socket in a directory, or to an abstract name if the path is too long for a socket.
     ///
     /// - Parameters:
-    ///   - directory: Where it is bound; its path is removed when the object goes.
-    ///   - name: The file's name.
-    ///   - user: The only other user who may send to it; nil lets every user who can enter the directory send.
-    ///     Nobody is kept from an abstract name.
+    ///   - directory: Where to bind the socket; its path is removed when this object is released.
+    ///   - name: The name of the file.
+    ///   - user: The only other user who may send to it; nil lets every user send who can enter the directory. An
+    ///     abstract name is open to everyone.
     public init(in directory: RuntimeDirectory, name: String, user: UInt32? = nil) throws(LinuxError) {
         let path = "\(directory.path)/\(name)".withoutSpareRoom
         let receiveBuffer: Int32 = 8 << 20
@@ -42,35 +42,38 @@ public final class NotifySocket {
         }
     }
 
-    /// Takes over a socket that is bound already, such as one that a service manager kept.
+    /// Takes ownership of a socket that is already bound, for example one that a service manager kept.
     ///
-    /// Nil when it is not bound to this address.
+    /// Nil if it is not bound to this address.
     public init?(_ descriptor: OwnedDescriptor, boundTo address: String) {
         guard DescriptorKind(of: descriptor) == .notifySocket(address: address) else { return nil }
         self.descriptor = descriptor
         self.address = address
+        wd_socket_tell_origin(descriptor.number)
     }
 
     deinit {
         if !keepsAddress, address.hasPrefix("/") { unlink(address) }
     }
 
-    /// The next message; nil when there is none.
+    /// Receives the next message; nil if there is none.
     ///
     /// Never waits.
     public func receive() throws(LinuxError) -> SocketMessage? {
         if case .message(let message) = try SocketMessage.receive(from: descriptor) { message } else { nil }
     }
 
-    /// Hands the next message to `body`, and takes it out of the socket afterwards; false when there is none.
+    /// Passes the next message to `body`, and removes it from the socket afterward; false if there is none.
     ///
-    /// Should the process be killed before `body` has returned, whoever has the socket then gets the message again.
-    /// `body` must not receive from the socket. Never waits.
+    /// If this process is killed before `body` returns, the next owner of the socket receives the message again. `body`
+    /// must not receive from the socket. Never waits.
     public func heed(_ body: (SocketMessage) -> Void) throws(LinuxError) -> Bool {
         if case .message = try SocketMessage.heed(from: descriptor, body) { true } else { false }
     }
 
     private static func bind(_ name: String, _ receiveBuffer: Int32) throws(LinuxError) -> OwnedDescriptor {
-        OwnedDescriptor(taking: try check("bind socket \(name)") { wd_socket_bind_datagram(name, receiveBuffer) })
+        let number = try check("bind socket \(name)") { wd_socket_bind_datagram(name, receiveBuffer) }
+        // Closing the socket also closes the descriptors in unread messages.
+        return OwnedDescriptor(taking: number, closing: .beside(lane: number))
     }
 }

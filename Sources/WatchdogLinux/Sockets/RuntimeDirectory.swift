@@ -4,39 +4,66 @@ import Glibc
 
 /// A directory for this process's sockets, in which nobody else may create anything.
 ///
-/// Root's can be entered, though not listed, by other users, whose apps have to reach their sockets.
+/// Each creation makes another directory: a process can have several supervisors, and each removes only its own sockets.
+/// Root's directory can be entered, but not listed, by other users, whose apps must reach their sockets.
 public struct RuntimeDirectory: Hashable, Sendable {
-    /// Its path.
+    /// The path of the directory.
     public let path: String
 
-    /// Creates `/run/watchdogd/PID` for root, `$XDG_RUNTIME_DIR/watchdogd/PID` for others, and a directory with a random
-    /// name in `$TMPDIR` or `/tmp` where neither is possible.
+    /// Creates `/run/watchdogd/PID-RANDOM` for root, `$XDG_RUNTIME_DIR/watchdogd/PID-RANDOM` for other users, or else
+    /// `watchdogd-PID-RANDOM` in the first of these that can be written to: `$TMPDIR`, `$XDG_RUNTIME_DIR`, `/tmp`,
+    /// `/dev/shm`, `folder`.
     ///
-    /// An existing directory is used only if it belongs to this user and nobody else may write to it.
-    public static func create(environment: Environment = .inherited) throws(LinuxError) -> RuntimeDirectory {
+    /// A container with a read-only root often has only one of them. `/run/watchdogd` is used only if it belongs to this
+    /// user and nobody else may write to it.
+    ///
+    /// - Parameter folder: the last resort, such as the folder of reports; ignored unless it is an absolute path.
+    /// - Throws: ``LinuxError`` that names all places that were tried, with the reason of the first.
+    public static func create(
+        environment: Environment = .inherited, orIn folder: String? = nil
+    ) throws(LinuxError) -> RuntimeDirectory {
+        let own = [environment["TMPDIR"], environment["XDG_RUNTIME_DIR"]]
+        return try create(in: own + ["/tmp", "/dev/shm", folder], environment)
+    }
+
+    static func create(in candidates: [String?], _ environment: Environment) throws(LinuxError) -> RuntimeDirectory {
         let isRoot = geteuid() == 0
         let mode: mode_t = isRoot ? 0o711 : 0o700
         let base = isRoot ? "/run" : environment["XDG_RUNTIME_DIR"]
         if let base, base.hasPrefix("/"), prepare("\(base)/watchdogd", mode: mode) {
             removeLeftovers(in: "\(base)/watchdogd")
-            let path = "\(base)/watchdogd/\(getpid())"
-            if prepare(path, mode: mode) { return RuntimeDirectory(path: path) }
+            if let directory = try? make(in: "\(base)/watchdogd/", mode: mode) { return directory }
         }
-        let temporary = environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
-        var template = Array("\(temporary)/watchdogd-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw LinuxError("create a directory in \(temporary)", .current) }
+        var places: [String] = []
+        var first: Errno?
+        for place in candidates.compactMap(\.self) where place.hasPrefix("/") && !places.contains(place) {
+            places.append(place)
+            do throws(LinuxError) {
+                return try make(in: "\(place)/watchdogd-", mode: mode)
+            } catch {
+                first = first ?? error.errno
+            }
+        }
+        throw LinuxError(
+            "create a directory for sockets in any of \(places.joined(separator: ", "))"
+                + "; set TMPDIR to a directory that can be written to", first ?? .noSuchFile)
+    }
+
+    private static func make(in prefix: String, mode: mode_t) throws(LinuxError) -> RuntimeDirectory {
+        var template = Array("\(prefix)\(getpid())-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw LinuxError("create a directory \(prefix)…", .current) }
         chmod(template, mode)
         let bytes = template.dropLast().map { UInt8(bitPattern: $0) }
         return RuntimeDirectory(path: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Creates a directory that the next process finds again, NAME in the service manager's `$RUNTIME_DIRECTORY`
-    /// (systemd.exec(5)) or else in `/run/watchdogd` for root, `$XDG_RUNTIME_DIR/watchdogd` for others, and
-    /// `/tmp/watchdogd-UID` where none of these is possible.
+    /// Creates a directory that the next process can find again: NAME in the service manager's `$RUNTIME_DIRECTORY`
+    /// (systemd.exec(5)), or else in `/run/watchdogd` for root, in `$XDG_RUNTIME_DIR/watchdogd` for other users, or in
+    /// `/tmp/watchdogd-UID` if none of these is possible.
     ///
     /// An existing directory is used only if it belongs to this user and nobody else may write to it.
     ///
-    /// - Parameter name: no number, which would be a process's.
+    /// - Parameter name: Must not begin with a number, as the name of a process's directory does.
     public static func lasting(
         _ name: String, environment: Environment = .inherited
     ) throws(LinuxError) -> RuntimeDirectory {
@@ -44,7 +71,7 @@ public struct RuntimeDirectory: Hashable, Sendable {
         let mode: mode_t = isRoot ? 0o711 : 0o700
         let temporary = environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
         let base = (isRoot ? "/run" : environment["XDG_RUNTIME_DIR"]).flatMap { $0.hasPrefix("/") ? $0 : nil }
-        // Several are separated by colons.
+        // Several directories are separated by colons.
         let given = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map { String($0) }
         let directories = [given, base.map { "\($0)/watchdogd" }, "\(temporary)/watchdogd-\(geteuid())"]
         for directory in directories.compactMap(\.self)
@@ -68,7 +95,7 @@ public struct RuntimeDirectory: Hashable, Sendable {
         guard fstat(directory.number, &information) == 0, information.st_uid == geteuid(),
             information.st_mode & 0o022 == 0
         else { return false }
-        // Another reader of the directory, such as the control socket's, may have opened it further.
+        // Another user of the directory, such as the control socket, may have relaxed its mode.
         let wanted = information.st_mode & 0o7777 | mode
         return fchmod(directory.number, wanted) == 0 && access(path, W_OK) == 0
     }
@@ -77,8 +104,13 @@ public struct RuntimeDirectory: Hashable, Sendable {
         guard let directory = opendir(base) else { return }
         defer { closedir(directory) }
         while let entry = readdir(directory) {
-            let pid = withUnsafeBytes(of: &entry.pointee.d_name) { Int32(decimal: $0.prefix { $0 != 0 }) }
-            if let pid, kill(pid, 0) != 0, Errno.current == .noSuchProcess { remove("\(base)/\(pid)") }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+            // Earlier versions named it after the process alone.
+            guard parts.count <= 2, let pid = Int32(decimal: parts[0].utf8) else { continue }
+            if kill(pid, 0) != 0, Errno.current == .noSuchProcess { remove("\(base)/\(name)") }
         }
     }
 

@@ -2,25 +2,25 @@
 
 import Glibc
 
-/// A command for which there is no program to execute.
+/// A command that has no executable program.
 public struct ExecutableLookupError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Why a command cannot be executed.
     public enum Reason: Hashable, Sendable {
-        /// No such file, neither under the name nor in any directory of the search path.
+        /// No such file, neither under the given name nor in any directory of the search path.
         case notFound
-        /// A directory has that name.
+        /// The name is that of a directory.
         case isDirectory
-        /// The file exists, but may not be executed or looked at.
+        /// The file exists, but may not be executed or inspected.
         case permissionDenied
-        /// Something else with that name is in the way: a socket, a device.
+        /// The name is that of something else, such as a socket or a device.
         case notARegularFile
     }
 
     /// The command as given.
     public let command: String
-    /// The file that came closest; nil when there was none.
+    /// The closest match; nil when there was none.
     public let candidate: String?
-    /// What is wrong with it.
+    /// Why the candidate cannot be executed.
     public let reason: Reason
 
     /// "redis: not found in /usr/bin:/bin", "/tmp: is a directory".
@@ -35,20 +35,23 @@ public struct ExecutableLookupError: Error, Hashable, Sendable, CustomStringConv
         }
     }
 
-    /// The exit code by which shells report the reason: 127 when there is no such command, else 126.
+    /// The exit code with which shells report the reason: 127 for a missing command, otherwise 126.
     public var shellCode: Int32 { reason == .notFound ? 127 : 126 }
+
+    /// The exit code of sysexits.h: EX_NOPERM or EX_NOINPUT.
+    public var sysexit: Int32 { reason == .permissionDenied ? 77 : 66 }
 }
 
 /// Finds the program file of a command, as a shell does.
 ///
-/// A name with a slash is a file relative to the working directory; any other is looked up in the directories of the
-/// search path, of which an empty one means the working directory. A file that may not be executed does not end the
-/// search. Permissions are tested with the supervisor's own rights: whether the app's user may execute the file is
-/// only known when it is executed.
+/// A name with a slash is a file relative to the working directory. Any other name is looked up in the directories of
+/// the search path; an empty entry means the working directory. A file that may not be executed does not end the
+/// search. Permissions are checked with the supervisor's own credentials: whether the app's user may execute the file
+/// is known only when it is executed.
 ///
 /// - Parameters:
 ///   - command: The command's name or path.
-///   - path: The search path, `PATH` of the environment in which the program will run.
+///   - path: The search path: `PATH` in the environment in which the program will run.
 ///   - workingDirectory: The directory in which the program will start; nil for the supervisor's.
 public func resolveExecutable(
     _ command: String,

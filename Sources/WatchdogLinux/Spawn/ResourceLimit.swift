@@ -4,7 +4,7 @@ import CLinux
 
 /// One resource limit of a process: getrlimit(2).
 public struct ResourceLimit: Hashable, Sendable {
-    /// A kind of resource, named as in systemd's `Limit…=` settings.
+    /// A type of resource, named as in systemd's `Limit…=` settings.
     public struct Resource: RawRepresentable, Hashable, Sendable {
         /// The number of the `RLIMIT_…` constant.
         public let rawValue: Int32
@@ -15,14 +15,14 @@ public struct ResourceLimit: Hashable, Sendable {
         }
     }
 
-    /// The value of a limit that does not limit: `RLIM_INFINITY`.
+    /// The value that means no limit: `RLIM_INFINITY`.
     public static let infinity = UInt64.max
 
-    /// What is limited.
+    /// The limited resource.
     public var resource: Resource
     /// The value enforced.
     public var soft: UInt64
-    /// The most to which the process may raise the soft limit itself.
+    /// The maximum to which the process may raise its soft limit.
     public var hard: UInt64
 
     /// Creates a limit.
@@ -32,7 +32,7 @@ public struct ResourceLimit: Hashable, Sendable {
         self.hard = hard
     }
 
-    /// The calling process's own limit.
+    /// The limit of the calling process.
     public static func current(_ resource: Resource) throws(LinuxError) -> ResourceLimit {
         var soft: UInt64 = 0
         var hard: UInt64 = 0
@@ -40,32 +40,32 @@ public struct ResourceLimit: Hashable, Sendable {
         return ResourceLimit(resource, soft: soft, hard: hard)
     }
 
-    /// Makes this a limit of the calling process.
+    /// Sets this limit for the calling process.
     public func apply() throws(LinuxError) {
         _ = try check("set the limit on \(resource.name)") { wd_set_limit(resource.rawValue, soft, hard) }
     }
 }
 
 extension ResourceLimit.Resource {
-    /// CPU time in seconds.
+    /// CPU time, in seconds.
     public static let cpu = Self(rawValue: wd_limit_cpu)
-    /// Size of a file in bytes.
+    /// File size, in bytes.
     public static let fileSize = Self(rawValue: wd_limit_fsize)
-    /// Size of the data segment in bytes.
+    /// Size of the data segment, in bytes.
     public static let data = Self(rawValue: wd_limit_data)
-    /// Size of the main thread's stack in bytes.
+    /// Size of the main thread's stack, in bytes.
     public static let stack = Self(rawValue: wd_limit_stack)
-    /// Size of a core dump in bytes.
+    /// Size of a core dump, in bytes.
     public static let core = Self(rawValue: wd_limit_core)
-    /// Resident memory in bytes; without effect on today's kernels.
+    /// Resident memory, in bytes; has no effect on current kernels.
     public static let residentSet = Self(rawValue: wd_limit_rss)
     /// Open descriptors.
     public static let openFiles = Self(rawValue: wd_limit_nofile)
-    /// Size of the address space in bytes.
+    /// Size of the address space, in bytes.
     public static let addressSpace = Self(rawValue: wd_limit_as)
     /// Processes and threads of the user.
     public static let processes = Self(rawValue: wd_limit_nproc)
-    /// Locked memory in bytes.
+    /// Locked memory, in bytes.
     public static let lockedMemory = Self(rawValue: wd_limit_memlock)
     /// File locks.
     public static let locks = Self(rawValue: wd_limit_locks)
@@ -77,10 +77,10 @@ extension ResourceLimit.Resource {
     public static let niceness = Self(rawValue: wd_limit_nice)
     /// The highest real-time priority.
     public static let realTimePriority = Self(rawValue: wd_limit_rtprio)
-    /// CPU time in microseconds that a real-time thread may use without sleeping.
+    /// CPU time that a real-time thread may use without sleeping, in microseconds.
     public static let realTimeWithoutSleep = Self(rawValue: wd_limit_rttime)
 
-    /// Every resource with the name that systemd's settings have for it (`LimitNOFILE=`).
+    /// Every resource, with its name in systemd's settings (`LimitNOFILE=`).
     public static let named: [(name: String, resource: Self)] = [
         ("CPU", .cpu), ("FSIZE", .fileSize), ("DATA", .data), ("STACK", .stack), ("CORE", .core),
         ("RSS", .residentSet), ("NOFILE", .openFiles), ("AS", .addressSpace), ("NPROC", .processes),
@@ -89,7 +89,7 @@ extension ResourceLimit.Resource {
         ("RTTIME", .realTimeWithoutSleep),
     ]
 
-    /// The name that systemd's settings have for the resource, such as `NOFILE`.
+    /// The resource's name in systemd's settings, such as `NOFILE`.
     public var name: String {
         Self.named.first { $0.resource == self }?.name ?? "resource \(rawValue)"
     }

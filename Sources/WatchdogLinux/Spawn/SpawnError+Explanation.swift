@@ -2,27 +2,16 @@
 
 import Glibc
 
-/// The beginning of a file, or nothing if it cannot be read.
-private func head(of path: String, bytes count: Int = 256) -> [UInt8] {
-    // Without O_NONBLOCK, opening a FIFO waits for a writer.
-    guard let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return [] }
-    var buffer = [UInt8](repeating: 0, count: count)
-    let length = read(file.number, &buffer, count)
-    return Array(buffer.prefix(max(length, 0)))
-}
-
-/// True for a file whose first line has no NUL, by which shells tell scripts from programs of other machines.
-func looksLikeScript(_ path: String) -> Bool {
-    !head(of: path).prefix { $0 != UInt8(ascii: "\n") }.contains(0)
-}
-
 extension SpawnError {
-    /// Adds what `execve`'s error number leaves open.
-    func explained(for request: SpawnRequest) -> SpawnError {
+    /// Adds details that `execve`'s error number leaves open.
+    ///
+    /// - Parameter head: The first line of the file, or its beginning; nil when there is no file that the program's
+    ///   user may read.
+    func explained(for request: SpawnRequest, head: [UInt8]?) -> SpawnError {
         let detail: String? =
             switch errno {
             case .argumentsTooLong: request.lengths
-            case .noSuchFile: request.missingInterpreter
+            case .noSuchFile: head.flatMap(SpawnRequest.missingInterpreter(of:))
             case .notAProgram: "not a program for this machine"
             default: nil
             }
@@ -31,8 +20,8 @@ extension SpawnError {
 }
 
 extension SpawnRequest {
-    /// execve(2), "Limits on size of arguments and environment": one string at most 128 KiB; all of them a quarter of
-    /// the stack's limit.
+    /// execve(2), "Limits on size of arguments and environment": 128 KiB for one string, a quarter of the stack limit
+    /// for all of them.
     fileprivate var lengths: String {
         let strings = arguments + environment.entries
         let longest = strings.map(\.bytes.count).max() ?? 0
@@ -44,10 +33,7 @@ extension SpawnRequest {
         return "arguments and environment have \(total) bytes in \(strings.count) strings"
     }
 
-    fileprivate var missingInterpreter: String? {
-        let path = executablePath
-        guard access(path, F_OK) == 0 else { return nil }
-        let line = head(of: path).prefix { $0 != UInt8(ascii: "\n") }
+    fileprivate static func missingInterpreter(of line: [UInt8]) -> String? {
         guard line.starts(with: [UInt8(ascii: "#"), UInt8(ascii: "!")]) else {
             return "the file exists, but its dynamic linker does not"
         }

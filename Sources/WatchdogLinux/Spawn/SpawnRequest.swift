@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A program to be started and everything that its process is to be.
+/// A program to start, and the complete state of its process.
 ///
-/// What is not planned here does not reach the program: signal dispositions are the default ones (ignored signals
-/// included), no signal is blocked, every descriptor but the planned ones is closed, a real-time scheduling policy
-/// is dropped.
+/// Nothing else reaches the program: signal dispositions are reset to their defaults (including ignored signals), no
+/// signal is blocked, all descriptors except the passed ones are closed, and a real-time scheduling policy is dropped.
 public struct SpawnRequest: Sendable {
     /// The program file, relative to ``workingDirectory``.
     ///
-    /// ``resolveExecutable(_:path:workingDirectory:)`` finds it.
+    /// Use ``resolveExecutable(_:path:workingDirectory:)`` to find it.
     public var executable: ByteString
-    /// The arguments, beginning with the program's name for itself.
+    /// The arguments, starting with the program's own name.
     public var arguments: [ByteString]
     /// The environment.
     public var environment: Environment
-    /// Variables that the child sets to its own process id before it executes, such as `WATCHDOG_PID`.
+    /// Variables that the child sets to its own process ID before it executes the program, such as `WATCHDOG_PID`.
     public var processIdVariables: [String] = []
-    /// The descriptors that the program gets; standard input, output and error as they are unless changed.
+    /// The descriptors that the program gets; by default, the supervisor's standard input, output and error.
     public var descriptors: [PassedDescriptor] = [
         PassedDescriptor(0, as: 0), PassedDescriptor(1, as: 1), PassedDescriptor(2, as: 2),
     ]
     /// Where the program starts, entered with its own credentials; nil for the supervisor's directory.
     public var workingDirectory: ByteString?
-    /// Whose rights the program has; nil for the supervisor's.
+    /// The user and groups that the program runs as; nil for the supervisor's.
     public var credentials: Credentials?
     /// The session and process group.
     public var session: Session = .newSession
-    /// A cgroup2 directory to be born into; see ``Cgroup/directory()``.
+    /// The cgroup2 directory in which the process is created; see ``Cgroup/directory()``.
     public var cgroup: OwnedDescriptor?
     /// Resource limits.
     public var limits: [ResourceLimit] = []
@@ -34,34 +33,36 @@ public struct SpawnRequest: Sendable {
     public var niceness: Int32?
     /// `/proc/PID/oom_score_adj`, −1000 … 1000; nil for the supervisor's.
     public var oomScoreAdjustment: Int?
-    /// True when neither set-user-id files nor file capabilities may raise the program's rights.
+    /// Whether set-user-ID files and file capabilities are kept from raising the program's privileges.
     public var noNewPrivileges = false
+    /// Whether the program gets no capabilities, even if it runs as root; needs ``noNewPrivileges``.
+    public var dropsCapabilities = false
     /// The file mode creation mask; nil for the supervisor's.
     public var fileModeMask: UInt32?
-    /// How long the child may take to get from birth into the program.
+    /// How long the child may take from its creation to the execution of the program.
     ///
-    /// A file server that does not answer can hold `chdir` and `execve` for ever.
+    /// A file server that does not answer can block `chdir` and `execve` forever.
     public var launchLimit: Duration = .seconds(5)
-    /// Acts as if `clone3` were refused; for tests.
+    /// Acts as if the kernel refused `clone3`; for tests.
     var withoutClone3 = false
 
     /// The session and process group of a new process.
     public enum Session: Sendable {
-        /// A session of its own, without a terminal.
+        /// A new session without a terminal.
         case newSession
-        /// A process group of its own in the supervisor's session.
+        /// A new process group in the supervisor's session.
         ///
-        /// With a terminal's descriptor, the group becomes that terminal's foreground group.
+        /// If a terminal's descriptor is given, the group becomes that terminal's foreground group.
         case newProcessGroup(foregroundOf: Int32?)
         /// The supervisor's session and group.
         case inherited
     }
 
-    /// A descriptor of the supervisor and the number under which the program gets it.
+    /// A descriptor of the supervisor, and its number in the program.
     public struct PassedDescriptor: Hashable, Sendable {
-        /// The supervisor's number; must be open until ``spawn(_:)`` returns.
+        /// The number in the supervisor; must be open until ``spawn(_:)`` returns.
         public var source: Int32
-        /// The program's number.
+        /// The number in the program.
         public var target: Int32
 
         /// Passes `source` as `target`.

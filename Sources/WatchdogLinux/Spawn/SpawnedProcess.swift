@@ -4,13 +4,13 @@
 public struct SpawnedProcess: Sendable {
     /// The process; owns the pidfd.
     public let process: Pidfd
-    /// When it was born, in clock ticks since boot (`/proc/PID/stat` field 22); nil when `/proc` is not there.
+    /// When the process was created, in clock ticks since boot (`/proc/PID/stat` field 22); nil without `/proc`.
     ///
-    /// With the process id it identifies the process for ever on this boot.
+    /// Together with the process ID, it identifies the process uniquely on this boot.
     public let startTime: UInt64?
-    /// Why the process is not in the cgroup that was asked for; nil when it is, or none was asked for.
+    /// Why the process is not in the requested cgroup; nil when it is, or when none was requested.
     public let cgroupRefusal: Errno?
-    /// Whether it moved to its cgroup because clone3(2) is refused here: that takes milliseconds.
+    /// Whether the process was moved to its cgroup because clone3(2) is refused here; moving takes milliseconds.
     public let hasMoved: Bool
 
     /// Creates a started process from its parts.
@@ -21,6 +21,6 @@ public struct SpawnedProcess: Sendable {
         self.hasMoved = hasMoved
     }
 
-    /// The process id.
+    /// The process ID.
     public var pid: Int32 { process.pid }
 }

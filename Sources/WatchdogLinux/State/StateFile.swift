@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
-/// A file that always holds a whole state, at whatever moment its writer is killed.
+/// A file that always contains a complete state, no matter when its writer is killed.
 ///
-/// It holds one checkpoint and, beside it, a short pulse: the little that has changed since. Both are kept twice and
-/// written alternately, each with a sequence number and a hash, so that the one before survives a write that was not
-/// finished. Nothing is synced: the file is to outlive its writer and not the machine, and says of which boot it is.
+/// It holds a checkpoint and a pulse: the little that has changed since. Both are stored twice and written alternately,
+/// each with a sequence number and a hash, so that the previous one survives an interrupted write. Nothing is synced:
+/// the file must outlive its writer, not the machine, and records the boot it belongs to.
 ///
 /// Isolation: belongs to one thread.
 public final class StateFile {
-    /// What a file holds.
+    /// The contents of a file.
     public struct Contents: Sendable {
-        /// The latest whole checkpoint.
+        /// The latest intact checkpoint.
         public let checkpoint: [UInt8]
-        /// The latest whole pulse that was written after that checkpoint; nil for none.
+        /// The latest intact pulse written after that checkpoint; nil if there is none.
         public let pulse: [UInt8]?
     }
 
-    /// The longest pulse.
+    /// The maximum size of a pulse.
     public static let longestPulse = 480
 
     private static let magic = Array("WDSTATE\n".utf8)
@@ -27,26 +27,26 @@ public final class StateFile {
     private static let pulseOffset = 4096
     private static let pulseSize = 512
     private static let checkpointOffset = 8192
-    /// No file has more room than this for a checkpoint; one that says so is not ours.
+    /// No file has a larger capacity for a checkpoint; one that claims more is not ours.
     private static let mostCapacity = 16 << 20
 
-    /// Its path.
+    /// The path of the file.
     public let path: String
-    /// The version of what the checkpoint means, as its writer numbers it.
+    /// The version of the checkpoint's contents, assigned by its writer.
     public let format: UInt32
-    /// Nil between two uses of a file that does not stay open.
+    /// Nil between uses of a file that does not stay open.
     private var file: OwnedDescriptor?
     private let capacity: Int
     private var checkpointSequence: UInt64 = 0
     private var pulseSequence: UInt64 = 0
 
-    /// Creates a file that only this user can read; one that is there is replaced.
+    /// Creates a file that only this user can read, replacing an existing one.
     ///
     /// - Parameters:
-    ///   - path: where; only this user may create anything in its directory.
-    ///   - format: the version of what the checkpoint means.
-    ///   - capacity: the longest checkpoint, in bytes. Room that is not used costs no memory.
-    ///   - staysOpen: whether it takes a descriptor all the time, so that writing is cheap and never fails for want of one.
+    ///   - path: the path; only this user may create anything in its directory.
+    ///   - format: the version of the checkpoint's contents.
+    ///   - capacity: the maximum size of a checkpoint in bytes. Unused capacity takes no memory.
+    ///   - staysOpen: see ``staysOpen``.
     public init(creating path: String, format: UInt32, capacity: Int, staysOpen: Bool = true) throws(LinuxError) {
         precondition(capacity > 0 && capacity <= Self.mostCapacity, "a state file has room for 1 byte to 16 MiB")
         unlink(path)
@@ -68,15 +68,15 @@ public final class StateFile {
         }
     }
 
-    /// Opens a file that another process has written, to read it and to go on with it.
+    /// Opens a file that another process has written, to read it and to continue it.
     ///
-    /// - Parameter newest: the newest format that is understood.
-    /// - Throws: ``StateFileError``, and the file is as it was.
+    /// - Parameter newest: the newest supported format.
+    /// - Throws: ``StateFileError``; the file is then unchanged.
     public init(opening path: String, upTo newest: UInt32) throws(StateFileError) {
         let header: [UInt8]
         let file: OwnedDescriptor
         do throws(LinuxError) {
-            // Not to wait where somebody has put a pipe.
+            // O_NONBLOCK: do not block if the file was replaced with a FIFO.
             file = try OwnedDescriptor(opening: path, flags: O_RDWR | O_NOFOLLOW | O_NONBLOCK)
             header = try Self.read(file, at: 0, count: 128, path)
         } catch {
@@ -101,14 +101,15 @@ public final class StateFile {
         self.file = file
     }
 
-    /// Closes it until it is used again.
-    public func close() {
-        file = nil
+    /// Whether the file stays open between uses, which makes writing cheap but takes up a descriptor.
+    public var staysOpen: Bool {
+        get { file != nil }
+        set { file = newValue ? try? opened() : nil }
     }
 
-    /// What was written last and is whole.
+    /// The latest intact contents.
     ///
-    /// To be read once after opening, before anything is written.
+    /// Read them once after opening, before writing anything.
     public func contents() throws(StateFileError) -> Contents {
         let records = [0, 1].compactMap { record(at: Self.checkpointOffset + $0 * slotSize, longest: capacity) }
         guard let latest = records.max(by: { $0.sequence < $1.sequence }) else {
@@ -123,9 +124,9 @@ public final class StateFile {
         return Contents(checkpoint: latest.payload, pulse: current?.payload)
     }
 
-    /// Writes a checkpoint; the pulse before it counts no longer.
+    /// Writes a checkpoint, which invalidates the previous pulse.
     ///
-    /// - Throws: ``LinuxError`` with ``Errno/argumentsTooLong`` when it is longer than the file has room for.
+    /// - Throws: ``LinuxError`` with ``Errno/argumentsTooLong`` if it exceeds the file's capacity.
     public func write(checkpoint: [UInt8]) throws(LinuxError) {
         guard checkpoint.count <= capacity else { throw LinuxError("write \(path)", .argumentsTooLong) }
         let sequence = checkpointSequence + 1
@@ -145,7 +146,7 @@ public final class StateFile {
         pulseSequence = sequence
     }
 
-    /// Removes the file; it can be written to until the object goes.
+    /// Removes the file; it can be written to until this object is released.
     public func remove() {
         unlink(path)
     }
@@ -185,7 +186,7 @@ public final class StateFile {
         return (sequence, UInt64(littleEndian: header, at: 8), payload)
     }
 
-    /// Against writes that were not finished, not against forgery.
+    /// Detects interrupted writes, not forgery.
     private static func hash(_ header: [UInt8], _ payload: [UInt8]) -> UInt64 {
         var hash = FNV1a()
         hash.combine(header)
@@ -208,7 +209,7 @@ public final class StateFile {
         _ bytes: [UInt8], to file: OwnedDescriptor, at offset: Int, _ path: String
     ) throws(LinuxError) {
         let written = try check("write \(path)") { pwrite(file.number, bytes, bytes.count, off_t(offset)) }
-        // A file system that is full takes a part: proceed as write(2) says, and the next call gets the reason.
+        // A full file system writes only a part. Retrying, as write(2) says, then reports the reason.
         guard written < bytes.count else { return }
         guard written > 0 else { throw LinuxError("write \(path)", Errno(rawValue: ENOSPC)) }
         try write(Array(bytes[written...]), to: file, at: offset + written, path)
@@ -230,7 +231,7 @@ extension [UInt8] {
 }
 
 extension FixedWidthInteger {
-    /// The bytes from `offset` on must be there.
+    /// The bytes from `offset` on must exist.
     fileprivate init(littleEndian bytes: [UInt8], at offset: Int) {
         self = bytes.withUnsafeBytes {
             Self(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Self.self))

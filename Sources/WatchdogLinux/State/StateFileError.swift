@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a state file cannot be gone on with.
+/// Why a state file cannot be used.
 public struct StateFileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is the matter with it.
+    /// What is wrong with the file.
     public enum Reason: Hashable, Sendable {
-        /// It cannot be opened or read, with the kernel's words.
+        /// It cannot be opened or read; contains the kernel's message.
         case unreadable(String)
-        /// It is no state file, or nothing in it is whole.
+        /// It is not a state file, or contains nothing intact.
         case damaged
-        /// A newer watchdogd has written it, in this format.
+        /// A newer watchdogd wrote it, in this format.
         case newer(UInt32)
-        /// It was written before the machine was booted: the processes it names are gone.
+        /// It was written before the last boot, so the processes that it names are gone.
         case otherBoot
     }
 
     /// The file.
     public let path: String
-    /// What is the matter with it.
+    /// What is wrong with the file.
     public let reason: Reason
 
     /// Creates an error.

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import Glibc
 
 /// The memory of this process.
 public enum ProcessMemory {
-    /// Gives back the pages of the code that has run so far, and of its constants: most of it was for the start, and is
-    /// not needed again.
+    /// Releases the pages of code and constants used so far; most were only needed during startup.
     ///
-    /// What is needed comes back from the page cache as it runs, some microseconds for each 64 KiB. Nothing of the process
-    /// is lost but the breakpoints of a debugger: madvise(2), `MADV_DONTNEED`.
+    /// Pages that are needed again come back from the page cache, at some microseconds per 64 KiB. The process loses
+    /// nothing but the breakpoints of a debugger: madvise(2), `MADV_DONTNEED`.
     public static func releaseProgram() { wd_release_program() }
+
+    /// Keeps every process without `CAP_SYS_PTRACE` from tracing this one or opening its memory: prctl(2),
+    /// `PR_SET_DUMPABLE`.
+    ///
+    /// Changes nothing for an ordinary user, whose processes may trace each other anyway, and whose own files in
+    /// `/proc/self` would then belong to root.
+    public static func protect() {
+        if geteuid() == 0 || geteuid() != getuid() { wd_protect_memory() }
+    }
 }

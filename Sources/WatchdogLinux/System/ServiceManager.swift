@@ -3,30 +3,30 @@
 import CSystemd
 import Glibc
 
-/// The service manager that started this process, if there is one: sd_listen_fds(3), sd_watchdog_enabled(3).
+/// The service manager that started this process, if any: sd_listen_fds(3), sd_watchdog_enabled(3).
 ///
-/// ``ServiceNotifier`` talks to it.
+/// ``ServiceNotifier`` sends it messages.
 public enum ServiceManager {
-    /// True when a service manager listens to what this process says of itself.
+    /// Whether a service manager listens for notifications from this process.
     public static var isListening: Bool { getenv("NOTIFY_SOCKET") != nil }
 
-    /// True when systemd itself executed this process as (a part of) a service.
+    /// Whether systemd itself executed this process as a service or as part of one.
     ///
-    /// `INVOCATION_ID` would not tell: every descendant of a service inherits it, the shells of a terminal included.
-    /// `SYSTEMD_EXEC_PID` names one process: systemd.exec(5), since version 248.
+    /// `INVOCATION_ID` would not show it: every descendant of a service inherits it, including the shells in a
+    /// terminal. `SYSTEMD_EXEC_PID` names one process: systemd.exec(5), since version 248.
     public static var isParent: Bool {
         getenv("SYSTEMD_EXEC_PID").map { String(cString: $0) } == "\(getpid())"
     }
 
-    /// How often the service manager wants a sign of life of this process (`WatchdogSec=`); nil for never.
+    /// How often the service manager expects a sign of life from this process (`WatchdogSec=`); nil for never.
     public static var watchdogInterval: Duration? {
         var microseconds: UInt64 = 0
         guard sd_watchdog_enabled(0, &microseconds) > 0 else { return nil }
         return .microseconds(Int64(clamping: microseconds))
     }
 
-    /// Whether the service manager takes a name for stored descriptors as it is: 1 to 255 printable ASCII characters, no
-    /// colon.
+    /// Whether the service manager accepts a name for stored descriptors unchanged: 1 to 255 printable ASCII
+    /// characters, no colon.
     ///
     /// sd_notify(3), `FDNAME=`.
     public static func isStoreName(_ name: String) -> Bool {
@@ -36,19 +36,19 @@ public enum ServiceManager {
 
     /// A descriptor that the service manager passed to this process.
     public struct PassedDescriptor: Sendable {
-        /// The name under which it was stored, or its socket unit's name.
+        /// The name under which the descriptor was stored, or the name of its socket unit.
         public let name: String
         /// The descriptor.
         public let descriptor: OwnedDescriptor
     }
 
-    /// Takes over the descriptors that the service manager passed; a second call gives none.
+    /// Takes the descriptors that the service manager passed; a second call returns none.
     ///
-    /// To be called before any other thread is created: removes `LISTEN_FDS` and its like from the environment.
+    /// Call it before creating any thread: it removes `LISTEN_FDS` and the like from the environment.
     ///
-    /// - Throws: when the variables are meant for this process and are wrong.
+    /// - Throws: if the variables are meant for this process but are invalid.
     public static func takeDescriptors() throws(LinuxError) -> [PassedDescriptor] {
-        // None are passed; sd_listen_fds(3) takes that for a mistake.
+        // No descriptors were passed, which sd_listen_fds(3) would treat as an error.
         if getenv("LISTEN_FDS").map({ String(cString: $0) }) == "0" { unsetenv("LISTEN_FDS") }
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = try checkEvent("receive descriptors", sd_listen_fds_with_names(1, &names))

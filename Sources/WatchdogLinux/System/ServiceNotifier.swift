@@ -2,27 +2,27 @@
 
 import CLinux
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
-/// Tells the service manager the state of this service, and never waits for it: sd_notify(3).
+/// Reports the state of this service to the service manager, without ever waiting for it: sd_notify(3).
 ///
-/// What the service manager has no room for is said as soon as it has, in the same order.
+/// Messages for which there is no room are sent as soon as there is, in the same order.
 ///
 /// Isolation: the loop's thread.
 public final class ServiceNotifier {
     private struct Message {
         let text: String
         let descriptors: [OwnedDescriptor]
-        /// Under which the descriptors are to be stored.
+        /// The name under which to store the descriptors.
         let storeName: String?
     }
 
-    /// More than this is not kept for a service manager that does not read: it would be two messages for each of 8,192 apps.
+    /// The maximum number of messages queued for a service manager that does not read: two for each of 8,192 apps.
     private static let mostWaiting = 16_384
 
     private static let badName = "the name of stored descriptors must be one that the service manager keeps"
 
-    /// Called with what keeps a message from being said; that message is lost.
+    /// Called with the error that keeps a message from being sent; that message is lost.
     public var onProblem: (LinuxError) -> Void = { _ in }
 
     private let loop: EventLoop
@@ -30,9 +30,9 @@ public final class ServiceNotifier {
     private var waiting: [Message] = []
     private var source: IOSource?
 
-    /// Connects to the service manager; nil when there is none.
+    /// Connects to the service manager; nil if there is none.
     ///
-    /// - Throws: when `NOTIFY_SOCKET` names something else than a socket that can be sent to.
+    /// - Throws: if `NOTIFY_SOCKET` does not name a socket that can be sent to.
     public init?(on loop: EventLoop) throws(LinuxError) {
         guard let address = getenv("NOTIFY_SOCKET") else { return nil }
         let number = wd_socket_connect_datagram(address)
@@ -43,25 +43,25 @@ public final class ServiceNotifier {
         socket = OwnedDescriptor(taking: number)
     }
 
-    /// Says something, now or as soon as there is room for it: `READY=1`, `STOPPING=1`.
+    /// Sends assignments, now or as soon as there is room: `READY=1`, `STOPPING=1`.
     public func say(_ assignments: [String]) {
         say(Message(text: assignments.joined(separator: "\n"), descriptors: [], storeName: nil))
     }
 
-    /// Says something that is worth nothing later: `WATCHDOG=1`, `STATUS=…`.
+    /// Sends an assignment that is worthless later: `WATCHDOG=1`, `STATUS=…`.
     ///
-    /// - Returns: false when the service manager has no room for it now; nobody says it later.
+    /// - Returns: false if there is no room right now; the message is then dropped.
     @discardableResult
     public func mention(_ assignment: String) -> Bool {
         guard waiting.isEmpty else { return false }
         return (try? send(Message(text: assignment, descriptors: [], storeName: nil))) == true
     }
 
-    /// Puts descriptors under a name into the service manager's store, besides those that are there under it.
+    /// Adds descriptors to the service manager's store under a name, without replacing those already there.
     ///
-    /// What is put there outlives this process and comes back with ``ServiceManager/takeDescriptors()`` when it is started
-    /// again. It stays even when the other end of a socket is closed or a process has ended (`FDPOLL=0`, since systemd
-    /// 246): that is what is to be noticed later.
+    /// Stored descriptors outlive this process and come back with ``ServiceManager/takeDescriptors()`` when it is
+    /// restarted. They stay even after the other end of a socket is closed or a process has exited (`FDPOLL=0`, since
+    /// systemd 246), so that the restarted process notices it.
     public func store(_ descriptors: [OwnedDescriptor], as name: String) {
         precondition(ServiceManager.isStoreName(name), Self.badName)
         precondition(
@@ -69,14 +69,14 @@ public final class ServiceNotifier {
         say(Message(text: "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", descriptors: descriptors, storeName: name))
     }
 
-    /// Takes everything that is under a name out of the store.
+    /// Removes everything under a name from the store.
     public func removeStored(_ name: String) {
         precondition(ServiceManager.isStoreName(name), Self.badName)
         waiting.removeAll { $0.storeName == name }
         say(Message(text: "FDSTOREREMOVE=1\nFDNAME=\(name)", descriptors: [], storeName: nil))
     }
 
-    /// Waits for a service manager that has not heard everything yet; to be called when nothing else is to be done.
+    /// Waits until the service manager has received all queued messages; call it when there is no other work left.
     public func finish(within patience: Duration = .seconds(1)) {
         let end = loop.now + patience
         while !waiting.isEmpty {
@@ -131,7 +131,7 @@ public final class ServiceNotifier {
         }
     }
 
-    /// False when there is no room.
+    /// - Returns: false if there is no room.
     private func send(_ message: Message) throws(LinuxError) -> Bool {
         var text = message.text
         let numbers = message.descriptors.map(\.number)

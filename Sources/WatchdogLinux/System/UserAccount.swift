@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// An account as the system's user database knows it.
+/// An account in the system's user database.
 public struct UserAccount: Hashable, Sendable {
     /// A user or group that does not exist, or could not be looked up.
     public struct LookupError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -12,18 +12,18 @@ public struct UserAccount: Hashable, Sendable {
 
     /// The login name.
     public let name: String
-    /// The user's rights, supplementary groups included.
+    /// The user's IDs, including supplementary groups.
     public private(set) var credentials: Credentials
     /// The home directory.
     public let home: String
     /// The login shell.
     public let shell: String
 
-    /// Looks a user up by name or number, which may ask servers on the network and take as long as they do.
+    /// Looks up a user by name or number, which may query servers on the network and block until they answer.
     ///
     /// - Parameters:
-    ///   - user: A name, or a number; a number needs no account, but then a group has to be given.
-    ///   - group: A name or number in place of the account's own group; nil for that.
+    ///   - user: A name or number. A number does not require an account, but then a group must be given.
+    ///   - group: A name or number that replaces the account's own group; nil to keep that.
     ///   - supplementaryGroups: Names or numbers, in addition to those of the account.
     public static func find(
         user: String, group: String? = nil, supplementaryGroups: [String]
@@ -38,11 +38,11 @@ public struct UserAccount: Hashable, Sendable {
         return account
     }
 
-    /// Looks a user up by name or number, which may ask servers on the network and take as long as they do.
+    /// Looks up a user by name or number, which may query servers on the network and block until they answer.
     ///
     /// - Parameters:
-    ///   - user: A name, or a number; a number needs no account, but then a group has to be given.
-    ///   - group: A name or number in place of the account's own group; nil for that.
+    ///   - user: A name or number. A number does not require an account, but then a group must be given.
+    ///   - group: A name or number that replaces the account's own group; nil to keep that.
     public static func find(user: String, group: String? = nil) throws(LookupError) -> UserAccount {
         let groupNumber = try group.map { (group) throws(LookupError) in try Self.number(ofGroup: group) }
         let number = UInt32(decimal: user.utf8)
@@ -78,7 +78,7 @@ public struct UserAccount: Hashable, Sendable {
             var groups = [gid_t](repeating: 0, count: Int(capacity))
             var count = capacity
             if getgrouplist(name, primary, &groups, &count) >= 0 { return Array(groups.prefix(Int(count))) }
-            // NGROUPS_MAX: the kernel takes no more.
+            // NGROUPS_MAX: the kernel accepts no more.
             guard count > capacity, capacity < 65536 else { return Array(groups.prefix(Int(capacity))) }
             capacity = min(count, 65536)
         }
@@ -97,7 +97,7 @@ public struct UserAccount: Hashable, Sendable {
     }
 }
 
-/// The part of a `passwd` entry that is used.
+/// The fields of a `passwd` entry that are used.
 private struct PasswordRecord {
     let name: String
     let user: UInt32
@@ -113,11 +113,11 @@ private struct PasswordRecord {
             let error =
                 number.map { getpwuid_r($0, &entry, buffer, size, &found) }
                 ?? getpwnam_r(name, &entry, buffer, size, &found)
-            // The strings lie in the buffer.
+            // The entry's strings point into the buffer, so copy them now.
             if error == 0, found != nil { record = PasswordRecord(entry) }
             return error
         }
-        // Not found is 0, or one of these, depending on the database: getpwnam(3).
+        // Depending on the database, a missing entry is reported as 0 or as one of these: getpwnam(3).
         guard [0, ENOENT, ESRCH, EBADF, EPERM].contains(error) else {
             throw UserAccount.LookupError(description: "cannot look up user '\(name)': \(Errno(rawValue: error))")
         }
@@ -134,7 +134,7 @@ private struct PasswordRecord {
     }
 }
 
-/// Calls a `…_r` function with buffers that grow until its entry fits.
+/// Calls a `…_r` function with growing buffers until the entry fits.
 private func withLookupBuffer(_ body: (UnsafeMutablePointer<CChar>, Int) -> Int32) -> Int32 {
     var size = 4096
     while true {

@@ -7,7 +7,7 @@ struct BlockedCall: Hashable {
     let number: Int
     let arguments: [UInt64]
 
-    /// Nil for a thread that runs, that is blocked outside a system call, and for any other text.
+    /// Nil for a thread that runs or is blocked outside a system call, and for any other text.
     init?(parsing text: some StringProtocol) {
         let fields = text.prefix(256).split { $0 == " " || $0 == "\n" }
         guard fields.count == 9, let number = Int(fields[0]), number >= 0 else { return nil }
@@ -19,6 +19,6 @@ struct BlockedCall: Hashable {
 
     var kind: wd_call { wd_call_kind(number) }
 
-    /// An argument that the kernel takes as an int: the register's upper half may hold anything.
+    /// An argument that the kernel takes as an int: the upper half of the register may contain anything.
     func integer(_ index: Int) -> Int32 { Int32(truncatingIfNeeded: arguments[index]) }
 }

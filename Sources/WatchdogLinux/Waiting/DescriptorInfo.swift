@@ -2,17 +2,25 @@
 
 /// An open file of a process, from `/proc/PID/fdinfo/N`: proc_pid_fdinfo(5).
 struct DescriptorInfo: Hashable {
-    /// The open mode's two bits, as in `O_ACCMODE`.
+    /// The two bits of the access mode, as in `O_ACCMODE`.
     var accessMode: Int32?
-    /// Linux 5.14 and later.
+    /// Available since Linux 5.14.
     var inode: UInt64?
-    /// Descriptors that an epoll instance watches, the first ones.
-    var watched: [Int32] = []
-    /// How many there are, as far as the text goes.
+    /// A file that an epoll instance watches.
+    struct Watched: Hashable {
+        /// Its descriptor when it was added.
+        let number: Int32
+        /// Nil if the kernel did not say.
+        let inode: UInt64?
+    }
+
+    /// The first files that an epoll instance watches.
+    var watched: [Watched] = []
+    /// The number of watched descriptors in the text, which may be truncated.
     var watchedCount = 0
-    /// Locks that were taken through it, or by the process on its file; the first ones.
+    /// The first locks that were taken through the descriptor, or on its file by the process.
     var locks: [FileLock] = []
-    /// The process of a pidfd.
+    /// The process that a pidfd refers to.
     var process: Int32?
 
     init(parsing text: some Collection<UInt8>) {
@@ -32,9 +40,16 @@ struct DescriptorInfo: Hashable {
             case "tfd":
                 guard let number = Int32(decimal: value) else { continue }
                 watchedCount += 1
-                if watched.count < 4 { watched.append(number) }
+                if watched.count < 4 { watched.append(Watched(number: number, inode: Self.inode(in: rest))) }
             default: continue
             }
         }
+    }
+
+    /// The hexadecimal number of ` ino:1f`: ep_show_fdinfo(), fs/eventpoll.c.
+    private static func inode(in rest: some Collection<UInt8>) -> UInt64? {
+        let fields = rest.split(separator: UInt8(ascii: " "))
+        guard let field = fields.first(where: { $0.starts(with: "ino:".utf8) }) else { return nil }
+        return UInt64(String(decoding: field.dropFirst(4), as: UTF8.self), radix: 16)
     }
 }

@@ -2,17 +2,18 @@
 
 /// A file lock, or a wait for one, as a line of `/proc/locks` shows it: proc_locks(5).
 struct FileLock: Hashable {
-    /// Waiters have the number of the lock that they wait for.
+    /// The number of the lock; a waiter has that of the lock that it waits for.
     let number: UInt64
     let isWaiting: Bool
     /// `FLOCK`, `POSIX`, `OFDLCK`, `LEASE`, ….
     let kind: String
     let isExclusive: Bool
-    /// Nil for a lock that belongs to an open file (`OFDLCK`), and for a process outside this pid namespace.
+    /// Nil for a lock that belongs to an open file description (`OFDLCK`), and for a process outside this pid
+    /// namespace.
     let process: Int32?
     let inode: UInt64
     let isOnWholeFile: Bool
-    /// The first byte that is locked.
+    /// The first locked byte.
     let start: UInt64
 
     init?(parsing line: some BidirectionalCollection<UInt8>) {
@@ -36,7 +37,8 @@ struct FileLock: Hashable {
     /// The lock that a process waits for on a file.
     ///
     /// - Parameters:
-    ///   - inode: the file's; nil when it is not known, and then a process with several waits gets none.
+    ///   - inode: the inode of the file; nil if unknown, in which case the result is nil for a process with several
+    ///     waits.
     static func holder(
         in locks: [FileLock], waiting process: Int32, kinds: Set<String>, inode: UInt64?
     ) -> FileLock? {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The memory around the word that a thread waits on by futex(2), and what it says of who holds the lock.
+/// The memory around the word that a thread waits on in futex(2), and what it says about the lock's holder.
 ///
-/// The layouts are ABI: `struct __pthread_mutex_s` and `struct __pthread_rwlock_arch_t` of glibc on 64-bit
+/// The layouts are ABI: `struct __pthread_mutex_s` and `struct __pthread_rwlock_arch_t` in glibc on 64-bit
 /// little-endian machines, `sysdeps/*/nptl/bits/struct_mutex.h` and `struct_rwlock.h`. Programs are compiled against
-/// them, so that they have not changed since 2.30.
+/// them, and they have not changed since 2.30.
 struct FutexWord: Hashable {
-    /// A lock and the thread that its memory names.
+    /// A lock, and the thread that its memory names.
     struct Claim: Hashable {
         let object: String
         let thread: Int32
-        /// It is the end of the thread that is waited for, not a lock of it.
+        /// Whether the wait is for the thread to end, and not for a lock that it holds.
         var isThreadEnd = false
     }
 
-    /// Bytes before the word.
+    /// The number of bytes read before the word.
     static let before = 12
-    /// Bytes that are read in all: a mutex, or a read-write lock with the word in its middle.
+    /// The total number of bytes read: enough for a mutex, or for a read-write lock with the word in its middle.
     static let length = 40
 
     private let operation: Int32
@@ -26,7 +26,7 @@ struct FutexWord: Hashable {
     /// - Parameters:
     ///   - operation: futex's second argument.
     ///   - expected: futex's third argument, the value with which a wait begins.
-    ///   - memory: what lies around the word, from ``before`` bytes before it.
+    ///   - memory: the bytes around the word, starting ``before`` bytes before it.
     init?(operation: Int32, expected: UInt32, memory: [UInt8]) {
         guard memory.count >= Self.length else { return nil }
         self.operation = operation
@@ -39,18 +39,18 @@ struct FutexWord: Hashable {
     /// The `int` at an offset from the futex word.
     private func word(_ offset: Int) -> UInt32 { words[(Self.before + offset) / 4] }
 
-    /// The thread that the memory names as the holder, not yet checked to exist.
+    /// The thread that the memory names as the holder, not yet checked for existence.
     ///
-    /// Nil when nothing is certain: a semaphore, a condition variable, somebody's own lock, a lock that is about to
+    /// Nil if nothing is certain: for a semaphore, a condition variable, a custom lock, or a lock that is about to
     /// change hands.
     var claim: Claim? {
         let value = word(0)
         switch operation & Self.commandMask {
         case 6, 13:
-            // FUTEX_LOCK_PI, FUTEX_LOCK_PI2: the kernel itself demands that the word names the owner.
+            // FUTEX_LOCK_PI, FUTEX_LOCK_PI2: the kernel itself requires that the word names the owner.
             return Self.thread(value).map { Claim(object: "priority-inheritance mutex", thread: $0) }
         case 0, 9:
-            // FUTEX_WAIT, FUTEX_WAIT_BITSET: a waiter sleeps only while the word has the value that it gave.
+            // FUTEX_WAIT, FUTEX_WAIT_BITSET: a waiter sleeps only while the word has the expected value.
             guard value == expected else { return nil }
             return mutex(value) ?? readWriteLock(value) ?? joining(value)
         default: return nil
@@ -68,29 +68,30 @@ struct FutexWord: Hashable {
 
     private func mutex(_ lock: UInt32) -> Claim? {
         let (count, owner, users, kind) = (word(4), word(8), word(12), word(16))
-        // Type, robust, inherit, protect, shared, elision on and off; anything else is no mutex.
+        // Bits for type, robust, inherit, protect, shared, elision on and off; with any other bit it is not a mutex.
         guard kind & ~0x3f3 == 0, (1...65_536).contains(users), let thread = Self.thread(owner) else { return nil }
         let type = kind & 3
         let isRobust = kind & 16 != 0
-        // Robust mutexes count too, whatever their type: pthread_mutex_lock.c.
+        // Robust mutexes also count, whatever their type: pthread_mutex_lock.c.
         guard type == 1 || isRobust ? count >= 1 : count == 0 else { return nil }
         let name = ["mutex", "recursive mutex", "error-checking mutex", "adaptive mutex"][Int(type)]
         if isRobust {
-            // A robust mutex has its owner in the lock word too.
+            // A robust mutex has its owner in the lock word as well.
             guard lock & Self.waiters != 0, Self.thread(lock) == thread else { return nil }
             return Claim(object: "robust \(name)", thread: thread)
         }
-        // 2: locked, and somebody waits: lowlevellock.h.
+        // 2: locked, with waiters: lowlevellock.h.
         return lock == 2 ? Claim(object: name, thread: thread) : nil
     }
 
-    /// Readers sleep on `__wrphase_futex` at 8, writers on `__writers_futex` at 12; both hold 3 while a writer has it.
+    /// Readers sleep on `__wrphase_futex` at offset 8, writers on `__writers_futex` at 12; both words are 3 while a
+    /// writer holds the lock.
     private func readWriteLock(_ value: UInt32) -> Claim? {
         guard value == 3 else { return nil }
         for offset in [8, 12] {
             let readers = word(-offset)
             let writer = word(24 - offset)
-            // PTHREAD_RWLOCK_WRPHASE and PTHREAD_RWLOCK_WRLOCKED; no reader has it.
+            // PTHREAD_RWLOCK_WRPHASE and PTHREAD_RWLOCK_WRLOCKED: no reader holds the lock.
             guard readers & 3 == 3, writer & Self.waiters == 0, let thread = Self.thread(writer)
             else { continue }
             return Claim(object: "read-write lock", thread: thread)
@@ -98,8 +99,9 @@ struct FutexWord: Hashable {
         return nil
     }
 
-    /// pthread_join(3) sleeps on the word in which the kernel clears a thread's id when it ends; the kernel wakes it as a
-    /// shared futex, so that the call does not say private.
+    /// The wait in pthread_join(3), which sleeps on the word in which the kernel clears a thread's ID when it ends.
+    ///
+    /// The kernel wakes the word as a shared futex, so the call is not marked private.
     private func joining(_ value: UInt32) -> Claim? {
         guard operation & 128 == 0, operation & Self.commandMask == 9, value & (Self.waiters | Self.ownerDied) == 0,
             let thread = Self.thread(value)

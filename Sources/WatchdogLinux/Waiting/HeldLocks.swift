@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-public import WatchdogPolicy
+public import WatchdogBase
 
 /// The file locks that processes hold: flock(2), and both kinds of fcntl(2).
 public enum HeldLocks {
-    /// How many locked files are named.
+    /// The maximum number of locked files that are reported.
     public static let limit = 32
 
-    /// Finds the locks of processes; reads a few small files of `/proc` where there is none.
+    /// Finds the locks of processes; if there are none, this reads only a few small files in `/proc`.
     ///
-    /// Bounded: of a process with very many open files, those that a tenth of a second of work reaches.
+    /// Bounded: of a process with very many open files, it checks as many as it can in a tenth of a second.
     public static func find(in processes: [Int32]) -> [LockedFile] {
         guard !processes.isEmpty, mayHoldLocks(Set(processes)) else { return [] }
         let budget = WorkBudget(.milliseconds(100))
@@ -35,7 +35,7 @@ public enum HeldLocks {
 
     private static let kinds: Set<String> = ["FLOCK", "POSIX", "OFDLCK"]
 
-    /// A lock that was taken by a process that has ended is held by whoever inherited the open file.
+    /// A lock may have been taken by a process that has exited; whoever inherited the open file then holds it.
     private static func mayHoldLocks(_ processes: Set<Int32>) -> Bool {
         guard let file = try? OwnedDescriptor(opening: "/proc/locks", flags: O_RDONLY) else { return true }
         var isPossible = false
@@ -60,7 +60,7 @@ public enum HeldLocks {
             }
             let locks = DescriptorInfo(parsing: text).locks.filter { !$0.isWaiting && kinds.contains($0.kind) }
             guard let first = locks.first else { continue }
-            let path = ProcessFacts.link("/proc/\(process)/fd/\(number)") ?? "inode \(first.inode)"
+            let path = SymbolicLink.target("/proc/\(process)/fd/\(number)") ?? "inode \(first.inode)"
             files += locks.map { (path, $0) }
         }
         return files
@@ -68,9 +68,9 @@ public enum HeldLocks {
 
     // MARK: - SQLite
 
-    /// `PENDING_BYTE` to the end of the shared range: SQLite's os.h.
+    /// From `PENDING_BYTE` to the end of the shared range: SQLite's os.h.
     private static let database: ClosedRange<UInt64> = 0x4000_0000...0x4000_01ff
-    /// `UNIX_SHM_BASE` and the locks behind it: SQLite's os_unix.c.
+    /// `UNIX_SHM_BASE` and the locks after it: SQLite's os_unix.c.
     private static let writeAheadIndex: ClosedRange<UInt64> = 120...128
     private static let indexSuffix = "-shm"
 
@@ -88,13 +88,13 @@ public enum HeldLocks {
         }
     }
 
-    /// With a write-ahead log a connection holds shared locks for as long as it is open; nobody waits for those.
+    /// With a write-ahead log, a connection holds shared locks as long as it is open; nobody waits for those.
     private static func counts(_ lock: FileLock, path: String, open paths: Set<String>, process: Int32) -> Bool {
         guard isSQLite(lock, path: path), !lock.isExclusive else { return true }
         return !path.hasSuffix(indexSuffix) && !paths.contains(path + indexSuffix)
     }
 
-    /// The database whose log an index belongs to.
+    /// The database that an index of a write-ahead log belongs to.
     private static func database(_ path: String, _ kind: LockedFile.Kind) -> String {
         kind == .sqlite && path.hasSuffix(indexSuffix) ? String(path.dropLast(indexSuffix.count)) : path
     }

@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 
-/// A TCP or UDP socket as a line of `/proc/PID/net/tcp` and its siblings shows it: proc_pid_net(5).
+/// A TCP or UDP socket, as in a line of `/proc/PID/net/tcp` and similar files: proc_pid_net(5).
 struct InternetSocket: Hashable {
     /// `127.0.0.1:8080` or `[::1]:8080`.
     let local: String
-    /// Nil when there is none.
+    /// Nil if there is none.
     let peer: String?
-    /// The number of the state, `include/net/tcp_states.h`.
+    /// The number of the state: `include/net/tcp_states.h`.
     let state: UInt8
-    /// Bytes sent and not acknowledged; of a listening socket, how many connections it lets wait.
+    /// The number of bytes sent but not acknowledged; for a listening socket, the size of its backlog.
     let sendQueue: UInt32
-    /// Bytes received and not read; of a listening socket, connections not accepted.
+    /// The number of bytes received but not read; for a listening socket, the number of connections not accepted.
     let receiveQueue: UInt32
     let inode: UInt64
 
-    /// Nil for another socket's line too, if one is sought: most lines are not read further.
+    /// Nil if it has an address of another kind.
+    init?(_ socket: wd_internet_socket) {
+        guard let local = Self.text(of: socket.local) else { return nil }
+        self.local = local
+        peer = socket.has_peer ? Self.text(of: socket.peer) : nil
+        state = socket.state
+        sendQueue = socket.send_queue
+        receiveQueue = socket.receive_queue
+        inode = socket.inode
+    }
+
+    /// Also nil if a different socket is sought: most lines are not parsed any further.
     init?(parsing line: some BidirectionalCollection<UInt8>, withInode sought: UInt64? = nil) {
         let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 10)
         guard fields.count >= 10, fields[0].last == UInt8(ascii: ":"), let inode = UInt64(decimal: fields[9]),
@@ -74,6 +86,17 @@ struct InternetSocket: Hashable {
             withUnsafeBytes(of: word) { bytes += $0 }
             digits = digits.dropFirst(8)
         }
+        return Self.text(of: bytes, port: port).map { ($0, port) }
+    }
+
+    private static func text(of address: wd_internet_address) -> String? {
+        let bytes = withUnsafeBytes(of: address.bytes) { Array($0.prefix(Int(address.length))) }
+        return text(of: bytes, port: address.port)
+    }
+
+    /// - Parameter address: 4 or 16 bytes in network order.
+    private static func text(of address: [UInt8], port: UInt16) -> String? {
+        var bytes = address
         // An IPv4 connection of an IPv6 socket: ::ffff:a.b.c.d.
         if bytes.count == 16, bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff {
             bytes.removeFirst(12)
@@ -84,6 +107,6 @@ struct InternetSocket: Hashable {
             return nil
         }
         let name = text(buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) })
-        return ("\(isShort ? name : "[\(name)]"):\(port)", port)
+        return "\(isShort ? name : "[\(name)]"):\(port)"
     }
 }

@@ -2,54 +2,54 @@
 
 /// What one blocked thread waits for.
 public struct Wait: Hashable, Sendable {
-    /// Who can end the wait.
+    /// The process or thread that can end the wait.
     public struct Holder: Hashable, Sendable {
-        /// What it has to do with the wait.
+        /// The holder's role in the wait.
         public enum Relation: String, Sendable {
             /// It holds the lock in memory.
             case holds
             /// It holds the file lock.
             case locks
-            /// It is the child that is waited for.
+            /// It is the child being waited for.
             case child
-            /// It is one of the children, any of which would do.
+            /// It is one of several children, any of which would end the wait.
             case anyChild = "any-child"
-            /// It is the thread whose end is waited for.
+            /// It is the thread being joined.
             case ends
         }
 
-        /// What it has to do with the wait.
+        /// The holder's role in the wait.
         public let relation: Relation
-        /// The process.
+        /// The process ID.
         public let process: Int32
-        /// The thread; nil when the process holds it as a whole.
+        /// The thread ID; nil if the process as a whole holds it.
         public let thread: Int32?
-        /// The name of the thread or process, chosen by itself.
+        /// The name that the thread or process gave itself.
         public let name: String
-        /// The letter of its state, where that was read.
+        /// Its state, if it was read.
         public let state: ProcessStat.State?
     }
 
-    /// The process.
+    /// The ID of the waiting process.
     public let process: Int32
-    /// The thread.
+    /// The ID of the waiting thread.
     public let thread: Int32
-    /// The thread's name, chosen by itself.
+    /// The name that the thread gave itself.
     public let name: String
-    /// The text of `/proc/PID/task/TID/syscall`.
+    /// The contents of `/proc/PID/task/TID/syscall`.
     public let syscall: String
-    /// What the call works on, without its holder: `mutex`, or `fd 7: pipe`; empty when nothing is known of it.
+    /// What the call works on, without its holder: `mutex`, or `fd 7: pipe`; empty if unknown.
     public let subject: String
-    /// Who holds what is waited for, or is waited for.
+    /// Who holds what is waited for, or whose end is waited for.
     public let holder: Holder?
-    /// The files and calls that said so.
+    /// The files and calls that this was read from.
     public let sources: [String]
 }
 
 /// A thread's wait, its holder's wait, and so on.
 public struct WaitChain: Hashable, Sendable {
-    /// The first is the thread that was asked for; each next one is the holder of the one before.
+    /// The first wait is that of the given thread; each further one is that of the previous wait's holder.
     public let waits: [Wait]
-    /// The index of the wait whose thread holds what the last one waits for: a deadlock; nil when there is none.
+    /// The index of the wait whose thread holds what the last one waits for, which is a deadlock; nil if there is none.
     public let cycleStart: Int?
 }

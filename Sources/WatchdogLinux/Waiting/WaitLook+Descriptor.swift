@@ -9,19 +9,7 @@ extension WaitLook {
         return Finding(subject: "fd \(number): \(file.text)", sources: file.sources)
     }
 
-    /// The path of open(2), as the process wrote it; nobody is asked what lies there, because that is what hangs.
-    func opened(_ address: UInt64, _ place: Place) -> Finding {
-        // As far as the page reaches: what comes behind it may not be mapped.
-        let count = min(256, Int(4_096 - address % 4_096))
-        guard let bytes = memory(place.process, at: address, count: count), bytes[0] != 0,
-            let end = bytes.firstIndex(of: 0)
-        else { return Finding() }
-        return Finding(
-            subject: String(decoding: bytes[..<end], as: UTF8.self),
-            sources: ["process_vm_readv(2), the path of the call"])
-    }
-
-    /// The array of poll(2) is left as it was until the call returns.
+    /// poll(2) does not change its array until it returns.
     func polled(_ call: BlockedCall, _ place: Place) -> Finding {
         let count = call.arguments[1]
         guard count > 0, count <= 1_024 else { return Finding(subject: count == 0 ? "no fd" : "\(count) fds") }
@@ -35,7 +23,7 @@ extension WaitLook {
         return several(numbers, count: Int(count), place, source: "the argument of poll")
     }
 
-    /// The sets of select(2) are left as they were until the call returns.
+    /// select(2) does not change its sets until it returns.
     func selected(_ call: BlockedCall, _ place: Place) -> Finding {
         let limit = call.integer(0)
         guard limit > 0, limit <= 1_024 else { return Finding() }
@@ -57,22 +45,35 @@ extension WaitLook {
             return finding
         }
         guard count > 0 else { return Finding(subject: "no fd") }
+        let list = list(numbers, count) { describe($0, place.process) }
         return Finding(
-            subject: "\(count) fds: \(Self.list(numbers, count))", sources: ["process_vm_readv(2), \(source)"])
+            subject: "\(count) fds: \(list.text)", sources: ["process_vm_readv(2), \(source)"] + list.sources)
     }
 
-    private static func list(_ numbers: [Int32], _ count: Int) -> String {
-        numbers.map(String.init).joined(separator: ", ") + (count > numbers.count ? ", …" : "")
+    /// `5 (eventfd), 6, …`.
+    private func list(
+        _ numbers: [Int32], _ count: Int, _ describe: (Int32) -> (text: String, sources: [String])?
+    ) -> (text: String, sources: [String]) {
+        let files = numbers.map { ($0, describe($0)) }
+        let names = files.map { number, file in "\(number)" + (file.map { " (\($0.text))" } ?? "") }
+        return (
+            names.joined(separator: ", ") + (count > numbers.count ? ", …" : ""), files.flatMap { $0.1?.sources ?? [] }
+        )
     }
 
     // MARK: - Kinds of files
 
-    /// Asks the process's entries in `/proc` only: a file system that hangs must not be asked about its files.
-    func describe(_ number: Int32, _ process: Int32) -> (text: String, sources: [String])? {
+    /// Reads only the process's entries in `/proc`: a hanging file system must not be asked about its files.
+    ///
+    /// - Parameter namesWatched: whether to describe what an epoll instance watches; not within another one, because
+    ///   they can watch each other.
+    func describe(
+        _ number: Int32, _ process: Int32, namesWatched: Bool = true
+    ) -> (text: String, sources: [String])? {
         let path = "/proc/\(process)/fd/\(number)"
-        guard number >= 0, let link = ProcessFacts.link(path) else { return nil }
+        guard number >= 0, let link = SymbolicLink.target(path) else { return nil }
         if let inode = Self.inode(link, "socket:[") {
-            let socket = socket(inode, path, process)
+            let socket = socket(inode, number, of: process)
             return (socket.text, [path] + socket.sources)
         }
         let information = info(process, number)
@@ -83,23 +84,36 @@ extension WaitLook {
         }
         if link.hasPrefix("anon_inode:") {
             var name = String(link.dropFirst("anon_inode:".count).filter { $0 != "[" && $0 != "]" }.prefix(64))
-            if name == "eventpoll" { name = Self.epoll(information) }
+            if name == "eventpoll" {
+                let set = epoll(information, of: process, namesWatched)
+                return (set.text, [path, infoPath] + set.sources)
+            }
             if name == "pidfd", let id = information?.process { name = "pidfd of pid \(id)" }
             return (name, [path, infoPath])
         }
         if link.hasPrefix("/dev/pts/") || link.hasPrefix("/dev/tty") { return ("terminal \(link)", [path]) }
-        return (link, [path])
+        let mount = mount(of: link, process)
+        return (link + (mount.map { " \($0.text)" } ?? ""), [path] + (mount.map { [$0.source] } ?? []))
     }
 
     func info(_ process: Int32, _ number: Int32) -> DescriptorInfo? {
         Procfs.read("/proc/\(process)/fdinfo/\(number)", limit: 64 << 10).map { DescriptorInfo(parsing: $0) }
     }
 
-    private static func epoll(_ information: DescriptorInfo?) -> String {
-        guard let information else { return "epoll" }
+    private func epoll(
+        _ information: DescriptorInfo?, of process: Int32, _ namesWatched: Bool
+    ) -> (text: String, sources: [String]) {
+        guard let information else { return ("epoll", []) }
         let count = information.watchedCount
-        guard count > 0 else { return "epoll of no fd" }
-        return "epoll of \(count) fd\(count == 1 ? "" : "s"): \(list(information.watched, count))"
+        guard count > 0 else { return ("epoll of no fd", []) }
+        let list = list(information.watched.map(\.number), count) { number in
+            // The number may be another file's by now: the set watches files, not numbers.
+            let watched = information.watched.first { $0.number == number }
+            guard namesWatched, !budget.isSpent, let inode = watched?.inode, info(process, number)?.inode == inode
+            else { return nil }
+            return describe(number, process, namesWatched: false)
+        }
+        return ("epoll of \(count) fd\(count == 1 ? "" : "s"): \(list.text)", list.sources)
     }
 
     static func inode(_ link: String, _ prefix: String) -> UInt64? {
@@ -109,7 +123,7 @@ extension WaitLook {
 
     // MARK: - The other end
 
-    /// `, other end in pid 912 "sleep"`, or nothing when nobody of the app has it.
+    /// `, other end in pid 912 "sleep"`; empty if no process of the app has it.
     private func otherEnds(_ link: String, of process: Int32, accessMode: Int32?) -> String {
         guard let accessMode, accessMode != O_RDWR else { return "" }
         let found = processes(holding: link, startingWith: process) { info($0, $1)?.accessMode != accessMode }
@@ -124,7 +138,7 @@ extension WaitLook {
         return ", other end in " + names.joined(separator: " and ") + (found.count > 2 ? " and others" : "")
     }
 
-    /// At most three processes of the app that have a file open, as far as the budget reaches.
+    /// Up to three processes of the app that have a file open, as far as the budget allows.
     func processes(
         holding link: String, startingWith process: Int32, where matches: (Int32, Int32) -> Bool
     ) -> [Int32] {
@@ -137,7 +151,7 @@ extension WaitLook {
                 let number = withUnsafeBytes(of: &entry.pointee.d_name) { name in
                     Int32(decimal: name.prefix { $0 != 0 })
                 }
-                guard let number, ProcessFacts.link("/proc/\(id)/fd/\(number)") == link, matches(id, number) else {
+                guard let number, SymbolicLink.target("/proc/\(id)/fd/\(number)") == link, matches(id, number) else {
                     continue
                 }
                 found.append(id)
@@ -149,7 +163,14 @@ extension WaitLook {
 
     // MARK: - Sockets
 
-    private func socket(_ inode: UInt64, _ path: String, _ process: Int32) -> (text: String, sources: [String]) {
+    private func socket(_ inode: UInt64, _ number: Int32, of process: Int32) -> (text: String, sources: [String]) {
+        var copy = wd_internet_socket()
+        if wd_internet_socket_query(process, number, &copy) == 0, copy.inode == inode,
+            let socket = InternetSocket(copy)
+        {
+            return (socket.description(protocol: copy.is_tcp ? "TCP" : "UDP"), ["pidfd_getfd(2), getpeername(2)"])
+        }
+        let path = "/proc/\(process)/fd/\(number)"
         var name = [CChar](repeating: 0, count: 32)
         guard wd_socket_protocol(path, &name, UInt(name.count)) == 0 else { return ("socket", []) }
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -159,6 +180,7 @@ extension WaitLook {
         return ("\(text) socket", ["system.sockprotoname of \(path)"])
     }
 
+    /// Searches a table, where the socket itself may not be copied: Yama's `ptrace_scope` is 1 for an ordinary user.
     private func internet(_ inode: UInt64, _ name: String, _ table: String) -> (text: String, sources: [String]) {
         guard let file = try? OwnedDescriptor(opening: table, flags: O_RDONLY) else { return ("\(name) socket", []) }
         var found: InternetSocket?
@@ -172,7 +194,7 @@ extension WaitLook {
 
     private func unix(_ inode: UInt64, of process: Int32) -> (text: String, sources: [String]) {
         var socket = wd_unix_socket()
-        // The socket may be of another network namespace, where it cannot be asked for.
+        // The socket may be in another network namespace, where it cannot be queried.
         guard let short = UInt32(exactly: inode), wd_unix_socket_query(short, &socket) == 0 else {
             return ("Unix socket", [])
         }
@@ -193,12 +215,12 @@ extension WaitLook {
         return (text, ["sock_diag(7) UNIX_DIAG"])
     }
 
-    /// A path, or an abstract name after `@`.
+    /// The path, or the abstract name after `@`.
     private static func name(of socket: wd_unix_socket) -> String? {
         guard socket.name_length > 0 else { return nil }
         let bytes = withUnsafeBytes(of: socket.name) { Array($0.prefix(Int(socket.name_length))) }
         let isAbstract = bytes[0] == 0
-        // Many programs give the whole field, so that an abstract name ends in NULs.
+        // Many programs pass the whole field, so their abstract names end in NULs.
         let end = isAbstract ? (bytes.lastIndex { $0 != 0 } ?? 0) + 1 : bytes.count
         let name = String(decoding: isAbstract ? bytes[1..<max(1, end)] : bytes.prefix { $0 != 0 }, as: UTF8.self)
         return isAbstract ? "@\(name)" : name

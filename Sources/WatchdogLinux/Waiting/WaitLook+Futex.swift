@@ -9,7 +9,7 @@ extension WaitLook {
             operation: call.integer(1), expected: UInt32(truncatingIfNeeded: call.arguments[2]), memory: memory)
         guard let claim = word?.claim, isInOurPidNamespace(place.process) else { return finding }
         let holder = Place(process: place.process, thread: claim.thread)
-        // A number that is no live thread of this process is no owner.
+        // A number that is not the ID of a live thread in this process does not name an owner.
         guard let stat = ProcessStat.read(holder.process, thread: holder.thread),
             stat.state != .zombie, stat.state != .dead
         else { return finding }
@@ -24,7 +24,7 @@ extension WaitLook {
         return finding
     }
 
-    /// Zeros stand for what could not be read: they claim nothing.
+    /// Memory around a futex word; bytes that cannot be read are zero, which never names a holder.
     private func futexMemory(_ process: Int32, _ address: UInt64) -> [UInt8]? {
         let before = FutexWord.before
         if let all = memory(process, at: address &- UInt64(before), count: FutexWord.length) { return all }
@@ -35,9 +35,9 @@ extension WaitLook {
         }
     }
 
-    /// A thread id in memory is one of the process's own pid namespace.
+    /// Whether the process shares our pid namespace: thread IDs in its memory are those of its own.
     private func isInOurPidNamespace(_ process: Int32) -> Bool {
-        let own = ProcessFacts.link("/proc/self/ns/pid")
-        return own != nil && own == ProcessFacts.link("/proc/\(process)/ns/pid")
+        let own = SymbolicLink.target("/proc/self/ns/pid")
+        return own != nil && own == SymbolicLink.target("/proc/\(process)/ns/pid")
     }
 }

@@ -23,14 +23,14 @@ extension WaitLook {
         return finding
     }
 
-    /// A lock that excludes all others, held by a process of the app.
+    /// An exclusive lock held by a process of the app.
     ///
-    /// Asked first, because `/proc/locks` makes its reader wait some milliseconds: it takes the write side of a per-CPU
-    /// semaphore, `locks_start` of fs/locks.c.
+    /// Checked first, because reading `/proc/locks` takes some milliseconds: it takes the write side of a per-CPU
+    /// semaphore, `locks_start` in fs/locks.c.
     private func lock(
         amongFamily number: Int32, _ place: Place, _ kinds: Set<String>, _ inode: UInt64?
     ) -> (FileLock, String)? {
-        guard let inode, let link = ProcessFacts.link("/proc/\(place.process)/fd/\(number)") else { return nil }
+        guard let inode, let link = SymbolicLink.target("/proc/\(place.process)/fd/\(number)") else { return nil }
         var found: (FileLock, String)?
         _ = processes(holding: link, startingWith: place.process) { process, descriptor in
             guard found == nil, process != place.process || kinds.contains("FLOCK") && descriptor != number else {
@@ -54,7 +54,7 @@ extension WaitLook {
             isWhole = locks.count < 512 && !budget.isSpent
             return isWhole
         }
-        // What a part of the table says may be of another wait.
+        // A partial table may lead to the wrong wait.
         guard isWhole else { return nil }
         return FileLock.holder(in: locks, waiting: process, kinds: kinds, inode: inode).map { ($0, "/proc/locks") }
     }

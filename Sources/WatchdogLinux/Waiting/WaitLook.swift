@@ -3,10 +3,11 @@
 import CLinux
 import Glibc
 
-/// A look at what a blocked thread waits for, on what its holder waits, and so on.
+/// Examines what a blocked thread waits for, what its holder waits for, and so on.
 ///
-/// Bounded in work, and never waits for the process: it asks no file system, reads no lock's memory but a few bytes, and
-/// leaves out what does not fit into the budget. What it saw is looked at twice, because holders change.
+/// The work is bounded, and it never waits for the process: it queries no file system, reads only a few bytes of a
+/// lock's memory, and leaves out what does not fit into the budget. All results are checked twice, because holders
+/// change.
 public struct WaitLook {
     /// A thread of a process.
     struct Place: Hashable {
@@ -20,17 +21,17 @@ public struct WaitLook {
     struct Finding: Equatable {
         var subject = ""
         var holder: Wait.Holder?
-        /// Whose wait is worth a look.
+        /// The thread whose wait to follow next.
         var next: Place?
         var sources: [String] = []
     }
 
-    /// A millisecond, and more where the code is not optimised: that is ten times as slow.
+    /// A capture waits for the result, so a few milliseconds; more in unoptimized code, which is ten times as slow.
     public static var usualBudget: Duration {
         #if DEBUG
             .milliseconds(20)
         #else
-            .milliseconds(1)
+            .milliseconds(5)
         #endif
     }
 
@@ -38,11 +39,12 @@ public struct WaitLook {
     let family: () -> [Int32]
     private let access = MemoryAccess()
 
-    /// Prepares a look.
+    /// Prepares an examination.
     ///
     /// - Parameters:
-    ///   - budget: CPU time of the calling thread for the whole look.
-    ///   - family: the app's processes, among which the other ends of pipes and sockets are sought; called when needed.
+    ///   - budget: the calling thread's CPU time for the whole examination.
+    ///   - family: the app's processes, among which the other ends of pipes and sockets are searched; called when
+    ///     needed.
     public init(budget: Duration = usualBudget, family: @escaping () -> [Int32]) {
         self.budget = WorkBudget(budget)
         self.family = family
@@ -50,19 +52,27 @@ public struct WaitLook {
 
     /// Follows the waits of a thread.
     ///
-    /// - Parameter syscall: the text of its `/proc/PID/task/TID/syscall` a moment ago; when it is another now, the thread
-    ///   is not blocked.
-    /// - Returns: nil when nothing is known beyond that text.
+    /// - Parameter syscall: a recent reading of its `/proc/PID/task/TID/syscall`; if it has changed, the thread is not
+    ///   blocked.
+    /// - Returns: nil if nothing beyond that text is known.
     public func chain(process: Int32, thread: Int32, syscall: String) -> WaitChain? {
         let places = follow(Place(process: process, thread: thread), syscall)
         var waits = places.steps.map(\.wait)
-        // Whoever is in another call by now may have let go of what it held.
+        // A thread that has moved to another call may have released what it held.
         let moved = places.steps.firstIndex { Self.syscall($0.place) != $0.wait.syscall }
         if let moved { waits.removeSubrange(moved...) }
         guard let first = waits.first, !first.subject.isEmpty else { return nil }
         var cycle = moved == nil ? places.cycleStart : nil
         if let start = cycle, !places.steps[start...].allSatisfy({ isConfirmed($0) }) { cycle = nil }
         return WaitChain(waits: waits, cycleStart: cycle)
+    }
+
+    /// Follows the wait of a process's first thread; nil if it is not blocked, or nothing is known.
+    public func chain(process: Int32) -> WaitChain? {
+        guard let stat = ProcessStat.read(process), [.sleeping, .uninterruptible].contains(stat.state),
+            let syscall = Self.syscall(Place(process: process, thread: process))
+        else { return nil }
+        return chain(process: process, thread: process, syscall: syscall)
     }
 
     private struct Step {
@@ -86,7 +96,8 @@ public struct WaitLook {
             steps.append(Step(place: place, call: call, wait: wait))
             guard let next = finding.next else { break }
             if let index = steps.firstIndex(where: { $0.place == next }) {
-                // A file lock, or a child's end, may come by another thread: only locks of threads close a circle.
+                // File locks may be released, and children may end, through other threads: only thread locks form a
+                // deadlock.
                 let isClosed = steps[index...].allSatisfy { $0.wait.holder?.relation == .holds }
                 return (steps, isClosed ? index : nil)
             }
@@ -113,15 +124,13 @@ public struct WaitLook {
         case WD_CALL_SELECT: return selected(call, place)
         case WD_CALL_WAIT4: return child(waitedFor: call.integer(0), place)
         case WD_CALL_WAITID: return child(ofType: call.integer(0), call.integer(1), place)
-        case WD_CALL_OPEN: return opened(call.arguments[0], place)
-        case WD_CALL_OPENAT: return opened(call.arguments[1], place)
-        default: return Finding()
+        default: return named(call, place)
         }
     }
 
     // MARK: - Reading
 
-    /// Processes that may be an app's, where there is no cgroup that knows: the ids from its first one on.
+    /// Processes that may belong to an app without a cgroup: those whose IDs follow its first one's.
     public static func processes(from first: Int32) -> [Int32] {
         Array(Procfs.processes().drop { $0 < first }.prefix(64))
     }
@@ -134,12 +143,12 @@ public struct WaitLook {
         quotable(Procfs.line("\(place.task)/comm", limit: 64) ?? "")
     }
 
-    /// A name that cannot end its own quotation.
+    /// Replaces quotation marks, so that a name cannot end its own quotation.
     static func quotable(_ name: String) -> String {
         String(name.prefix(64).map { $0 == "\"" ? "'" : $0 })
     }
 
-    /// Bytes of a process's memory; nil unless all of them could be read, and without waiting.
+    /// Bytes of a process's memory; nil unless all of them can be read, and without waiting.
     func memory(_ process: Int32, at address: UInt64, count: Int) -> [UInt8]? {
         guard address > 4096, address < UInt64(Int64.max), access.isSafe(process, budget) else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)

@@ -4,7 +4,7 @@ import Glibc
 
 /// An amount of the calling thread's CPU time.
 ///
-/// Not wall time: on a crowded machine, where reports matter most, that would be over before anything was done.
+/// Wall-clock time would run out before any work was done on a busy machine, where reports matter most.
 struct WorkBudget {
     private let end: Duration
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -91,6 +92,30 @@ static void threads(void) {
     else pthread_mutex_lock(&first);
 }
 
+/* Calls that take paths: for a file system that does not answer. */
+static int calls(const char *path, const char *folder) {
+    struct stat status;
+    struct statx more;
+    char buffer[64];
+    int directory = open(folder, O_PATH | O_DIRECTORY);
+    if (is("stat")) return stat(path, &status);
+    if (is("statx")) return statx(AT_FDCWD, path, 0, STATX_ALL, &more);
+    if (is("fstatat")) return fstatat(directory, "file", &status, 0);
+    if (is("fstat")) return fstat(open(path, O_PATH), &status);
+    if (is("relative")) return fchdir(directory) == 0 ? mkdir("file", 0700) : 1;
+    if (is("access")) return access(path, F_OK);
+    if (is("faccessat")) return faccessat(directory, "file", F_OK, 0);
+    if (is("chdir")) return chdir(path);
+    if (is("rename")) return renameat(AT_FDCWD, path, directory, "other");
+    if (is("unlink")) return unlink(path);
+    if (is("readlink")) return readlink(path, buffer, sizeof buffer);
+    if (is("mkdir")) return mkdir(path, 0700);
+    if (is("rmdir")) return rmdir(path);
+    if (is("truncate")) return truncate(path, 0);
+    if (is("execve")) return execl(path, path, (char *)0);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     char byte;
@@ -132,6 +157,20 @@ int main(int argc, char **argv) {
         epoll_ctl(set, EPOLL_CTL_ADD, eventfd(0, 0), &event);
         epoll_ctl(set, EPOLL_CTL_ADD, eventfd(0, 0), &event);
         epoll_wait(set, &event, 1, -1);
+    } else if (is("reused")) {
+        struct epoll_event event = {.events = EPOLLIN};
+        int set = epoll_create1(0), file = eventfd(0, 0);
+        epoll_ctl(set, EPOLL_CTL_ADD, file, &event);
+        pipe(pair);
+        dup(file);
+        dup2(pair[0], file);
+        epoll_wait(set, &event, 1, -1);
+    } else if (is("nested")) {
+        struct epoll_event event = {.events = EPOLLIN};
+        int set = epoll_create1(0), inner = epoll_create1(0);
+        epoll_ctl(inner, EPOLL_CTL_ADD, eventfd(0, 0), &event);
+        epoll_ctl(set, EPOLL_CTL_ADD, inner, &event);
+        epoll_wait(set, &event, 1, -1);
     } else if (is("poll")) {
         struct pollfd one = {.fd = eventfd(0, 0), .events = POLLIN};
         poll(&one, 1, -1);
@@ -164,6 +203,11 @@ int main(int argc, char **argv) {
         waitid(P_ALL, 0, &info, WEXITED);
     } else if (is("sleep")) {
         forever();
+    } else if (is("call")) {
+        char folder[256];
+        how = argv[3];
+        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(argv[2], '/') - argv[2]), argv[2]);
+        calls(argv[2], folder);
     } else {
         threads();
     }

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import Glibc
 import WatchdogCapture
-import WatchdogReport
+import WatchdogVerdict
 
 /// One run of the `watchdogd-symbolicate` that was built with the tests.
 struct Helper {

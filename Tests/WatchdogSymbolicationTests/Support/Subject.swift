@@ -2,7 +2,7 @@
 
 import Glibc
 import Synchronization
-import WatchdogPolicy
+import WatchdogBase
 
 /// A program of known stacks, built from a source in `Subjects`.
 struct Subject: Sendable, CustomStringConvertible {

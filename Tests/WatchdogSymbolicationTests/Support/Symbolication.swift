@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogCapture
-import WatchdogPolicy
-import WatchdogReport
+import WatchdogLinux
+import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
@@ -26,8 +27,8 @@ func symbolicate(
     excluded: [Int] = []
 ) throws -> CapturedProcess {
     _ = isOffline
-    let attempt = Attempt(depth: depth, excluded: excluded, deadline: .monotonic() + .seconds(600))
-    guard var run = SymbolicationRun(contents, modules: modules, attempt: attempt) else {
+    let attempt = Attempt(depth: depth, excluded: excluded, deadline: .now() + .seconds(600))
+    guard var run = SymbolicationRun(contents, modules: modules, attempt: attempt, clock: WorkClock()) else {
         throw Failure(description: "no memory")
     }
     return run.perform()
@@ -35,7 +36,7 @@ func symbolicate(
 
 /// What this kernel takes from a worker.
 func kernelConfinement() throws -> Confinement {
-    try Worker.run(until: .monotonic() + .seconds(60)) { $0.post([1]) ? 0 : 1 }.confinement
+    try Worker.run(until: .now() + .seconds(60)) { $0.post([1]) ? 0 : 1 }.confinement
 }
 
 /// No test asks a server for debug information.

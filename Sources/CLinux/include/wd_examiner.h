@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Processes for reads that may never return: creation, privileges and termination. fork(2), capabilities(7),
+ * seccomp(2).
+ */
+#pragma once
+#include <sys/types.h>
+
+/* Forks the process from which examiners are forked. The child has its own session, no descriptor except `kept` (as 3),
+ * /dev/null as its standard streams, default signal dispositions except for SIGTERM, SIGINT and SIGHUP, which it
+ * ignores, and children that need no reaping; it dies with the calling thread.
+ *
+ * As root, the child keeps only CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, and becomes user and group 65534 if possible.
+ * The calling process must have one thread: the child uses more than the async-signal-safe part of the C library.
+ * Returns like fork(2). */
+pid_t wd_fork_examiner_source(int kept);
+
+/* Forks an examiner; called in the source. The child has `kept` as 3 and permits itself only system calls that read.
+ * Returns like fork(2). */
+pid_t wd_fork_examiner(int kept);
+
+/* Makes the kernel kill this process after `milliseconds`, even in a system call that only a fatal signal interrupts; 0
+ * cancels that. */
+void wd_die_after(unsigned milliseconds);

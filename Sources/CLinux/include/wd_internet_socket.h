@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the kernel knows about a TCP or UDP socket of another process, in a time that does not depend on how many sockets
+ * there are, unlike the tables in /proc/PID/net.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct wd_internet_address {
+    uint8_t bytes[16]; /* in network order; 4 of them for IPv4 */
+    uint8_t length;    /* 4 or 16 */
+    uint16_t port;
+};
+
+struct wd_internet_socket {
+    uint64_t inode;
+    bool is_tcp;
+    struct wd_internet_address local;
+    bool has_peer;
+    struct wd_internet_address peer;
+    uint8_t state;          /* include/net/tcp_states.h */
+    uint32_t send_queue;    /* bytes sent but not acknowledged; of a UDP socket, bytes not sent */
+    uint32_t receive_queue; /* bytes not read; of a listening socket, connections not accepted */
+};
+
+/* Reads the socket that a process has as a descriptor, through a copy of that descriptor: pidfd_getfd(2), Linux 5.6. The
+ * caller needs the right to trace the process.
+ *
+ * Closing the copy may be the socket's last close and then takes as long as SO_LINGER says: only for processes in which
+ * nobody waits. -1 with errno; EPROTONOSUPPORT for a socket of another kind. */
+int wd_internet_socket_query(pid_t process, int number, struct wd_internet_socket *found);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wd_examiner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "wd_scheduling.h"
+#include "wd_seccomp.h"
+
+enum { KEPT = 3, NOBODY = 65534 };
+
+static void close_others(int kept) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (kept != KEPT) dup2(kept, KEPT);
+    for (int stream = 0; stream < 3 && null >= 0; stream++) dup2(null, stream);
+    syscall(SYS_close_range, KEPT + 1, ~0U, 0);
+}
+
+static void keep_capabilities(uint32_t kept) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {{.effective = kept, .permitted = kept}};
+    syscall(SYS_capset, &header, data);
+}
+
+/* Examinations race with a kill, so they run at real-time priority. An examiner that computes for longer than any
+ * examination is killed. */
+static void take_precedence(void) {
+    struct rlimit limit = {.rlim_cur = 200000, .rlim_max = 200000};
+    struct sched_param parameters = {.sched_priority = WD_PRECEDENCE};
+    if (setrlimit(RLIMIT_RTTIME, &limit) == 0) sched_setscheduler(0, SCHED_RR, &parameters);
+}
+
+static void drop_rights(void) {
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (geteuid() != 0) return;
+    /* Without this, changing from user 0 clears all capabilities. */
+    prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+        if (capability != CAP_SYS_PTRACE && capability != CAP_DAC_READ_SEARCH)
+            prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+    /* All of these fail in a user namespace without such IDs; the process then only loses its capabilities. */
+    if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0)
+        errno = 0;
+    keep_capabilities(1U << CAP_SYS_PTRACE | 1U << CAP_DAC_READ_SEARCH);
+}
+
+pid_t wd_fork_examiner_source(int kept) {
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child != 0) return child;
+    setsid();
+    close_others(kept);
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    for (int index = 0; index < 3; index++) signal((int[]){SIGTERM, SIGINT, SIGHUP}[index], SIG_IGN);
+    /* If a process ignores SIGCHLD, its children leave no zombies: sigaction(2). */
+    signal(SIGCHLD, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    take_precedence();
+    drop_rights();
+    /* Changing the user clears it: prctl(2). */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(70);
+    return 0;
+}
+
+/* The calls that the C library and the Swift runtime need in a single-threaded process, and those that read. All others
+ * fail. */
+static void allow_reading(void) {
+    struct sock_filter program[] = {
+        CHECK_ARCHITECTURE,
+        ALLOW(read), ALLOW(pread64), ALLOW(readlinkat), ALLOW(getdents64), ALLOW(close), ALLOW(lseek), ALLOW(fstat),
+        ALLOW(newfstatat), ALLOW(statx), ALLOW(faccessat), ALLOW(faccessat2), ALLOW(getxattr),
+        ALLOW(pidfd_open), ALLOW(pidfd_getfd), ALLOW(getsockname), ALLOW(getpeername), ALLOW(getsockopt),
+        ALLOW(process_vm_readv), ALLOW(sendto), ALLOW(sendmsg), ALLOW(recvfrom), ALLOW(recvmsg), ALLOW(setitimer),
+        ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(brk), ALLOW(futex),
+        ALLOW(clock_gettime), ALLOW(getrandom), ALLOW(getpid), ALLOW(gettid), ALLOW(rt_sigreturn),
+        ALLOW(rt_sigprocmask), ALLOW(rt_sigaction), ALLOW(sched_getaffinity), ALLOW(exit), ALLOW(exit_group),
+        ALLOW(restart_syscall),
+#ifdef SYS_readlink
+        ALLOW(readlink), ALLOW(access), ALLOW(stat), ALLOW(lstat),
+#endif
+        /* Checks whether a process exists: signal 0. */
+        ALLOW_VALUE(kill, 1, 0),
+        /* All flags are in the lower half of the argument. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 4), LOAD(args[2]),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 1, 0),
+        RETURN(SECCOMP_RET_ALLOW), RETURN(SECCOMP_RET_ERRNO | EACCES),
+        /* The lengths of a socket's queues. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5), LOAD(args[1]),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SIOCINQ, 1, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SIOCOUTQ, 0, 1),
+        RETURN(SECCOMP_RET_ALLOW), REFUSE,
+        /* sock_diag(7) only queries the kernel. */
+        ALLOW_VALUE(socket, 0, AF_NETLINK),
+        REFUSE,
+    };
+    struct sock_fprog filter = {sizeof program / sizeof *program, program};
+    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter);
+}
+
+pid_t wd_fork_examiner(int kept) {
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child != 0) return child;
+    dup2(kept, KEPT);
+    close(kept);
+    signal(SIGCHLD, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(70);
+    allow_reading();
+    return 0;
+}
+
+void wd_die_after(unsigned milliseconds) {
+    struct itimerval timer = {
+        .it_value = {.tv_sec = milliseconds / 1000, .tv_usec = (suseconds_t)(milliseconds % 1000) * 1000}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}

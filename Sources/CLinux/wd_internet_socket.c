@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wd_internet_socket.h"
+
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "wd_process.h"
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+};
+
+static int translate(const union address *address, struct wd_internet_address *result) {
+    switch (address->any.sa_family) {
+    case AF_INET:
+        result->length = sizeof address->four.sin_addr;
+        memcpy(result->bytes, &address->four.sin_addr, result->length);
+        result->port = ntohs(address->four.sin_port);
+        return 0;
+    case AF_INET6:
+        result->length = sizeof address->six.sin6_addr;
+        memcpy(result->bytes, &address->six.sin6_addr, result->length);
+        result->port = ntohs(address->six.sin6_port);
+        return 0;
+    default:
+        errno = EPROTONOSUPPORT;
+        return -1;
+    }
+}
+
+static uint32_t count(int socket, unsigned long request) {
+    int value = 0;
+    return ioctl(socket, request, &value) == 0 && value > 0 ? (uint32_t)value : 0;
+}
+
+static int read_tcp(int socket, struct wd_internet_socket *found) {
+    struct tcp_info info = {0};
+    socklen_t length = sizeof info;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) < 0) return -1;
+    found->state = info.tcpi_state;
+    /* Of a listening socket, the backlog: net/ipv4/tcp.c, tcp_get_info(). */
+    found->receive_queue = info.tcpi_state == TCP_LISTEN ? info.tcpi_unacked : count(socket, SIOCINQ);
+    found->send_queue = info.tcpi_state == TCP_LISTEN ? info.tcpi_sacked : count(socket, SIOCOUTQ);
+    return 0;
+}
+
+/* SIOCINQ is the length of the next datagram, which may be 0. */
+static int read_udp(int socket, struct wd_internet_socket *found) {
+    uint32_t memory[SK_MEMINFO_VARS] = {0};
+    socklen_t length = sizeof memory;
+    if (getsockopt(socket, SOL_SOCKET, SO_MEMINFO, memory, &length) < 0) return -1;
+    found->receive_queue = memory[SK_MEMINFO_RMEM_ALLOC];
+    found->send_queue = memory[SK_MEMINFO_WMEM_ALLOC];
+    return 0;
+}
+
+static int query(int socket, struct wd_internet_socket *found) {
+    struct stat status;
+    if (fstat(socket, &status) < 0) return -1;
+    found->inode = status.st_ino;
+    union address address = {0};
+    socklen_t length = sizeof address;
+    if (getsockname(socket, &address.any, &length) < 0 || translate(&address, &found->local) < 0) return -1;
+    memset(&address, 0, sizeof address);
+    length = sizeof address;
+    found->has_peer = getpeername(socket, &address.any, &length) == 0 && translate(&address, &found->peer) == 0;
+    int protocol = 0;
+    length = sizeof protocol;
+    if (getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) < 0) return -1;
+    found->is_tcp = protocol == IPPROTO_TCP;
+    switch (protocol) {
+    case IPPROTO_TCP:
+        return read_tcp(socket, found);
+    case IPPROTO_UDP:
+        return read_udp(socket, found);
+    default:
+        errno = EPROTONOSUPPORT;
+        return -1;
+    }
+}
+
+int wd_internet_socket_query(pid_t process, int number, struct wd_internet_socket *found) {
+    memset(found, 0, sizeof *found);
+    int pidfd = wd_pidfd_open(process);
+    if (pidfd < 0) return -1;
+    long socket = syscall(SYS_pidfd_getfd, pidfd, number, 0);
+    int error = errno;
+    close(pidfd);
+    if (socket < 0) {
+        errno = error;
+        return -1;
+    }
+    int result = query((int)socket, found);
+    error = errno;
+    close((int)socket);
+    errno = error;
+    return result;
+}

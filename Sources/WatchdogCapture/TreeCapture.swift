@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import WatchdogBase
+import WatchdogLinux
+
+/// Captures the processes of an app other than its main process, one after the other.
+///
+/// They are captured on a thread of their own: if the kernel blocks a read of one of them, only this thread is stuck,
+/// and the capture of the main process goes on without it.
+///
+/// Isolation: may be used from any thread.
+final class TreeCapture: Sendable {
+    /// What is captured.
+    struct Request: Sendable {
+        /// All processes of the app.
+        let members: TreeMembers
+        /// The main process, which is left out.
+        let main: Int32
+        /// Processes that come first.
+        let preferred: [Int32]
+    }
+
+    /// Counts the threads that have not ended; a few may be stuck for good.
+    final class Threads: Sendable {
+        private static let limit = 4
+        private let count = Mutex(0)
+
+        func begin() -> Bool {
+            count.withLock { count in
+                guard count < Self.limit else { return false }
+                count += 1
+                return true
+            }
+        }
+
+        func end() { count.withLock { $0 -= 1 } }
+    }
+
+    private struct State {
+        var snapshot = TreeSnapshot()
+        var isOver = false
+    }
+
+    /// What the snapshots hold so far.
+    private struct Spent {
+        var threads = 0
+        var bytes = 0
+        var files: [FileIdentity: OwnedDescriptor] = [:]
+
+        /// The descriptor to keep of a file: processes forked from one another map the same files.
+        mutating func keep(_ file: OwnedDescriptor) -> OwnedDescriptor {
+            guard let identity = FileIdentity(file) else { return file }
+            if let known = files[identity] { return known }
+            files[identity] = file
+            return file
+        }
+    }
+
+    private let request: Request
+    private let limits: TreeLimits
+    private let scheduling: CaptureThreadConfiguration.Scheduling
+    private let threads: Threads
+    private let state = Mutex(State())
+
+    init(
+        _ request: Request, _ scheduling: CaptureThreadConfiguration.Scheduling, _ threads: Threads,
+        limits: TreeLimits = TreeLimits()
+    ) {
+        self.request = request
+        self.limits = limits
+        self.scheduling = scheduling
+        self.threads = threads
+    }
+
+    /// What has been captured; nothing is added afterward.
+    func end() -> TreeSnapshot {
+        state.withLock { state in
+            state.isOver = true
+            defer { state.snapshot = TreeSnapshot() }
+            return state.snapshot
+        }
+    }
+
+    /// Captures the processes, and waits until that is done or the time for it has passed; to be called once.
+    ///
+    /// - Parameter waiting: how many other captures wait for this one.
+    func run(before waiting: Int = 0) {
+        guard threads.begin() else { return note("The other processes were not captured: earlier captures are stuck.") }
+        let time = limits.time(before: waiting)
+        let deadline = Instant.now() + time
+        do throws(SnapshotError) {
+            let thread = try CaptureWorker.start { [self] in
+                scheduling.apply()
+                work(for: time, until: deadline)
+                threads.end()
+            }
+            if !thread.join(until: deadline) { state.withLock { $0.isOver = true } }
+        } catch {
+            threads.end()
+            note("The other processes were not captured: \(error).")
+        }
+    }
+
+    // MARK: The thread
+
+    private func work(for time: Duration, until deadline: Instant) {
+        let found = request.members.open(
+            except: request.main, preferring: request.preferred, limit: limits.processes)
+        if found.rest > 0 {
+            let words = found.rest == 1 ? "process of the app was" : "processes of the app were"
+            note("\(found.rest) more \(words) left out.")
+        }
+        guard !found.members.isEmpty else { return }
+        state.withLock { state in
+            guard !state.isOver else { return }
+            state.snapshot.members = found.members.map { TreeSnapshot.Member($0.stat) }
+        }
+        guard let arena = try? SnapshotArena(resident: 512 << 10) else {
+            return note("The other processes were not captured: there is no memory.")
+        }
+        look(found.members, until: deadline - time * 2 / 3)
+        var spent = Spent()
+        for (index, member) in found.members.enumerated() where isOpen(until: deadline) {
+            let (snapshot, failure) = take(member, arena, &spent)
+            update(index) {
+                $0.snapshot = snapshot
+                $0.failure = failure
+            }
+            let arguments = ProcessFacts.arguments(member.stat.id, limit: 16 << 10)
+            update(index) { $0.arguments = arguments }
+        }
+    }
+
+    /// Reads what the processes wait for; later, a stop interrupts their system calls.
+    private func look(_ members: [TreeMembers.Member], until deadline: Instant) {
+        let family = [request.main] + members.map(\.stat.id)
+        for (index, member) in members.enumerated() where isOpen(until: deadline) {
+            let waits = WaitLook { family }.chain(process: member.stat.id)
+            update(index) { $0.waits = waits }
+        }
+    }
+
+    private func take(
+        _ member: TreeMembers.Member, _ arena: SnapshotArena, _ spent: inout Spent
+    ) -> (Snapshot?, failure: String?) {
+        guard spent.threads + member.stat.threadCount <= limits.threads else {
+            return (nil, "the processes have more than \(limits.threads) threads")
+        }
+        guard spent.bytes < limits.bytes, spent.files.count < limits.descriptors else {
+            return (nil, "the stacks of the processes take too much memory")
+        }
+        let options = SnapshotOptions(
+            pidfd: member.process.descriptor.number, startTime: member.stat.startTime, stopTimeout: limits.stopTimeout)
+        switch arena.take(of: member.stat.id, options).0 {
+        case .failure(let error):
+            return (nil, "\(error)")
+        case .success(let snapshot):
+            spent.threads += snapshot.threadCount
+            spent.bytes += snapshot.byteCount
+            return (Snapshot(snapshot, files: snapshot.files.map { spent.keep($0) }), nil)
+        }
+    }
+
+    private func isOpen(until deadline: Instant) -> Bool {
+        state.withLock { !$0.isOver } && Instant.now() < deadline
+    }
+
+    private func update(_ index: Int, _ change: (inout TreeSnapshot.Member) -> Void) {
+        state.withLock { state in
+            guard !state.isOver, state.snapshot.members.indices.contains(index) else { return }
+            change(&state.snapshot.members[index])
+        }
+    }
+
+    private func note(_ note: String) {
+        state.withLock { if !$0.isOver { $0.snapshot.notes.append(note) } }
+    }
+}
+
+/// A file, whatever descriptors refer to it.
+private struct FileIdentity: Hashable {
+    let device: UInt
+    let inode: UInt
+
+    init?(_ file: OwnedDescriptor) {
+        var status = stat()
+        guard fstat(file.number, &status) == 0 else { return nil }
+        device = UInt(status.st_dev)
+        inode = UInt(status.st_ino)
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogLinux
+
+/// The other processes of an app, captured together with its main process.
+public struct TreeSnapshot: Sendable {
+    /// One process.
+    public struct Member: Sendable {
+        /// What the kernel said about it before it was stopped.
+        public let stat: ProcessStat
+        /// Its arguments, not redacted; empty if they were not read in time.
+        public internal(set) var arguments: [ByteString] = []
+        /// What its first thread was blocked in; nil if that is unknown.
+        public internal(set) var waits: WaitChain?
+        /// Its stacks; nil if they were not captured.
+        public internal(set) var snapshot: Snapshot?
+        /// Why there are no stacks.
+        public internal(set) var failure: String? = "there was no time"
+
+        /// Creates a member without stacks.
+        init(_ stat: ProcessStat) { self.stat = stat }
+    }
+
+    /// The processes, at most as many as ``TreeLimits/processes``.
+    public internal(set) var members: [Member] = []
+    /// What was left out, one sentence each.
+    public internal(set) var notes: [String] = []
+
+    /// Creates an empty value.
+    public init() {}
+
+    /// The same processes without the stacks for which `hasRoom` returns false.
+    public func dropping(unless hasRoom: (Snapshot) -> Bool) -> TreeSnapshot {
+        var result = self
+        for (index, member) in members.enumerated() {
+            guard let snapshot = member.snapshot, !hasRoom(snapshot) else { continue }
+            result.members[index].snapshot = nil
+            result.members[index].failure = "the stacks of other waiting reports take too much memory"
+        }
+        return result
+    }
+}
+
+/// What a capture may take for the processes of an app other than its main process.
+struct TreeLimits: Sendable {
+    /// Processes.
+    var processes = 15
+    /// Threads of all processes.
+    var threads = 512
+    /// Bytes of stacks of all processes.
+    var bytes = 24 << 20
+    /// Descriptors of their mapped files, each counted once.
+    var descriptors = 192
+    /// Time for all of them, during which the main process waits for its end.
+    var time = Duration.milliseconds(250)
+    /// Time for the threads of one process to stop.
+    var stopTimeout = Duration.milliseconds(50)
+
+    /// The time for one app while other captures wait, whose apps must be killed as well.
+    func time(before waiting: Int) -> Duration { time / (waiting + 1) }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Threads for calls that may never return.
+///
+/// Calls belong to lanes, such as one per app. A lane has few threads, so a party that makes one lane's calls hang
+/// holds up no other lane. Threads start when there is work and exit when there is none, except for one that stays.
+///
+/// Isolation: may be used from any thread; nothing here waits for a call.
+final class BlockingThreads: Sendable {
+    /// The bounds of a pool.
+    struct Limits: Sendable {
+        /// The maximum number of threads, including stuck ones.
+        var threads = 64
+        /// The maximum number of threads in one lane.
+        var threadsPerLane = 2
+        /// The maximum number of running and waiting calls in one lane.
+        var callsPerLane = 16
+    }
+
+    fileprivate struct Lane {
+        var waiting: [@Sendable () -> Void] = []
+        var running = 0
+    }
+
+    fileprivate struct State {
+        var lanes: [Int: Lane] = [:]
+        /// Lanes with waiting calls, in the order in which they get a thread.
+        var turns: [Int] = []
+        var threads = 0
+        var idle = 0
+    }
+
+    private let limits: Limits
+    private let state = Locked(State())
+    private let wakeUp = PosixSemaphore()
+
+    init(_ limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// Whether a lane accepts another call.
+    func hasRoom(in lane: Int) -> Bool {
+        state.withLock { $0.hasRoom(in: lane, limits) }
+    }
+
+    /// The number of running and waiting calls.
+    var callCount: Int {
+        state.withLock { $0.lanes.values.reduce(0) { $0 + $1.running + $1.waiting.count } }
+    }
+
+    /// Runs a call as soon as its lane and the pool have a thread for it.
+    ///
+    /// - Parameter isRefusable: whether the call may be refused when the lane is full.
+    /// - Returns: false when it was refused; then the call never runs.
+    @discardableResult
+    func run(in lane: Int, isRefusable: Bool = true, _ call: @escaping @Sendable () -> Void) -> Bool {
+        enum Need { case nothing, wakeUp, thread, refused }
+        let need: Need = state.withLock { state in
+            guard !isRefusable || state.hasRoom(in: lane, limits) else { return .refused }
+            state.lanes[lane, default: Lane()].waiting.append(call)
+            state.turns.append(lane)
+            if state.idle > 0 {
+                state.idle -= 1
+                return .wakeUp
+            }
+            guard state.threads < limits.threads, state.hasWork(limits) else { return .nothing }
+            state.threads += 1
+            return .thread
+        }
+        switch need {
+        case .nothing: return true
+        case .refused: return false
+        case .wakeUp: wakeUp.signal()
+        case .thread:
+            let thread = try? WorkerThread.start { [self] in serve() }
+            thread?.detach()
+            // The call stays queued until another thread is free or is started for a later call.
+            if thread == nil { state.withLock { $0.threads -= 1 } }
+        }
+        return true
+    }
+
+    private func serve() {
+        var lane: Int?
+        while true {
+            let (next, isIdle): ((lane: Int, call: @Sendable () -> Void)?, Bool) = state.withLock { state in
+                if let lane { state.finish(lane) }
+                if let next = state.takeNext(limits) { return (next, false) }
+                guard state.idle == 0 else {
+                    state.threads -= 1
+                    return (nil, false)
+                }
+                state.idle += 1
+                return (nil, true)
+            }
+            lane = next?.lane
+            if let next { next.call() } else if isIdle { wakeUp.wait() } else { return }
+        }
+    }
+}
+
+extension BlockingThreads.State {
+    fileprivate func hasRoom(in lane: Int, _ limits: BlockingThreads.Limits) -> Bool {
+        lanes[lane].map { $0.running + $0.waiting.count < limits.callsPerLane } ?? true
+    }
+
+    private func isReady(_ lane: Int, _ limits: BlockingThreads.Limits) -> Bool {
+        lanes[lane].map { !$0.waiting.isEmpty && $0.running < limits.threadsPerLane } ?? false
+    }
+
+    fileprivate func hasWork(_ limits: BlockingThreads.Limits) -> Bool {
+        turns.contains { isReady($0, limits) }
+    }
+
+    fileprivate mutating func takeNext(
+        _ limits: BlockingThreads.Limits
+    ) -> (lane: Int, call: @Sendable () -> Void)? {
+        guard let index = turns.firstIndex(where: { isReady($0, limits) }), var lane = lanes[turns[index]] else {
+            return nil
+        }
+        let number = turns.remove(at: index)
+        let call = lane.waiting.removeFirst()
+        lane.running += 1
+        lanes[number] = lane
+        return (number, call)
+    }
+
+    fileprivate mutating func finish(_ lane: Int) {
+        lanes[lane]?.running -= 1
+        if let rest = lanes[lane], rest.running == 0, rest.waiting.isEmpty { lanes[lane] = nil }
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// The examiner's side: reads a request, performs the examination, and writes the answer.
+enum ExaminationAnswer {
+    /// The longest environment variable that is returned.
+    private static let longestValue = 4_096
+
+    /// The answer to a request; empty when the process is gone, may not be read, or the request is malformed.
+    static func make(to request: ExaminerFields) -> ExaminerFields {
+        var request = request
+        var answer = ExaminerFields()
+        guard let kind = request.text().flatMap({ ExaminationKind(rawValue: $0) }), let id: Int32 = request.number(),
+            let startTime: UInt64 = request.number(), let cgroup = request.optionalText()
+        else { return answer }
+        let process = ExaminedProcess(id: id, startTime: startTime, cgroup: cgroup)
+        guard process.exists else { return answer }
+        let isDone =
+            switch kind {
+            case .waits: addWaits(of: process, thread: request.number(), to: &answer)
+            case .variable: addVariable(request.text(), of: process, to: &answer)
+            case .journalStream: addJournalStream(of: process, to: &answer)
+            case .locks: addLocks(in: request.text(), to: &answer)
+            }
+        // The ID may have been reused for another process in the meantime.
+        return isDone && process.exists && answer.bytes.count <= ExaminerFields.longest ? answer : ExaminerFields()
+    }
+
+    private static func addWaits(of process: ExaminedProcess, thread: Int32?, to answer: inout ExaminerFields) -> Bool {
+        guard let thread, let syscall = WaitLook.syscall(.init(process: process.id, thread: thread)) else {
+            return false
+        }
+        let chain = WaitLook { process.family }.chain(process: process.id, thread: thread, syscall: syscall)
+        answer.append(syscall)
+        answer.append(chain == nil ? 0 : 1)
+        chain?.write(to: &answer)
+        return true
+    }
+
+    private static func addVariable(
+        _ name: String?, of process: ExaminedProcess, to answer: inout ExaminerFields
+    ) -> Bool {
+        guard let name, let environment = ProcessFacts.environment(process.id) else { return false }
+        let value = environment[name]
+        answer.append(value.flatMap { $0.utf8.count <= longestValue ? $0 : nil })
+        return true
+    }
+
+    private static func addJournalStream(of process: ExaminedProcess, to answer: inout ExaminerFields) -> Bool {
+        guard let environment = ProcessFacts.environment(process.id) else { return false }
+        let stream = environment["JOURNAL_STREAM"]
+        let isJournal = [2, 1].contains {
+            stream != nil && JournalStream.identity(of: $0, in: process.id) == stream
+        }
+        answer.append(isJournal ? 1 : 0)
+        return true
+    }
+
+    private static func addLocks(in processes: String?, to answer: inout ExaminerFields) -> Bool {
+        guard let processes else { return false }
+        let found = HeldLocks.find(in: processes.split(separator: " ").compactMap { Int32($0) })
+        // Limit the paths, so that all of them fit into a message with everything else.
+        let locks = found.filter { $0.path.utf8.count < ExaminerFields.longest / (2 * HeldLocks.limit) }
+        answer.append(locks.count)
+        for lock in locks { lock.write(to: &answer) }
+        return true
+    }
+}
+
+extension WaitChain {
+    private static let longest = 64
+
+    init?(reading fields: inout ExaminerFields) {
+        guard let start: Int = fields.number(), let waits = fields.list(limit: Self.longest, { Wait(reading: &$0) })
+        else { return nil }
+        guard !waits.isEmpty, start < waits.count else { return nil }
+        self.init(waits: waits, cycleStart: start < 0 ? nil : start)
+    }
+
+    func write(to fields: inout ExaminerFields) {
+        fields.append(cycleStart ?? -1)
+        fields.append(waits.count)
+        for wait in waits { wait.write(to: &fields) }
+    }
+}
+
+extension Wait {
+    fileprivate init?(reading fields: inout ExaminerFields) {
+        guard let process: Int32 = fields.number(), let thread: Int32 = fields.number(), let name = fields.text(),
+            let syscall = fields.text(), let subject = fields.text(),
+            let holders = fields.list(limit: 1, { Holder(reading: &$0) }),
+            let sources = fields.list(limit: 64, { $0.text() })
+        else { return nil }
+        self.init(
+            process: process, thread: thread, name: name, syscall: syscall, subject: subject, holder: holders.first,
+            sources: sources)
+    }
+
+    fileprivate func write(to fields: inout ExaminerFields) {
+        fields.append(process)
+        fields.append(thread)
+        for text in [name, syscall, subject] { fields.append(text) }
+        fields.append(holder == nil ? 0 : 1)
+        holder?.write(to: &fields)
+        fields.append(sources.count)
+        for source in sources { fields.append(source) }
+    }
+}
+
+extension Wait.Holder {
+    fileprivate init?(reading fields: inout ExaminerFields) {
+        guard let relation = fields.text().flatMap({ Relation(rawValue: $0) }), let process: Int32 = fields.number(),
+            let thread: Int32 = fields.number(), let name = fields.text(), let state: Int = fields.number()
+        else { return nil }
+        self.init(
+            relation: relation, process: process, thread: thread < 0 ? nil : thread, name: name,
+            state: UInt8(exactly: state).flatMap { ProcessStat.State(rawValue: $0) })
+    }
+
+    fileprivate func write(to fields: inout ExaminerFields) {
+        fields.append(relation.rawValue)
+        fields.append(process)
+        fields.append(thread ?? -1)
+        fields.append(name)
+        fields.append(Int(state?.rawValue ?? 0))
+    }
+}
+
+extension LockedFile {
+    init?(reading fields: inout ExaminerFields) {
+        guard let path = fields.text(), let kind = fields.text().flatMap({ Kind(rawValue: $0) }),
+            let isExclusive: Int = fields.number(), let process: Int32 = fields.number()
+        else { return nil }
+        self.init(path: path, kind: kind, isExclusive: isExclusive == 1, process: process)
+    }
+
+    func write(to fields: inout ExaminerFields) {
+        fields.append(path)
+        fields.append(kind.rawValue)
+        fields.append(isExclusive ? 1 : 0)
+        fields.append(process)
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+/// A question about a process whose answer may block the reader.
+///
+/// `/proc/PID/environ`, process_vm_readv(2) and others take the process's `mmap_lock`, which the process can hold
+/// indefinitely, and fault in its pages, which may lie on a FUSE file system. Some of these waits end only when the
+/// reader is killed.
+public struct Examination<Answer> {
+    let request: ExaminerFields
+    private let decode: (inout ExaminerFields) -> Answer?
+
+    fileprivate init(
+        _ kind: ExaminationKind, _ subject: ExaminedProcess, _ decode: @escaping (inout ExaminerFields) -> Answer?
+    ) {
+        var fields = ExaminerFields()
+        fields.append(kind.rawValue)
+        fields.append(subject.id)
+        fields.append(subject.startTime)
+        fields.append(subject.cgroup)
+        request = fields
+        self.decode = decode
+    }
+
+    fileprivate init(_ other: Examination, adding field: String) {
+        var fields = other.request
+        fields.append(field)
+        request = fields
+        decode = other.decode
+    }
+
+    func answer(in fields: ExaminerFields) -> Answer? {
+        var fields = fields
+        return decode(&fields)
+    }
+}
+
+/// The process to examine.
+public struct ExaminedProcess: Hashable, Sendable {
+    /// The process ID.
+    public let id: Int32
+    /// The start time in clock ticks since boot, which distinguishes the process from a later one with the same ID.
+    public let startTime: UInt64
+    /// The directory of the app's cgroup; nil when there is none.
+    public let cgroup: String?
+
+    /// Identifies a process.
+    public init(id: Int32, startTime: UInt64, cgroup: String?) {
+        self.id = id
+        self.startTime = startTime
+        self.cgroup = cgroup
+    }
+
+    /// The app's processes.
+    var family: [Int32] {
+        cgroup.flatMap { try? Cgroup(opening: $0) }?.processes() ?? WaitLook.processes(from: id)
+    }
+
+    var exists: Bool { ProcessStat.read(id)?.startTime == startTime }
+}
+
+/// What a thread is blocked in.
+public struct BlockedThread: Hashable, Sendable {
+    /// The contents of `/proc/PID/task/TID/syscall`, verbatim.
+    public let syscall: String
+    /// What the thread waits for; nil when nothing beyond that text is known.
+    public let chain: WaitChain?
+}
+
+enum ExaminationKind: String {
+    case waits, variable, journalStream, locks
+}
+
+extension Examination where Answer == BlockedThread {
+    /// What a thread of the process is blocked in, and who holds it up.
+    public static func waits(of process: ExaminedProcess, thread: Int32) -> Examination {
+        let examination = Examination(.waits, process) { fields in
+            guard let syscall = fields.text(), let hasChain: Int = fields.number() else { return nil }
+            guard hasChain == 1 else { return BlockedThread(syscall: syscall, chain: nil) }
+            return WaitChain(reading: &fields).map { BlockedThread(syscall: syscall, chain: $0) }
+        }
+        return Examination(examination, adding: String(thread))
+    }
+}
+
+extension Examination where Answer == String? {
+    /// A variable in the environment with which the process was started; the answer is nil if it is not set.
+    public static func variable(_ name: String, of process: ExaminedProcess) -> Examination {
+        Examination(Examination(.variable, process) { $0.optionalText() }, adding: name)
+    }
+}
+
+extension Examination where Answer == Bool {
+    /// Whether the standard error or output of the process is the stream to journald that it was started with.
+    ///
+    /// stat(2) on another process's descriptor calls its file system.
+    public static func journalStream(of process: ExaminedProcess) -> Examination {
+        Examination(.journalStream, process) { $0.number().map { (number: Int) in number == 1 } }
+    }
+}
+
+extension Examination where Answer == [LockedFile] {
+    /// The file locks that an app holds.
+    ///
+    /// - Parameters:
+    ///   - process: the main process of the app.
+    ///   - processes: all processes of the app; only the first 4,096 are examined.
+    public static func locks(of process: ExaminedProcess, in processes: [Int32]) -> Examination {
+        let examination = Examination(.locks, process) { fields in
+            fields.list(limit: HeldLocks.limit) { LockedFile(reading: &$0) }
+        }
+        return Examination(examination, adding: processes.prefix(4_096).map(String.init).joined(separator: " "))
+    }
+}

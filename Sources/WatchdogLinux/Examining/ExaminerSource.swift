@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+
+/// The process from which examiners are forked: it has one thread, little memory, few privileges, and affects no other
+/// process.
+///
+/// Forking watchdogd itself would copy its page tables each time, while its threads hold locks.
+public enum ExaminerSource {
+    /// Forks the source; call it on the main thread before any other thread exists.
+    ///
+    /// - Returns: the socket through which an ``Examiner`` requests examiners; nil when there are other threads or no
+    ///   process can be created, in which case nothing can be examined.
+    public static func start() -> OwnedDescriptor? {
+        guard Procfs.threads(of: getpid()) == [getpid()] else { return nil }
+        var ends: [Int32] = [-1, -1]
+        guard wd_socket_pair(&ends) == 0 else { return nil }
+        let ours = OwnedDescriptor(taking: ends[0])
+        let theirs = OwnedDescriptor(taking: ends[1])
+        switch wd_fork_examiner_source(theirs.number) {
+        case 0: serve()
+        case -1: return nil
+        default: return ours
+        }
+    }
+
+    /// The only descriptor that the forked processes keep.
+    private static let socket: Int32 = 3
+
+    /// Forks an examiner for each descriptor that arrives, until the other end is closed.
+    private static func serve() -> Never {
+        var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
+        while true {
+            var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            guard poll(&entry, 1, -1) >= 0 || errno == EINTR else { _exit(1) }
+            var message = wd_socket_message()
+            var byte: UInt8 = 0
+            guard wd_socket_receive(socket, false, &byte, 1, &message, &numbers) == 0 else {
+                guard errno == EAGAIN else { _exit(0) }
+                continue
+            }
+            guard !message.end else { _exit(0) }
+            for number in numbers.prefix(message.descriptor_count) {
+                if wd_fork_examiner(number) == 0 { ExaminerProcess.serve(socket) }
+                close(number)
+            }
+        }
+    }
+}
+
+/// An examiner: answers one request after another, and is killed by the kernel if one takes too long.
+enum ExaminerProcess {
+    static func serve(_ socket: Int32) -> Never {
+        var buffer = [UInt8](repeating: 0, count: ExaminerFields.longest)
+        while true {
+            let length = recv(socket, &buffer, buffer.count, 0)
+            guard length > 0 else { _exit(0) }
+            var request = ExaminerFields(buffer.prefix(length))
+            guard let limit: UInt32 = request.number() else { _exit(1) }
+            wd_die_after(max(1, limit))
+            let answer = ExaminationAnswer.make(to: request)
+            wd_die_after(0)
+            // An empty message would mean end of file.
+            let bytes = answer.bytes.isEmpty ? [0] : answer.bytes
+            guard send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { _exit(0) }
+        }
+    }
+}

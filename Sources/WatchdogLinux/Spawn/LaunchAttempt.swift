@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import WatchdogBase
+
+/// One request on its way through a launcher, from the file that describes it to the execution of the program.
+///
+/// Isolation: belongs to one thread.
+final class LaunchAttempt {
+    /// How an attempt ended.
+    enum End {
+        /// The program runs.
+        case launched(SpawnedProcess)
+        /// A step failed. If a process was created, it is exiting and must be reaped.
+        case failed(SpawnError, Pidfd?)
+        /// The launcher died before the process took its first step. No program was executed and none will be, so the
+        /// attempt may be repeated; a process that was created ends and must be reaped.
+        case lost(Pidfd?)
+    }
+
+    /// The other end hangs up when the program is executed or its process has exited.
+    let status: OwnedDescriptor
+    private let request: SpawnRequest
+    private let file: OwnedDescriptor
+    /// Whether ``file`` is a pipe, because `RLIMIT_FSIZE` allows no file of that size: setrlimit(2).
+    private let isPipe: Bool
+    private let length: Int
+    /// The end of ``status`` for the launcher and the child.
+    private var remote: OwnedDescriptor?
+    private var answer: wd_launcher_answer?
+    /// The process that the answer named, held since before its first step.
+    private var held: OwnedDescriptor?
+
+    /// Writes the file; nothing is started yet.
+    init(_ request: SpawnRequest) throws(SpawnError) {
+        self.request = request
+        let contents = LaunchFile(request).bytes
+        length = contents.count
+        do throws(LinuxError) {
+            var ends: [Int32] = [-1, -1]
+            _ = try check("create a pair of sockets") { wd_launcher_status_pair(&ends) }
+            (status, remote) = (OwnedDescriptor(taking: ends[0]), OwnedDescriptor(taking: ends[1]))
+            let memory = OwnedDescriptor(taking: try check("create a file in memory") { wd_launcher_file() })
+            let written = write(memory.number, contents, length)
+            isPipe = written >= 0 ? written < length : Errno.current.rawValue == EFBIG
+            guard isPipe || written == length else { throw LinuxError("write a file in memory", .current) }
+            file =
+                isPipe
+                ? OwnedDescriptor(taking: try check("fill a pipe") { wd_launcher_pipe(contents, contents.count) })
+                : memory
+        } catch {
+            throw SpawnError(stage: .clone, errno: error.errno, operation: "create a process")
+        }
+    }
+
+    /// Sends the request; from then on, its descriptors belong to the launcher.
+    ///
+    /// Never waits.
+    func send(to launcher: LauncherProcess) throws(SpawnError) -> LauncherProcess.Sending {
+        guard let remote else { return .sent }
+        let message = wd_launcher_request(
+            length: UInt64(length), cgroup: request.cgroup == nil ? -1 : 0, without_clone3: request.withoutClone3,
+            in_pipe: isPipe)
+        do throws(LinuxError) {
+            let sending = try launcher.send(message, [remote.number, file.number] + request.passedDescriptors)
+            if sending == .sent { self.remote = nil }
+            return sending
+        } catch {
+            throw request.closedDescriptor
+                ?? SpawnError(stage: .clone, errno: error.errno, operation: "create a process")
+        }
+    }
+
+    /// The process ID, as soon as the launcher has created the process.
+    ///
+    /// The ID cannot be reused before the process is reaped.
+    func processID() -> Int32? {
+        if answer == nil {
+            var taken = wd_launcher_answer()
+            var pidfd: Int32 = -1
+            if wd_launcher_take_answer(status.number, &taken, &pidfd) == 1 { answer = taken }
+            if pidfd >= 0 { held = OwnedDescriptor(taking: pidfd) }
+        }
+        return knownProcessID
+    }
+
+    /// The process ID, if the answer has already been read.
+    var knownProcessID: Int32? { answer.flatMap { $0.pid > 0 ? $0.pid : nil } }
+
+    /// Whether the launcher has answered the request.
+    var isAnswered: Bool {
+        processID() != nil || answer != nil
+    }
+
+    /// The outcome that the child has left; nil when it cannot be read.
+    private var outcome: wd_spawn_outcome? {
+        guard isPipe else { return LaunchFile.outcome(in: file) }
+        var outcome = LaunchFile.initialOutcome
+        wd_launcher_take_outcome(status.number, &outcome)
+        return outcome
+    }
+
+    /// The outcome of the launch, once the other end of ``status`` has hung up.
+    func end() -> End {
+        let pid = processID()
+        guard let answer else { return .lost(nil) }
+        guard let pid else {
+            return .failed(
+                SpawnError(stage: .clone, errno: Errno(rawValue: answer.error), operation: "create a process"), nil)
+        }
+        let process: Pidfd
+        do throws(LinuxError) {
+            if let held { process = Pidfd(pid: pid, descriptor: held) } else { process = try Pidfd(opening: pid) }
+        } catch {
+            _ = Subreaper.killChild(pid)
+            return .failed(SpawnError(stage: .clone, errno: error.errno, operation: "hold the process"), nil)
+        }
+        guard let outcome else {
+            try? process.send(SIGKILL)
+            return .failed(SpawnError(stage: .clone, errno: .current, operation: "learn how the launch went"), process)
+        }
+        guard outcome.error == 0 else { return .failed(request.error(outcome), process) }
+        // The launcher was killed after its answer and before it let the process run.
+        guard outcome.stage != WD_SPAWN_STAGE_CLONE else { return .lost(process) }
+        return .launched(
+            SpawnedProcess(
+                process: process,
+                startTime: ProcessStat.read(pid)?.startTime,
+                cgroupRefusal: outcome.cgroup_error == 0 ? nil : Errno(rawValue: outcome.cgroup_error),
+                hasMoved: outcome.moved
+            )
+        )
+    }
+
+    /// Gives up the launch: kills the process, if there is one; otherwise the request will not start any.
+    ///
+    /// - Returns: the error of a launch that timed out, and the process, which must be reaped.
+    func giveUp() -> (error: SpawnError, process: Pidfd?) {
+        remote = nil
+        // From now on the launcher cannot answer, and the child runs only after the answer: unix(7), shutdown(2).
+        shutdown(status.number, Int32(SHUT_RD))
+        guard let pid = processID() else {
+            return (SpawnError(stage: .clone, errno: .timedOut, operation: "create a process"), nil)
+        }
+        let process = Subreaper.killChild(pid)
+        var outcome = outcome ?? wd_spawn_outcome()
+        outcome.error = ETIMEDOUT
+        return (request.error(outcome), process)
+    }
+}
+
+extension SpawnRequest {
+    func validate() throws(SpawnError) {
+        let invalid = Errno.invalidArgument
+        guard !arguments.isEmpty else {
+            throw SpawnError(stage: .execute, errno: invalid, operation: "execute \(executable) without arguments")
+        }
+        for passed in descriptors where passed.source < 0 || passed.target < 0 {
+            throw SpawnError(stage: .descriptor, errno: invalid, operation: passed.operation)
+        }
+        let targets = descriptors.map(\.target)
+        guard Set(targets).count == targets.count else {
+            throw SpawnError(stage: .descriptor, errno: invalid, operation: "pass two descriptors as the same number")
+        }
+    }
+
+    /// The error for the first passed descriptor that is not open.
+    fileprivate var closedDescriptor: SpawnError? {
+        descriptors.first { fcntl($0.source, F_GETFD) < 0 }.map { passed in
+            SpawnError(stage: .descriptor, errno: .current, operation: passed.operation)
+        }
+    }
+
+    fileprivate func error(_ outcome: wd_spawn_outcome) -> SpawnError {
+        let stage = SpawnError.Stage(rawValue: Int32(outcome.stage.rawValue)) ?? .clone
+        var request = self
+        if stage == .execute, outcome.index == 1 {
+            request.executable = "/bin/sh"
+            request.arguments = ["/bin/sh", executable] + arguments.dropFirst()
+        }
+        let error = SpawnError(
+            stage: stage,
+            errno: Errno(rawValue: outcome.error),
+            operation: request.operation(of: stage, index: Int(outcome.index))
+        )
+        return stage == .execute ? error.explained(for: request, head: outcome.firstLine) : error
+    }
+
+    private func operation(of stage: SpawnError.Stage, index: Int) -> String {
+        switch stage {
+        case .clone: "create a process"
+        case .cgroup: "move to the cgroup"
+        case .session:
+            if case .newSession = session { "create a session" } else { "create a process group" }
+        case .foreground: "become the terminal's foreground process group"
+        case .descriptor: descriptors.indices.contains(index) ? descriptors[index].operation : "place a descriptor"
+        case .close: "close the launcher's descriptors"
+        case .limit: "set the limit on " + (limits.indices.contains(index) ? limits[index].resource.name : "a resource")
+        case .scheduling: "leave the real-time scheduling policy"
+        case .niceness: "set the nice value to \(niceness ?? 0)"
+        case .oomScore: "set the out-of-memory score adjustment to \(oomScoreAdjustment ?? 0)"
+        case .noNewPrivileges: "set no_new_privs"
+        case .groups: "set the supplementary groups"
+        case .group: "change to group \(credentials?.group ?? 0)"
+        case .user: "change to user \(credentials?.user ?? 0)"
+        case .capabilities: "give up all capabilities"
+        case .directory: "change directory to \(workingDirectory?.description ?? ".")"
+        case .execute: "execute \(executable)"
+        }
+    }
+}
+
+extension SpawnRequest.PassedDescriptor {
+    var operation: String { "pass descriptor \(source) as \(target)" }
+}
+
+extension wd_spawn_outcome {
+    /// The beginning of the file that the kernel refused; nil when the program's user may not read it.
+    fileprivate var firstLine: [UInt8]? {
+        guard head_length >= 0 else { return nil }
+        let length = min(Int(head_length), WD_SPAWN_HEAD_BYTES)
+        return withUnsafeBytes(of: head) { Array($0.prefix(length).prefix { $0 != UInt8(ascii: "\n") }) }
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+
+/// Writes files that exist either completely or not at all.
+public enum AtomicFile {
+    /// Replaces a file: writes a temporary file beside it, syncs it, and renames it.
+    ///
+    /// A path that is not a regular file (a pipe, `/dev/stderr`) or that something is mounted on, as container engines do
+    /// with single files, is written to directly.
+    ///
+    /// - Parameter mode: whatever the umask says; nil for 0640 less the umask.
+    /// - Throws: ``LinuxError`` for the step that failed; the previous file is then still there.
+    public static func write(_ bytes: [UInt8], to path: String, mode: UInt32? = nil) throws(LinuxError) {
+        guard isReplaceable(path) else {
+            // Only a regular file is shortened by this.
+            let file = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_TRUNC)
+            try writeAll(bytes, to: file, path)
+            return
+        }
+        let temporary = "\(path).\(getpid()).tmp"
+        do throws(LinuxError) {
+            let file = try OwnedDescriptor(
+                opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o640)
+            if let mode, fchmod(file.number, mode) != 0 {
+                throw LinuxError("set the mode of \(temporary)", Errno(rawValue: errno))
+            }
+            try writeAll(bytes, to: file, temporary)
+            guard fsync(file.number) == 0, rename(temporary, path) == 0 else {
+                throw LinuxError("write \(path)", Errno(rawValue: errno))
+            }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    /// Checks in advance whether ``write(_:to:)`` can succeed.
+    ///
+    /// - Throws: ``LinuxError`` if the file cannot be created or written to.
+    public static func check(_ path: String) throws(LinuxError) {
+        guard isReplaceable(path) else {
+            _ = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_NONBLOCK)
+            return
+        }
+        let temporary = "\(path).\(getpid()).tmp"
+        _ = try OwnedDescriptor(opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o640)
+        unlink(temporary)
+    }
+
+    private static func isReplaceable(_ path: String) -> Bool {
+        var information = stat()
+        guard lstat(path, &information) == 0 else { return true }
+        return information.st_mode & S_IFMT == S_IFREG && !wd_is_mount_point(path)
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to file: OwnedDescriptor, _ path: String) throws(LinuxError) {
+        var offset = 0
+        while offset < bytes.count {
+            let written = bytes[offset...].withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { throw LinuxError("write \(path)", Errno(rawValue: errno)) }
+            offset += written
+        }
+    }
+}

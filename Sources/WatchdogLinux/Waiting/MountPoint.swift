@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A line of `/proc/PID/mountinfo`: proc_pid_mountinfo(5).
+struct MountPoint: Hashable {
+    /// Where it is mounted, with the kernel's escapes decoded.
+    let directory: String
+    /// The type of its file system, such as `nfs4` or `fuse.sshfs`.
+    let type: String
+
+    /// Types whose answers come from another process or machine, besides those of FUSE.
+    private static let served: Set<String> = [
+        "9p", "afs", "autofs", "ceph", "cifs", "coda", "fuse", "fuseblk", "gfs2", "lustre", "nfs", "nfs4", "ocfs2",
+        "orangefs", "smb3", "virtiofs",
+    ]
+
+    /// Nil for a line of another form, and if an absolute path does not lead there, as far as its text tells: most
+    /// lines are not parsed any further.
+    init?(parsing line: some BidirectionalCollection<UInt8>, leadingTo path: String) {
+        let space = UInt8(ascii: " ")
+        let fields = line.split(separator: space, maxSplits: 5)
+        guard fields.count == 6, fields[4].contains(UInt8(ascii: "\\")) || path.utf8.starts(with: fields[4]) else {
+            return nil
+        }
+        directory = CgroupMount.unescape(String(decoding: fields[4], as: UTF8.self))
+        guard directory == "/" || path == directory || path.hasPrefix(directory + "/") else { return nil }
+        // Optional fields end with a dash.
+        let rest = fields[5].split(separator: space)
+        guard let dash = rest.dropFirst().firstIndex(where: { $0.elementsEqual("-".utf8) }), dash + 1 < rest.count
+        else {
+            return nil
+        }
+        type = String(decoding: rest[dash + 1].prefix(64), as: UTF8.self)
+    }
+
+    /// Whether another process or machine serves it, and may be silent.
+    var isServed: Bool { Self.served.contains(type) || type.hasPrefix("fuse.") }
+}

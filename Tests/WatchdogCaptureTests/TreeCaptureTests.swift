@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import Testing
+import WatchdogBase
+import WatchdogLinux
+
+@testable import WatchdogCapture
+
+@Suite("The capture of an app's other processes")
+struct TreeCaptureTests {
+    private static func members(_ subjects: [Subject]) -> TreeMembers {
+        .listed(subjects.compactMap { ProcessStat.read($0.process) })
+    }
+
+    private static func capture(
+        _ main: Subject, with others: [Subject], _ options: SnapshotOptions
+    ) throws -> (main: Result<Snapshot, SnapshotError>, others: TreeSnapshot) {
+        let thread = try CaptureThread()
+        defer { thread.shutDown() }
+        let answer = Mutex<(Result<Snapshot, SnapshotError>, TreeSnapshot)?>(nil)
+        thread.capture(main.process, with: members([main] + others), preferring: [], options) { result, others in
+            answer.withLock { $0 = (result, others) }
+        }
+        try eventually("the capture") { answer.withLock { $0 != nil } }
+        return try #require(answer.withLock { $0 })
+    }
+
+    @Test("happens before the main process is killed, and leaves them running", arguments: [true, false])
+    func captures(kills: Bool) throws {
+        let main = try Subject("threads", "2")
+        let others = try (0..<3).map { _ in try Subject("threads", "4") }
+        for subject in [main] + others { try subject.waitForState("S") }
+        let options = SnapshotOptions.patient(ending: kills ? .kill() : .release)
+        let captured = try Self.capture(main, with: others, options)
+        #expect(try captured.main.get().threadCount == 2)
+        #expect(captured.others.notes == [])
+        #expect(Set(captured.others.members.map(\.stat.id)) == Set(others.map(\.process)))
+        for member in captured.others.members {
+            let snapshot = try #require(member.snapshot, "\(member.failure ?? "")")
+            #expect(snapshot.threadCount == 4)
+            #expect(member.arguments.last?.description == "4")
+            let subject = try #require(others.first { $0.process == member.stat.id })
+            let contents = try snapshot.contents()
+            for marker in subject.markers {
+                let thread = contents.threads.first { $0.id == marker.thread }
+                #expect(thread?.stack?.word(at: marker.address) == marker.value)
+            }
+        }
+        // Processes of one program share the descriptors of its files.
+        #expect(Set(captured.others.members.map { $0.snapshot?.modules }).count == 1)
+        if kills { #expect(try main.reap() == 9) } else { #expect(kill(main.process, 0) == 0) }
+        for subject in others { #expect(kill(subject.process, 0) == 0) }
+    }
+
+    @Test("happens although the main process is gone")
+    func withoutMain() throws {
+        let main = try Subject("threads", "1")
+        let other = try Subject("threads", "2")
+        kill(main.process, SIGKILL)
+        #expect(try main.reap() == 9)
+        let captured = try Self.capture(main, with: [other], SnapshotOptions(ending: .kill()))
+        #expect(throws: SnapshotError.self) { try captured.main.get() }
+        #expect(captured.others.members.first?.snapshot?.threadCount == 2)
+    }
+
+    @Test("leaves out and counts those beyond the limits")
+    func limits() throws {
+        let subjects = try (0..<4).map { _ in try Subject("threads", "3") }
+        let request = TreeCapture.Request(
+            members: Self.members(subjects), main: 0, preferred: [subjects[3].process])
+        var limits = TreeLimits()
+        limits.processes = 3
+        limits.threads = 6
+        limits.time = .seconds(5)
+        let capture = TreeCapture(request, .inherited, TreeCapture.Threads(), limits: limits)
+        capture.run()
+        let snapshot = capture.end()
+        #expect(snapshot.members.map(\.stat.id) == [subjects[3], subjects[0], subjects[1]].map(\.process))
+        #expect(snapshot.members.map { $0.snapshot != nil } == [true, true, false])
+        #expect(snapshot.members.last?.failure == "the processes have more than 6 threads")
+        #expect(snapshot.notes == ["1 more process of the app was left out."])
+    }
+
+    @Test("ends in time, and says which it did not reach")
+    func late() throws {
+        let subjects = try (0..<2).map { _ in try Subject("threads", "3") }
+        let request = TreeCapture.Request(members: Self.members(subjects), main: 0, preferred: [])
+        var limits = TreeLimits()
+        limits.time = .zero
+        let capture = TreeCapture(request, .inherited, TreeCapture.Threads(), limits: limits)
+        capture.run()
+        #expect(capture.end().members.allSatisfy { $0.snapshot == nil && $0.failure == "there was no time" })
+    }
+
+    @Test("shares its time with the captures that wait")
+    func sharing() {
+        let limits = TreeLimits()
+        #expect(limits.time(before: 0) == limits.time)
+        #expect(limits.time(before: 1) == limits.time / 2)
+        // Fifty apps that hang at once are delayed by about as much as one.
+        #expect((0..<50).reduce(.zero) { $0 + limits.time(before: $1) } < limits.time * 5)
+    }
+
+    @Test("does not take a process whose ID was reused")
+    func reuse() throws {
+        let subject = try Subject("threads", "1")
+        let stat = try #require(ProcessStat.read(subject.process))
+        let line = try #require(textOfFile("/proc/\(subject.process)/stat"))
+        let later = line.replacing(" \(stat.startTime) ", with: " \(stat.startTime + 1) ")
+        let other = try #require(ProcessStat(parsing: Array(later.utf8)))
+        let found = TreeMembers.listed([other]).open(except: 0, preferring: [], limit: 8)
+        #expect(found.members.isEmpty)
+    }
+}

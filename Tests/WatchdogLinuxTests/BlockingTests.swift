@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+/// Holds calls until it is opened.
+private final class Gate: Sendable {
+    private let semaphore = PosixSemaphore()
+    private let entered = PosixSemaphore()
+
+    func pass() {
+        entered.signal()
+        semaphore.wait()
+    }
+
+    func awaitEntry() { entered.wait() }
+    func open(_ count: Int = 1) { for _ in 0..<count { semaphore.signal() } }
+}
+
+@Suite("Calls that may never return")
+struct BlockingTests {
+    // MARK: - Threads
+
+    @Test("a stuck lane holds up no other, and accepts calls up to its bound", .timeLimit(.minutes(1)))
+    func lanes() throws {
+        let threads = BlockingThreads(.init(threads: 8, threadsPerLane: 2, callsPerLane: 3))
+        let gate = Gate()
+        let done = PosixSemaphore()
+        for _ in 0..<2 { #expect(threads.run(in: 1) { gate.pass() }) }
+        for _ in 0..<2 { gate.awaitEntry() }
+        #expect(threads.run(in: 1) { done.signal() })
+        #expect(!threads.hasRoom(in: 1))
+        #expect(!threads.run(in: 1) { Issue.record("a refused call ran") })
+        #expect(threads.hasRoom(in: 2))
+        #expect(threads.run(in: 2) { done.signal() })
+        done.wait()
+        // What may not be refused waits instead.
+        #expect(threads.run(in: 1, isRefusable: false) { done.signal() })
+        #expect(threads.callCount >= 4)
+        gate.open(2)
+        for _ in 0..<2 { done.wait() }
+    }
+
+    @Test("stuck threads are bounded, and one that returns serves what waits", .timeLimit(.minutes(1)))
+    func bound() throws {
+        let threads = BlockingThreads(.init(threads: 2, threadsPerLane: 1, callsPerLane: 4))
+        let gate = Gate()
+        let done = PosixSemaphore()
+        for lane in 1...2 { #expect(threads.run(in: lane) { gate.pass() }) }
+        for _ in 1...2 { gate.awaitEntry() }
+        #expect(threads.run(in: 3) { done.signal() })
+        #expect(threads.callCount == 3)
+        gate.open()
+        done.wait()
+        gate.open()
+    }
+
+    @Test("each of many calls runs once", .timeLimit(.minutes(1)))
+    func many() throws {
+        let threads = BlockingThreads(.init(threads: 4, threadsPerLane: 2, callsPerLane: 1_000))
+        let count = Locked(0)
+        let done = PosixSemaphore()
+        for call in 0..<2_000 {
+            threads.run(in: call % 7) {
+                count.withLock { $0 += 1 }
+                done.signal()
+            }
+        }
+        for _ in 0..<2_000 { done.wait() }
+        #expect(count.withLock { $0 } == 2_000)
+    }
+
+    // MARK: - Work with a deadline
+
+    /// Serves events until the condition holds.
+    private func turn(_ loop: EventLoop, until condition: () -> Bool) throws {
+        let end = Instant.now() + patience
+        while !condition() {
+            try #require(Instant.now() < end, "nothing happened in time")
+            _ = try loop.runOnce(limit: .seconds(1))
+        }
+    }
+
+    @Test("a call that ends in time gives its result")
+    func inTime() throws {
+        let loop = try EventLoop()
+        let work = try BlockingWork(on: loop)
+        var result: Int?
+        work.run(in: 1, within: patience) {
+            42
+        } then: {
+            result = $0
+        }
+        #expect(result == nil)
+        try turn(loop) { result != nil }
+        #expect(result == 42)
+    }
+
+    @Test("a call that exceeds its deadline has no result, also when it returns later")
+    func late() throws {
+        let loop = try EventLoop()
+        let threads = BlockingThreads()
+        let work = try BlockingWork(on: loop, threads)
+        let gate = Gate()
+        var ends: [Int?] = []
+        work.run(in: 1, within: .milliseconds(20)) {
+            gate.pass()
+            return 1
+        } then: {
+            ends.append($0)
+        }
+        let began = Instant.now()
+        try turn(loop) { !ends.isEmpty }
+        #expect(ends == [nil])
+        #expect(Instant.now() - began >= .milliseconds(20))
+        gate.open()
+        // The next call in the lane proves that the late one has returned.
+        work.run(in: 1, within: patience) {
+            2
+        } then: {
+            ends.append($0)
+        }
+        try turn(loop) { ends.count == 2 && threads.callCount == 0 }
+        _ = try loop.runOnce(limit: .zero)
+        #expect(ends == [nil, 2])
+    }
+
+    @Test("a lane whose calls are stuck refuses further ones at once, and a canceled call is not reported")
+    func refused() throws {
+        let loop = try EventLoop()
+        let work = try BlockingWork(
+            on: loop, BlockingThreads(.init(threads: 4, threadsPerLane: 1, callsPerLane: 1)))
+        let gate = Gate()
+        let ticket = work.run(in: 1, within: patience) {
+            gate.pass()
+        } then: { _ in
+            Issue.record("it was canceled")
+        }
+        gate.awaitEntry()
+        var ends: [Int?] = []
+        work.run(in: 1, within: patience) {
+            1
+        } then: {
+            ends.append($0)
+        }
+        #expect(ends.isEmpty, "a handler is called by the loop only")
+        try turn(loop) { !ends.isEmpty }
+        #expect(ends == [nil])
+        work.cancel(ticket)
+        gate.open()
+        work.run(in: 2, within: patience) {
+            2
+        } then: {
+            ends.append($0)
+        }
+        try turn(loop) { ends.count == 2 }
+        #expect(ends == [nil, 2])
+    }
+
+    // MARK: - Closing
+
+    /// A TCP connection whose close waits for 30 s, because the peer never takes what was sent.
+    private func lingering() throws -> (socket: Int32, peer: OwnedDescriptor) {
+        let listening = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                try #require(bind(listening.number, address, size) == 0 && listen(listening.number, 1) == 0)
+                try #require(getsockname(listening.number, address, &size) == 0)
+                connect(connection, address, size)
+            }
+        }
+        let peer = OwnedDescriptor(taking: accept(listening.number, nil, nil))
+        let bytes = [UInt8](repeating: 0, count: 1 << 20)
+        while send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0 {}
+        var linger = linger(l_onoff: 1, l_linger: 30)
+        try #require(
+            setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger))) == 0)
+        // Only a blocking socket lingers.
+        _ = fcntl(connection, F_SETFL, 0)
+        return (connection, peer)
+    }
+
+    @Test("a descriptor whose close waits holds up neither its owner nor other lanes", .timeLimit(.minutes(1)))
+    func closing() throws {
+        let (connection, peer) = try lingering()
+        let began = Instant.now()
+        do { _ = OwnedDescriptor(taking: connection, closing: .beside(lane: connection)) }
+        let pipe = try OwnedDescriptor.pipe()
+        do { _ = OwnedDescriptor(taking: dup(pipe.write.number), closing: .beside(lane: pipe.write.number)) }
+        #expect(Instant.now() - began < .seconds(5))
+        // The stuck one ends when its peer is gone.
+        withExtendedLifetime(peer) {}
+    }
+
+    // MARK: - Turns
+
+    private func at(_ seconds: Int) -> Instant { Instant(nanoseconds: Int64(seconds) * 1_000_000_000) }
+
+    @Test("the longest turn is kept for ever, and the longest one of late for half a minute to a minute")
+    func turns() {
+        var turns = LoopTurns()
+        #expect(turns.longest == .zero && turns.longestRecently(at: at(0)) == .zero)
+        turns.add(from: at(100), to: at(100) + .milliseconds(7))
+        turns.add(from: at(110), to: at(110) + .milliseconds(3))
+        #expect(turns.longestRecently(at: at(129)) == .milliseconds(7))
+        turns.add(from: at(131), to: at(131) + .milliseconds(2))
+        #expect(turns.longestRecently(at: at(132)) == .milliseconds(7))
+        turns.add(from: at(162), to: at(162) + .milliseconds(1))
+        #expect(turns.longestRecently(at: at(163)) == .milliseconds(2))
+        #expect(turns.longestRecently(at: at(300)) == .zero)
+        #expect(turns.longest == .milliseconds(7))
+    }
+
+    @Test("a loop measures its handlers")
+    func measured() throws {
+        let loop = try EventLoop()
+        let call = try loop.soon {
+            let end = Instant.now() + .milliseconds(20)
+            while Instant.now() < end {}
+        }
+        try turn(loop) { loop.turns.longest >= .milliseconds(19) }
+        #expect(loop.turns.longestRecently(at: .now()) == loop.turns.longest)
+        call.cancel()
+    }
+}

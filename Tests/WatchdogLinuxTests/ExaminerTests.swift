@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import Testing
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+/// Stands in for the process from which examiners are forked: hands each examiner's socket to the test.
+private final class ScriptedSource {
+    let end: OwnedDescriptor
+    private let own: OwnedDescriptor
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(wd_socket_pair(&ends) == 0)
+        end = OwnedDescriptor(taking: ends[0])
+        own = OwnedDescriptor(taking: ends[1])
+    }
+
+    /// The sockets of the examiners that were asked for since the last call.
+    func examiners() -> [ScriptedExaminer] {
+        var examiners: [ScriptedExaminer] = []
+        var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
+        var message = wd_socket_message()
+        var byte: UInt8 = 0
+        while wd_socket_receive(own.number, false, &byte, 1, &message, &numbers) == 0, !message.end {
+            examiners += numbers.prefix(message.descriptor_count).map { ScriptedExaminer(OwnedDescriptor(taking: $0)) }
+        }
+        return examiners
+    }
+}
+
+private final class ScriptedExaminer {
+    private let socket: OwnedDescriptor
+
+    init(_ socket: OwnedDescriptor) { self.socket = socket }
+
+    /// The next request, without its limit; nil when there is none.
+    func request() -> ExaminerFields? {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let length = recv(socket.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        guard length > 0 else { return nil }
+        var fields = ExaminerFields(buffer.prefix(length))
+        let limit: Int? = fields.number()
+        #expect((limit ?? 0) > 0)
+        return fields
+    }
+
+    func answer(_ fields: ExaminerFields) {
+        let bytes = fields.bytes.isEmpty ? [0] : fields.bytes
+        #expect(send(socket.number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+    }
+
+    /// Examines as a real one does, but in this process.
+    func serve() -> Bool {
+        guard let request = request() else { return false }
+        answer(ExaminationAnswer.make(to: request))
+        return true
+    }
+}
+
+@Suite("Examiners")
+struct ExaminerTests {
+    private let loop: EventLoop
+    private let source: ScriptedSource
+
+    init() throws {
+        loop = try EventLoop()
+        source = try ScriptedSource()
+    }
+
+    private func turn(until condition: () -> Bool) throws {
+        let end = Instant.now() + patience
+        while !condition() {
+            try #require(Instant.now() < end, "nothing happened in time")
+            _ = try loop.runOnce(limit: .milliseconds(10))
+        }
+    }
+
+    private func process(_ id: Int32 = getpid()) throws -> ExaminedProcess {
+        let stat = try #require(ProcessStat.read(id))
+        return ExaminedProcess(id: id, startTime: stat.startTime, cgroup: nil)
+    }
+
+    // MARK: - Answers
+
+    @Test("a chain of waits survives the way from the examiner")
+    func waits() throws {
+        let subject = try WaitSubject("deadlock")
+        _ = try #require(subject.chain { $0.cycleStart != nil })
+        let examination = Examination.waits(of: try process(subject.pid), thread: subject.pid)
+        let answer = try #require(examination.answer(in: ExaminationAnswer.make(to: examination.request)))
+        let chain = try #require(answer.chain)
+        #expect(chain.cycleStart == 0 && chain.waits.count == 2)
+        #expect(chain.waits[0].syscall == answer.syscall)
+        let look = WaitLook(budget: .seconds(10)) { [] }
+        #expect(look.chain(process: subject.pid, thread: subject.pid, syscall: answer.syscall) == chain)
+    }
+
+    @Test("a variable of another process's environment is read, and one that is not set is told so")
+    func variables() throws {
+        var request = shell("read line")
+        request.environment["COLOR"] = "blue"
+        let pipe = try OwnedDescriptor.pipe()
+        request.descriptors[0].source = pipe.read.number
+        let spawned = try spawn(request)
+        // Its environment is there some moments after its memory.
+        let isStarted = (0..<20_000).contains { _ in
+            usleep(1000)
+            return !ProcessFacts.arguments(spawned.pid).isEmpty
+        }
+        try #require(isStarted)
+        let subject = try process(spawned.pid)
+        for (name, value) in [("COLOR", "blue"), ("SHAPE", nil)] {
+            let examination = Examination.variable(name, of: subject)
+            let answer = try #require(examination.answer(in: ExaminationAnswer.make(to: examination.request)))
+            #expect(answer == value)
+        }
+        try spawned.process.send(SIGKILL)
+        _ = try waitForExit(spawned.process)
+    }
+
+    @Test("locks are told with their files")
+    func locks() throws {
+        try withTemporaryDirectory { folder in
+            let file = try OwnedDescriptor(opening: "\(folder)/lock", flags: O_RDWR | O_CREAT)
+            #expect(flock(file.number, LOCK_EX) == 0)
+            let examination = Examination.locks(of: try process(), in: [getpid()])
+            let answer = try #require(examination.answer(in: ExaminationAnswer.make(to: examination.request)))
+            #expect(answer.contains { $0.path == "\(folder)/lock" && $0.kind == .flock && $0.isExclusive })
+        }
+    }
+
+    @Test("a process that reuses the ID gets no answer")
+    func reusedID() throws {
+        let subject = try process()
+        let other = ExaminedProcess(id: subject.id, startTime: subject.startTime + 1, cgroup: nil)
+        let examination = Examination.variable("PATH", of: other)
+        #expect(examination.answer(in: ExaminationAnswer.make(to: examination.request)) == nil)
+    }
+
+    @Test("a malformed message is no answer and no request, whatever was cut off")
+    func malformed() throws {
+        let subject = try WaitSubject("normal")
+        _ = try #require(subject.chain { $0.waits.count == 2 })
+        let examination = Examination.waits(of: try process(subject.pid), thread: subject.pid)
+        let whole = ExaminationAnswer.make(to: examination.request).bytes
+        #expect(examination.answer(in: ExaminerFields(whole)) != nil)
+        for length in 0..<whole.count {
+            #expect(examination.answer(in: ExaminerFields(whole.prefix(length))) == nil)
+        }
+        for length in 0..<examination.request.bytes.count {
+            #expect(ExaminationAnswer.make(to: ExaminerFields(examination.request.bytes.prefix(length))).bytes == [])
+        }
+    }
+
+    // MARK: - Deadlines
+
+    @Test("an answer comes to who asked, and each owner has one examination at a time")
+    func owners() throws {
+        let examiner = try Examiner(source.end, on: loop)
+        var answers: [String] = []
+        for (owner, name) in [(1, "a"), (1, "b"), (2, "c")] {
+            examiner.ask(.variable(name, of: try process()), for: owner, within: patience) { _ in answers.append(name) }
+        }
+        let examiners = source.examiners()
+        #expect(examiners.count == 2, "one per owner")
+        #expect(examiners.allSatisfy { $0.serve() })
+        try turn { answers.count == 2 }
+        #expect(answers.sorted() == ["a", "c"])
+        #expect(examiners.count { $0.serve() } == 1)
+        try turn { answers.count == 3 }
+        #expect(answers.last == "b")
+    }
+
+    @Test("an examiner that is late is abandoned and replaced, and its late answer is dropped")
+    func late() throws {
+        let examiner = try Examiner(source.end, on: loop)
+        let stuck = try #require(source.examiners().first)
+        var answers: [String??] = []
+        let subject = try process()
+        let began = Instant.now()
+        examiner.ask(.variable("PATH", of: subject), for: 1, within: .milliseconds(30)) { answers.append($0) }
+        try turn { !answers.isEmpty }
+        #expect(Instant.now() - began >= .milliseconds(30))
+        #expect(answers == [nil] && examiner.abandonedCount == 1)
+        examiner.ask(.variable("PATH", of: subject), for: 1, within: patience) { answers.append($0) }
+        let next = try #require(source.examiners().first)
+        #expect(next.serve())
+        try turn { answers.count == 2 }
+        #expect(answers[1] != nil)
+        #expect(stuck.serve())
+        try turn { examiner.abandonedCount == 0 }
+        #expect(answers.count == 2)
+    }
+
+    @Test("an examiner that dies leaves no answer, and abandoned ones are bounded")
+    func dead() throws {
+        let examiner = try Examiner(source.end, on: loop, Examiner.Limits(examiners: 1, abandoned: 1, waiting: 2))
+        var examiners = source.examiners()
+        var ends = 0
+        let subject = try process()
+        examiner.ask(.variable("PATH", of: subject), for: 1, within: patience) {
+            #expect($0 == nil)
+            ends += 1
+        }
+        examiners.removeAll()
+        try turn { ends == 1 }
+        // The next one is stuck, and none is made for those behind it until it has died.
+        for owner in 2...4 {
+            examiner.ask(.variable("PATH", of: subject), for: owner, within: .milliseconds(20)) {
+                #expect($0 == nil)
+                ends += 1
+            }
+        }
+        examiners = source.examiners()
+        #expect(examiners.count == 1)
+        try turn { ends == 4 }
+        #expect(examiner.abandonedCount == 1)
+        #expect(source.examiners().isEmpty)
+        examiners.removeAll()
+        try turn { examiner.abandonedCount == 0 }
+        examiner.ask(.variable("PATH", of: subject), for: 1, within: patience) {
+            #expect($0 != nil)
+            ends += 1
+        }
+        let next = try #require(source.examiners().first)
+        #expect(next.serve())
+        try turn { ends == 5 }
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import Testing
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+@Suite("Shared source")
+struct SharedSourceTests {
+    /// A pipe of which the read end is served.
+    private final class Pipe {
+        let ends: (read: OwnedDescriptor, write: OwnedDescriptor)
+        var received = 0
+
+        init() throws { ends = try OwnedDescriptor.pipe() }
+
+        func write(_ count: Int = 1) {
+            for _ in 0..<count { #expect(Glibc.write(ends.write.number, "x", 1) == 1) }
+        }
+
+        func read() {
+            var byte: UInt8 = 0
+            if Glibc.read(ends.read.number, &byte, 1) == 1 { received += 1 }
+        }
+    }
+
+    private func turn(_ loop: EventLoop, until condition: () -> Bool) throws {
+        let end = Instant.now() + patience
+        while !condition() {
+            try #require(Instant.now() < end, "nothing happened in time")
+            _ = try loop.runOnce(limit: .seconds(1))
+        }
+    }
+
+    @Test("descriptors that become readable at long intervals are served at once")
+    func sparse() throws {
+        let loop = try EventLoop()
+        let source = try SharedSource(loop, interval: .nanoseconds(1))
+        let pipe = try Pipe()
+        let member = try source.add(pipe.ends.read) { pipe.read() }
+        for count in 1...5 {
+            pipe.write()
+            #expect(try loop.runOnce(limit: .zero))
+            #expect(pipe.received == count)
+        }
+        withExtendedLifetime(member) {}
+    }
+
+    @Test("those that follow each other closely wait for the end of the interval", arguments: [true, false])
+    func dense(isLong: Bool) throws {
+        let loop = try EventLoop()
+        let source = try SharedSource(loop, interval: isLong ? .seconds(3_600) : .milliseconds(20))
+        let pipes = [try Pipe(), try Pipe()]
+        let members = try pipes.map { pipe in try source.add(pipe.ends.read) { pipe.read() } }
+        for count in 1...2 {
+            pipes[0].write()
+            try turn(loop) { pipes[0].received == count }
+        }
+        for pipe in pipes { pipe.write(3) }
+        if isLong {
+            for _ in 0..<10 { _ = try loop.runOnce(limit: .zero) }
+            #expect(pipes.map(\.received) == [2, 0])
+        } else {
+            try turn(loop) { pipes.map(\.received) == [5, 3] }
+            // Served at once again when a whole interval brought nothing.
+            try turn(loop) { (try? loop.runOnce(limit: .milliseconds(100))) == false }
+            pipes[1].write()
+            try turn(loop) { pipes[1].received == 4 }
+        }
+        withExtendedLifetime(members) {}
+    }
+
+    @Test("one that never reads leaves a turn to the others, and is called again in the next one")
+    func flood() throws {
+        let loop = try EventLoop()
+        let source = try SharedSource(loop, interval: .nanoseconds(1))
+        let (flooding, other) = (try Pipe(), try Pipe())
+        var calls = 0
+        let members = [
+            try source.add(flooding.ends.read) { calls += 1 }, try source.add(other.ends.read) { other.read() },
+        ]
+        flooding.write()
+        other.write()
+        #expect(try loop.runOnce(limit: .zero))
+        #expect(calls == 32)
+        #expect(other.received == 1)
+        try turn(loop) { calls == 64 }
+        withExtendedLifetime(members) {}
+    }
+
+    @Test("a handler may cancel and release any member")
+    func cancelling() throws {
+        let loop = try EventLoop()
+        let source = try SharedSource(loop, interval: .nanoseconds(1))
+        let pipes = [try Pipe(), try Pipe()]
+        var members: [SharedSource.Member] = []
+        var calls = 0
+        members = try pipes.map { pipe in
+            try source.add(pipe.ends.read) {
+                calls += 1
+                members = []
+            }
+        }
+        #expect(members.count == 2)
+        for pipe in pipes { pipe.write() }
+        try turn(loop) { calls > 0 }
+        #expect(calls == 1)
+        #expect(members.isEmpty)
+        for _ in 0..<10 { _ = try loop.runOnce(limit: .zero) }
+        #expect(calls == 1)
+        let again = try source.add(pipes[0].ends.read) { pipes[0].read() }
+        try turn(loop) { pipes[0].received == 1 }
+        again.cancel()
+        pipes[0].write()
+        for _ in 0..<10 { _ = try loop.runOnce(limit: .zero) }
+        #expect(pipes[0].received == 1)
+    }
+
+    @Test("a notify socket tells how long a message has waited")
+    func age() throws {
+        let directory = try RuntimeDirectory.create()
+        defer { directory.remove() }
+        let socket = try NotifySocket(in: directory, name: "notify")
+        let sent = Instant.now()
+        let sender = OwnedDescriptor(taking: wd_socket_connect_datagram(socket.address))
+        #expect(wd_socket_send(sender.number, "WATCHDOG=1", 10) == 0)
+        let written = Instant.now()
+        while Instant.now() - written < .milliseconds(5) {}
+        let message = try #require(try socket.receive())
+        #expect(message.age >= .milliseconds(5))
+        #expect(message.age <= Instant.now() - sent)
+    }
+}

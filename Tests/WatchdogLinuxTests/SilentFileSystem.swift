@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+private let source =
+    "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" }
+    + "/IntegrationTests/Subjects/silent-fuse.c"
+
+/// A mounted file system that never answers one kind of request; gone with this object.
+///
+/// Its one file is ``file``, an executable script.
+final class SilentFileSystem {
+    private static let program = Mutex<String?>(nil)
+
+    let directory: String
+    var file: String { "\(directory)/file" }
+    private let server: SpawnedProcess
+
+    /// Mounts it; nil where that is not possible, which is printed.
+    init?(withoutAnswerTo operation: String) throws {
+        guard geteuid() == 0, access("/dev/fuse", R_OK | W_OK) == 0 else {
+            print("not tested: FUSE needs root and /dev/fuse")
+            return nil
+        }
+        let program = try Self.compiled()
+        let directory = try makeTemporaryDirectory()
+        let output = try OwnedDescriptor.pipe()
+        var request = SpawnRequest(executable: program, arguments: ["silent-fuse", directory, operation])
+        request.descriptors[1].source = output.write.number
+        server = try spawn(request)
+        self.directory = directory
+        var text = [UInt8](repeating: 0, count: 16)
+        guard waitReadable(output.read), read(output.read.number, &text, text.count) > 0 else {
+            throw LinuxError("mount a silent file system", .timedOut)
+        }
+    }
+
+    /// Fails all requests that were not answered.
+    func end() {
+        try? server.process.send(SIGKILL)
+        _ = try? waitForExit(server.process)
+        umount2(directory, 2 /* MNT_DETACH */)
+        rmdir(directory)
+    }
+
+    deinit { end() }
+
+    private static func compiled() throws -> String {
+        try program.withLock { program in
+            if let program { return program }
+            let folder = try makeTemporaryDirectory()
+            let path = "\(folder)/silent-fuse"
+            let compilation = try run(
+                SpawnRequest(executable: "/usr/bin/cc", arguments: ["cc", "-O1", "-o", path, source]))
+            guard compilation.status == .exited(code: 0) else { throw LinuxError("compile", .invalidArgument) }
+            program = path
+            atexit {
+                guard let path = SilentFileSystem.program.withLock({ $0 }) else { return }
+                unlink(path)
+                rmdir(String(path.dropLast("/silent-fuse".count)))
+            }
+            return path
+        }
+    }
+}

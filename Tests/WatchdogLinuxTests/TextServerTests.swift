@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+@Suite("A server of one text")
+struct TextServerTests {
+    /// Longer than anything here takes, so that a broken test ends.
+    private static let longest = Duration.seconds(60)
+    private static let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    /// A server on a free port of this machine, whose text is provided as soon as it is asked for.
+    private final class Station {
+        let port: UInt16
+        let server: TextServer
+
+        private let relay = Relay()
+
+        /// How often the text was asked for.
+        var asks: Int { relay.asks }
+
+        init(_ limits: TextServer.Limits = TextServer.Limits(), text: [UInt8] = Array("a 1\n".utf8)) throws {
+            var found: (descriptor: OwnedDescriptor, port: UInt16)?
+            // No port is known to be free before it is bound.
+            for _ in 0..<50 where found == nil {
+                let port = UInt16.random(in: 20_000..<32_000)
+                guard let address = try? ListenAddress(parsing: "127.0.0.1:\(port)") else { continue }
+                found = (try? TextServer.listen(on: address)).map { ($0, port) }
+            }
+            let (descriptor, port) = try #require(found)
+            self.port = port
+            server = try TextServer(descriptor, path: "/metrics", contentType: "text/plain", limits: limits) {
+                [relay] in relay.provide(text)
+            }
+            relay.serve(server)
+        }
+
+        deinit {
+            server.stop()
+        }
+    }
+
+    /// Answers from the thread that asks.
+    private final class Relay: Sendable {
+        private let state = Locked<(server: TextServer?, asks: Int)>((nil, 0))
+
+        var asks: Int { state.withLock { $0.asks } }
+
+        func serve(_ server: TextServer) { state.withLock { $0.server = server } }
+
+        func provide(_ text: [UInt8]) {
+            let server = state.withLock { state in
+                state.asks += 1
+                return state.server
+            }
+            server?.provide(text)
+        }
+    }
+
+    /// A client, which waits at most for ``longest``.
+    private final class Client {
+        let descriptor: OwnedDescriptor
+        /// Stays as long as its clients.
+        private let station: Station
+
+        /// - Parameter room: the bytes that the kernel keeps for it; nil for the default.
+        init(_ station: Station, room: Int32? = nil) throws {
+            self.station = station
+            let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            try #require(number >= 0)
+            descriptor = OwnedDescriptor(taking: number)
+            if var room {
+                setsockopt(number, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+            }
+            var limit = timeval(tv_sec: 60, tv_usec: 0)
+            setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+            var place = sockaddr_in()
+            place.sin_family = sa_family_t(AF_INET)
+            place.sin_port = station.port.bigEndian
+            place.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+            let result = withUnsafePointer(to: &place) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            try #require(result == 0, "connect: \(Errno(rawValue: errno))")
+        }
+
+        func say(_ text: String) {
+            let bytes = Array(text.utf8)
+            _ = send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        }
+
+        /// Everything until the end of the connection.
+        func readAll() -> String {
+            var result: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 64 << 10)
+            while true {
+                let length = recv(descriptor.number, &buffer, buffer.count, 0)
+                guard length > 0 else { return String(decoding: result, as: UTF8.self) }
+                result += buffer[..<length]
+            }
+        }
+
+        func get(_ text: String = request) -> String {
+            say(text)
+            return readAll()
+        }
+    }
+
+    @Test("the text is served, and nothing else is")
+    func serves() throws {
+        let station = try Station()
+        let answer = try Client(station).get()
+        #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n"))
+        #expect(answer.hasSuffix("\r\n\r\na 1\n"))
+        #expect(try Client(station).get("GET / HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 404 "))
+        #expect(try Client(station).get("PUT /metrics HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 405 "))
+        #expect(try Client(station).get("nonsense\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    }
+
+    @Test("a request in single bytes is served, and one without an end is refused at its limit")
+    func pieces() throws {
+        var limits = TextServer.Limits()
+        limits.requestBytes = 64
+        let station = try Station(limits)
+        let slow = try Client(station)
+        for character in Self.request { slow.say("\(character)") }
+        #expect(slow.readAll().hasPrefix("HTTP/1.1 200 "))
+        #expect(try Client(station).get(String(repeating: "a", count: 64)).hasPrefix("HTTP/1.1 431 "))
+    }
+
+    @Test("a long text arrives as it is")
+    func long() throws {
+        let text = (0..<2_000_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
+        let answer = try Client(try Station(text: text)).get()
+        let isWhole = answer.utf8.suffix(text.count).elementsEqual(text)
+        #expect(isWhole)
+    }
+
+    @Test("a client that sends nothing, or never reads, is closed when its time is over and not before")
+    func patience() throws {
+        var limits = TextServer.Limits()
+        limits.patience = .milliseconds(700)
+        let station = try Station(limits, text: [UInt8](repeating: UInt8(ascii: "a"), count: 16 << 20))
+        let start = Instant.now()
+        let deaf = try Client(station, room: 4_096)
+        deaf.say(Self.request)
+        let silent = try Client(station)
+        #expect(silent.readAll() == "")
+        let silence = Instant.now() - start
+        #expect(silence >= limits.patience && silence < Self.longest)
+        // It came earlier, so its time is over too: reading now gives what the kernel had, and then the end.
+        #expect(deaf.readAll().utf8.count < 16 << 20)
+        // The server has forgotten both.
+        #expect(try Client(station).get("GET /x HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 404 "))
+    }
+
+    @Test("a client that reads in time has everything, however many others do not")
+    func readsInTime() throws {
+        let text = [UInt8](repeating: UInt8(ascii: "a"), count: 4 << 20)
+        let station = try Station(text: text)
+        let deaf = try (0..<10).map { _ in try Client(station, room: 4_096) }
+        for client in deaf { client.say(Self.request) }
+        #expect(try Client(station).get().utf8.count > text.count)
+        #expect(deaf.count == 10)
+    }
+
+    @Test("of a thousand clients at once each is answered or refused, and the next one is served")
+    func thousand() throws {
+        var limits = TextServer.Limits()
+        limits.connections = 4
+        let station = try Station(limits)
+        var served = 0
+        var refused = 0
+        for _ in 0..<20 {
+            let clients = try (0..<50).map { _ in try Client(station) }
+            for client in clients { client.say(Self.request) }
+            for client in clients {
+                let answer = client.readAll()
+                if answer.hasPrefix("HTTP/1.1 200 ") { served += 1 }
+                // The refusal is lost if the client's request comes after it.
+                if answer.hasPrefix("HTTP/1.1 503 ") || answer == "" { refused += 1 }
+            }
+        }
+        #expect(served + refused == 1_000)
+        #expect(served >= 20)
+        #expect(try Client(station).get().hasPrefix("HTTP/1.1 200 "))
+    }
+
+    @Test("as many clients as the limit allows are served beside each other, and one more is refused")
+    func connections() throws {
+        var limits = TextServer.Limits()
+        limits.connections = 3
+        let station = try Station(limits)
+        var held: [Client] = []
+        for _ in 0..<3 {
+            held.append(try Client(station))
+            held.last?.say("GET ")
+        }
+        // Which of them were accepted is known once one more is refused.
+        #expect(try Client(station).readAll().hasPrefix("HTTP/1.1 503 "))
+        for client in held { client.say("/metrics HTTP/1.1\r\n\r\n") }
+        for client in held { #expect(client.readAll().hasPrefix("HTTP/1.1 200 ")) }
+    }
+
+    @Test("at most two versions of the text are kept, however slowly they are read")
+    func versions() throws {
+        var limits = TextServer.Limits()
+        limits.freshness = .zero
+        limits.patience = Self.longest
+        let station = try Station(limits, text: [UInt8](repeating: UInt8(ascii: "a"), count: 16 << 20))
+        var deaf: [Client] = []
+        for _ in 0..<8 {
+            let client = try Client(station, room: 4_096)
+            client.say(Self.request)
+            // Its answer has begun.
+            var byte: UInt8 = 0
+            #expect(recv(client.descriptor.number, &byte, 1, 0) == 1)
+            deaf.append(client)
+        }
+        #expect(station.asks == 2)
+        #expect(deaf.count == 8)
+    }
+}
