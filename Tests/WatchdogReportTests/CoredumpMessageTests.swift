@@ -3,6 +3,7 @@
 import Testing
 
 @testable import WatchdogReport
+@testable import WatchdogVerdict
 
 @Suite("The message of systemd-coredump")
 struct CoredumpMessageTests {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ReportFixtures
 import Testing
+import WatchdogBase
 
+@testable import WatchdogRendering
 @testable import WatchdogReport
+@testable import WatchdogVerdict
 
 @Suite("The app's output in a report")
 struct LogDetailsTests {

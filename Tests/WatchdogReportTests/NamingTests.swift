@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ReportFixtures
 import Testing
 
+@testable import WatchdogRendering
 @testable import WatchdogReport
+@testable import WatchdogVerdict
 
 @Suite("Names that come later")
 struct NamingTests {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SeededRandom
 import Testing
 
 @testable import WatchdogReport
+@testable import WatchdogVerdict
 
 @Suite("Redaction")
 struct RedactionTests {
@@ -113,24 +115,12 @@ struct RedactionTests {
 
     @Test("Random text is told from words with numbers")
     func randomText() {
-        var generator = SeededGenerator(state: 7)
+        var generator = SeededGenerator(seed: 7)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
         let tokens = (0..<2_000).map { _ in
             String((0..<32).map { _ in alphabet.randomElement(using: &generator) ?? "x" })
         }
         let missed = tokens.count { !RandomText.isLikely($0[...]) }
         #expect(missed * 100 <= tokens.count, "\(missed) of \(tokens.count) random tokens pass")
-    }
-}
-
-/// A generator whose numbers are the same in every run (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

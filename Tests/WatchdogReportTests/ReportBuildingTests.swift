@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ReportFixtures
+import SeededRandom
 import Testing
 import WatchdogPolicy
 
+@testable import WatchdogRendering
 @testable import WatchdogReport
+@testable import WatchdogVerdict
 
 @Suite("Building a report")
 struct ReportBuildingTests {
@@ -242,7 +246,7 @@ struct ReportBuildingTests {
 
     @Test("Random identifiers are version 4 and can be read back")
     func identifiers() throws {
-        var generator = SeededGenerator(state: 1)
+        var generator = SeededGenerator(seed: 1)
         for _ in 0..<100 {
             let id = IncidentID.random(using: &generator)
             #expect(IncidentID(id.description.lowercased()) == id)
@@ -254,5 +258,24 @@ struct ReportBuildingTests {
         #expect(IncidentID("356753AC-2172-45DC-977A-11F2328980D") == nil)
         #expect(IncidentID("356753AC217245DC977A11F2328980D0") == nil)
         #expect(IncidentID("356753AC-2172-45DC-977A-11F23289+0D0") == nil)
+    }
+
+    // MARK: - What the samples add to the verdict
+
+    @Test("A main thread that every look shows in one sleep is blocked there, in spite of short runs before")
+    func sameSleep() {
+        var facts = Samples.facts()
+        facts.evidence.window = .seconds(10)
+        facts.evidence.runTime = .milliseconds(750)
+        facts.evidence.runDelay = .milliseconds(260)
+        func kind(_ samples: ProcessSamples?) -> Verdict.Kind? {
+            facts.samples = samples
+            return Samples.report(facts).body.linux?.verdict.kind
+        }
+        #expect(kind(Causes.samples(isMoving: false)) == .blocked)
+        #expect(kind(Causes.samples(isMoving: true)) == .partlyRunning)
+        #expect(kind(nil) == .partlyRunning)
+        facts.evidence.syscall = "7 0x7 0x7ffd3a10 0x1000 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+        #expect(kind(Causes.samples(isMoving: false)) == .partlyRunning)
     }
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import ReportFixtures
+import SeededRandom
 import Testing
 
+@testable import WatchdogRendering
 @testable import WatchdogReport
+@testable import WatchdogVerdict
 
 @Suite("Files")
 struct ReportCodingTests {
@@ -178,7 +182,7 @@ struct ReportCodingTests {
     @Test("No damaged file makes the reader or the renderer fail otherwise than by an error")
     func fuzz() throws {
         let original = try ReportCoding.encode(Samples.report())
-        var generator = SeededGenerator(state: 42)
+        var generator = SeededGenerator(seed: 42)
         var read = 0
         for _ in 0..<600 {
             var bytes = original

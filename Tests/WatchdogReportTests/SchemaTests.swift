@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import ReportFixtures
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @testable import WatchdogReport
+@testable import WatchdogVerdict
 
 /// `docs/report-schema.json` describes the `linux` object of every report.
 @Suite("The schema of reports")
@@ -25,11 +28,13 @@ struct SchemaTests {
         #expect(SchemaValidator(root: schema).faults(value, schema, "linux") == [])
     }
 
-    @Test("A report of failed probes is what it describes")
+    @Test("A report of failed probes that counts later ones is what it describes")
     func missed() throws {
         var facts = Samples.facts()
         facts.missed = MissedDetails(.probe, of: "tcp:localhost:1", failure: "connection refused", count: 3)
-        let bytes = try JSONEncoder().encode(try #require(Samples.report(facts).body.linux))
+        var report = Samples.report(facts)
+        report.countRepeat(at: facts.captureTime)
+        let bytes = try JSONEncoder().encode(try #require(report.body.linux))
         let schema = try schema()
         let value = try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
         #expect(SchemaValidator(root: schema).faults(value, schema, "linux") == [])

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ReportFixtures
+
 @testable import WatchdogReport
-
-extension JSONTree {
-    subscript(key: String) -> JSONTree? { members[key] }
-
-    var elements: [JSONTree] { if case .array(let elements) = self { elements } else { [] } }
-
-    var string: String? { if case .text(let text) = self { text } else { nil } }
-
-    var strings: [String] { elements.compactMap(\.string) }
-
-    var wholeNumber: Int64? { if case .integer(let value) = self { value } else { nil } }
-}
+@testable import WatchdogVerdict
 
 /// As much of JSON Schema as `docs/report-schema.json` uses; anything else in it is a fault.
 struct SchemaValidator {

@@ -1,139 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The place where a text stops being JSON (RFC 8259), or holds a number that is no integer.
-struct JSONFault: Equatable {
-    /// From 1.
+import WatchdogBase
+
+/// The place where a text stops being JSON (RFC 8259), or holds a number that is not an integer.
+struct JSONFault: Error, Equatable {
+    /// Counts from 1.
     let line: Int
-    /// Bytes before it.
+    /// How many bytes precede it.
     let offset: Int
     /// What is wrong.
     let what: String
 
-    /// The first fault of a text, or nil when it is JSON and its numbers are integers.
+    /// The first fault of a text; nil when the text is JSON and all its numbers are integers.
     static func first(in bytes: [UInt8]) -> JSONFault? {
-        var scanner = JSONScanner(bytes: bytes)
+        var grammar = JSONGrammar(bytes)
         do {
-            try scanner.scanDocument()
+            try grammar.readDocument()
             return nil
         } catch {
-            let line = bytes.prefix(error.offset).reduce(1) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
-            return JSONFault(line: line, offset: error.offset, what: error.what)
+            return error
         }
     }
 }
 
-/// Walks through a text without keeping anything.
-private struct JSONScanner {
-    struct Fault: Error {
-        let offset: Int
-        let what: String
-    }
-
-    /// As deep as the decoder goes.
+/// Checks that a text's tokens form valid JSON.
+private struct JSONGrammar {
+    /// The decoder's own limit.
     private static let depthLimit = 512
 
-    let bytes: [UInt8]
-    private var offset = 0
+    private let bytes: [UInt8]
+    private var scanner: JSONScanner
+    private var token: JSONScanner.Token?
     private var depth = 0
 
-    init(bytes: [UInt8]) {
+    init(_ bytes: [UInt8]) {
         self.bytes = bytes
+        scanner = JSONScanner(bytes)
+        token = scanner.next()
     }
 
-    mutating func scanDocument() throws(Fault) {
-        try scanValue()
-        skipBlanks()
-        guard offset == bytes.count else { throw fault("text after the end") }
+    mutating func readDocument() throws(JSONFault) {
+        try readValue()
+        guard token == nil else { throw fault("text after the end") }
     }
 
-    private func fault(_ what: String) -> Fault {
-        Fault(offset: offset, what: offset >= bytes.count ? "the file ends too early: \(what)" : what)
+    private func fault(_ what: String, at offset: Int? = nil) -> JSONFault {
+        let offset = offset ?? token?.range.lowerBound ?? bytes.count
+        let line = bytes[..<offset].count { $0 == UInt8(ascii: "\n") } + 1
+        return JSONFault(
+            line: line, offset: offset, what: offset == bytes.count ? "the file ends too early: \(what)" : what)
     }
 
-    private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+    /// The opening byte of a bracket or of any other token.
+    private var first: UInt8? { token.map { bytes[$0.range.lowerBound] } }
 
-    private mutating func skipBlanks() {
-        while let byte = next, byte == 0x20 || (0x09...0x0a).contains(byte) || byte == 0x0d { offset += 1 }
-    }
-
-    private mutating func scanValue() throws(Fault) {
-        skipBlanks()
-        switch next {
-        case UInt8(ascii: "{"): try scanList(end: UInt8(ascii: "}"), isObject: true)
-        case UInt8(ascii: "["): try scanList(end: UInt8(ascii: "]"), isObject: false)
-        case UInt8(ascii: "\""): try scanString()
-        case UInt8(ascii: "t"): try scanWord("true")
-        case UInt8(ascii: "f"): try scanWord("false")
-        case UInt8(ascii: "n"): try scanWord("null")
-        case let byte? where byte == UInt8(ascii: "-") || byte.isDigit: try scanNumber()
-        default: throw fault("expected a value")
+    private mutating func readValue() throws(JSONFault) {
+        switch token?.kind {
+        case .opening: try readList()
+        case .string: try readString()
+        case .word: try readWord()
+        case .closing, .comma, .colon, nil: throw fault("expected a value")
         }
     }
 
-    private mutating func scanList(end: UInt8, isObject: Bool) throws(Fault) {
+    private mutating func readList() throws(JSONFault) {
         depth += 1
         guard depth <= Self.depthLimit else { throw fault("nested too deeply") }
-        let close = isObject ? "object's end" : "array's end"
-        offset += 1
-        skipBlanks()
-        if next == end {
-            offset += 1
-            depth -= 1
-            return
-        }
-        while true {
+        let isObject = first == UInt8(ascii: "{")
+        let end = UInt8(ascii: isObject ? "}" : "]")
+        token = scanner.next()
+        var isDone = first == end
+        while !isDone {
             if isObject {
-                skipBlanks()
-                guard next == UInt8(ascii: "\"") else { throw fault("expected a key") }
-                try scanString()
-                skipBlanks()
-                guard next == UInt8(ascii: ":") else { throw fault("expected a colon") }
-                offset += 1
+                guard case .string = token?.kind else { throw fault("expected a key") }
+                try readString()
+                guard token?.kind == .colon else { throw fault("expected a colon") }
+                token = scanner.next()
             }
-            try scanValue()
-            skipBlanks()
-            guard let byte = next, byte == end || byte == UInt8(ascii: ",") else {
-                throw fault("expected a comma or the \(close)")
+            try readValue()
+            isDone = first == end
+            guard isDone || token?.kind == .comma else {
+                throw fault("expected a comma or the \(isObject ? "object's" : "array's") end")
             }
-            offset += 1
-            if byte == end { break }
+            if !isDone { token = scanner.next() }
         }
+        token = scanner.next()
         depth -= 1
     }
 
-    private mutating func scanString() throws(Fault) {
-        let start = offset
-        offset += 1
-        while let byte = next, byte != UInt8(ascii: "\"") {
-            guard byte >= 0x20 else { throw fault("control character in a string") }
-            offset += byte == UInt8(ascii: "\\") ? 2 : 1
+    private mutating func readString() throws(JSONFault) {
+        guard let token, case .string(let isWhole) = token.kind else { return }
+        if let control = bytes[token.range].firstIndex(where: { $0 < 0x20 }) {
+            throw fault("control character in a string", at: control)
         }
-        guard next != nil else { throw fault("string without an end") }
-        offset += 1
-        let text = bytes[start..<offset]
-        guard String(validating: text, as: UTF8.self) != nil else {
-            throw Fault(offset: start, what: "string is not UTF-8")
-        }
+        guard isWhole else { throw fault("string without an end", at: bytes.count) }
+        guard String(validating: bytes[token.range], as: UTF8.self) != nil else { throw fault("string is not UTF-8") }
+        self.token = scanner.next()
     }
 
-    private mutating func scanNumber() throws(Fault) {
-        let start = offset
-        if next == UInt8(ascii: "-") { offset += 1 }
-        let digits = offset
-        while next?.isDigit == true { offset += 1 }
-        guard offset > digits else { throw fault("expected a digit") }
-        if let byte = next, ".eE".utf8.contains(byte) { throw Fault(offset: start, what: "number is not an integer") }
-        guard bytes[digits] != UInt8(ascii: "0") || offset == digits + 1 else {
-            throw Fault(offset: start, what: "number begins with 0")
+    private mutating func readWord() throws(JSONFault) {
+        guard let token else { return }
+        let word = bytes[token.range]
+        switch word.first {
+        case UInt8(ascii: "t"): try expect("true", word)
+        case UInt8(ascii: "f"): try expect("false", word)
+        case UInt8(ascii: "n"): try expect("null", word)
+        case let byte? where byte == UInt8(ascii: "-") || byte.isDigit: try checkNumber(word)
+        default: throw fault("expected a value")
         }
+        self.token = scanner.next()
     }
 
-    private mutating func scanWord(_ word: StaticString) throws(Fault) {
-        let end = offset + word.utf8CodeUnitCount
-        guard end <= bytes.count,
-            word.withUTF8Buffer({ $0.elementsEqual(bytes[offset..<end]) })
-        else { throw fault("expected \(word)") }
-        offset = end
+    private func expect(_ expected: String, _ word: ArraySlice<UInt8>) throws(JSONFault) {
+        guard word.elementsEqual(expected.utf8) else { throw fault("expected \(expected)") }
+    }
+
+    private func checkNumber(_ word: ArraySlice<UInt8>) throws(JSONFault) {
+        let unsigned = word.first == UInt8(ascii: "-") ? word.dropFirst() : word
+        let digits = unsigned.prefix { $0.isDigit }
+        guard let first = digits.first else { throw fault("expected a digit", at: unsigned.startIndex) }
+        guard digits.endIndex == word.endIndex else {
+            if ".eE".utf8.contains(word[digits.endIndex]) { throw fault("number is not an integer") }
+            throw fault("expected a digit", at: digits.endIndex)
+        }
+        guard first != UInt8(ascii: "0") || digits.count == 1 else { throw fault("number begins with 0") }
     }
 }
 

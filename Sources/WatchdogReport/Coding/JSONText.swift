@@ -2,10 +2,10 @@
 
 import FoundationEssentials
 
-/// JSON for people and programs: keys in order, indented, a newline at the end.
-enum JSONText {
-    /// - Parameter value: only strings, integers and booleans, which JSON can always hold.
-    static func of(_ value: some Encodable) -> String {
+/// JSON for people and programs: sorted keys, indentation, a trailing newline.
+package enum JSONText {
+    /// - Parameter value: strings, integers and booleans only; JSON can always represent them.
+    package static func of(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         do {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// Any JSON value, so that parts of a damaged report can be replaced.
-enum JSONTree: Codable, Equatable {
+package enum JSONTree: Codable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -11,7 +13,7 @@ enum JSONTree: Codable, Equatable {
     case array([JSONTree])
     case object([String: JSONTree])
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
@@ -32,7 +34,7 @@ enum JSONTree: Codable, Equatable {
         }
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
@@ -47,58 +49,30 @@ enum JSONTree: Codable, Equatable {
     }
 
     /// The members of an object.
-    var members: [String: JSONTree] {
+    package var members: [String: JSONTree] {
         get { if case .object(let members) = self { members } else { [:] } }
         set { self = .object(newValue) }
     }
 
-    /// The text without what follows the last whole value, and with every bracket closed.
+    /// The text up to its last complete value, with every open bracket closed.
     ///
     /// - Parameter bytes: the beginning of a JSON text.
     static func closed(_ bytes: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(bytes)
-        let end = walk(bytes) { _ in }
+        var end = 0
         var open: [UInt8] = []
-        _ = walk(bytes[..<end]) { byte in
-            switch byte {
-            case UInt8(ascii: "{"): open.append(UInt8(ascii: "}"))
-            case UInt8(ascii: "["): open.append(UInt8(ascii: "]"))
-            default: _ = open.popLast()
+        for token in JSONScanner(bytes) {
+            switch token.kind {
+            case .opening:
+                open.append(UInt8(ascii: bytes[token.range.lowerBound] == UInt8(ascii: "{") ? "}" : "]"))
+                end = token.range.upperBound
+            case .closing:
+                _ = open.popLast()
+                end = token.range.upperBound
+            case .comma: end = token.range.lowerBound
+            case .colon, .string, .word: break
             }
         }
         return bytes[..<end] + open.reversed()
-    }
-
-    /// Calls the body with every bracket outside a text.
-    ///
-    /// - Returns: where the last whole value of an array or object ends.
-    private static func walk(_ bytes: some Collection<UInt8>, bracket: (UInt8) -> Void) -> Int {
-        var isText = false
-        var isEscaped = false
-        var end = 0
-        for (offset, byte) in bytes.enumerated() {
-            if isText {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isText = false
-                }
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isText = true
-            case UInt8(ascii: ","): end = offset
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                bracket(byte)
-                end = offset + 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                bracket(byte)
-                end = offset + 1
-            default: break
-            }
-        }
-        return end
     }
 }

@@ -3,15 +3,15 @@
 import FoundationEssentials
 
 extension ReportCoding {
-    /// How many parts of one report are replaced before it is given up: each costs another reading of the whole.
+    /// How many parts of one report to replace before giving up; each replacement decodes the whole report again.
     private static func repairs(_ size: Int) -> Int { size > 1 << 20 ? 6 : 64 }
 
-    /// Reads what can be read of a damaged report.
+    /// Reads as much of a damaged report as possible.
     ///
-    /// A text that stops being JSON counts up to the last whole value before; a part of another kind than expected is
-    /// left out. The first line must be whole, and the body must have begun.
+    /// Text that stops being JSON is cut after its last complete value. Parts with an unexpected type are left out. The
+    /// first line must be complete, and the body must have begun.
     ///
-    /// - Returns: the report, and what is wrong with it, empty for a good one.
+    /// - Returns: the report and its faults; the list is empty for an intact report.
     /// - Throws: ``ReportCodingError`` when there is nothing to show.
     public static func salvage(_ bytes: [UInt8]) throws(ReportCodingError) -> (report: Report, faults: [String]) {
         let original: ReportCodingError
@@ -43,7 +43,7 @@ extension ReportCoding {
                 return (Report(metadata: metadata, body: body), faults)
             } catch let error as DecodingError {
                 faults.append("\(ReportCodingError(error, line: nil)); left out")
-                // One by one while there is time, then whole lists.
+                // Replace single elements first; when half the repairs are used up, replace whole lists.
                 let wholeMember = repair >= limit / 2
                 guard tree.leaveOut(error.keys, wholeMember: wholeMember, defaults: defaults(metadata)) else {
                     throw original
@@ -55,7 +55,7 @@ extension ReportCoding {
         throw original
     }
 
-    /// What readers demand and a beginning of a file may lack.
+    /// Keys that readers require and that a truncated file may lack.
     private static func defaults(_ metadata: ReportMetadata) -> [String: JSONTree] {
         [
             "procName": .text(metadata.appName), "pid": .integer(Int64(metadata.linux?.pid ?? 0)),
@@ -67,7 +67,7 @@ extension ReportCoding {
 }
 
 extension DecodingError {
-    /// Where the fault is; the last key is the one that is missing, if one is.
+    /// The path to the fault; for a missing key, the last element is that key.
     fileprivate var keys: [any CodingKey] {
         switch self {
         case .keyNotFound(_, let context), .typeMismatch(_, let context), .valueNotFound(_, let context),
@@ -79,8 +79,8 @@ extension DecodingError {
 }
 
 extension JSONTree {
-    /// Replaces the part that cannot be read: an element of a list by an empty one, so that the others keep their
-    /// numbers, or else the whole member.
+    /// Replaces the unreadable part: an element of a list becomes an empty one, so that the others keep their numbers;
+    /// anything else loses the whole member.
     ///
     /// - Returns: false when there is nothing left to replace.
     fileprivate mutating func leaveOut(

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import WatchdogBase
 
-/// Reads and writes `.ips` files: one line of JSON with the metadata, then the body in JSON.
+/// Reads and writes `.ips` files: one line of JSON metadata, followed by a JSON body.
 public enum ReportCoding {
-    /// Writes a report; the same report always gives the same bytes.
+    /// Encodes a report; the same report always yields the same bytes.
     ///
     /// - Throws: ``ReportCodingError`` with code ``ReportCodingError/Code/tooLarge``.
     public static func encode(_ report: Report) throws(ReportCodingError) -> [UInt8] {
@@ -24,9 +25,9 @@ public enum ReportCoding {
         return bytes
     }
 
-    /// Reads a report, ours or one of Apple's; keys that are not known are ignored.
+    /// Decodes a report, ours or one of Apple's; unknown keys are ignored.
     ///
-    /// - Throws: ``ReportCodingError``, which names the line or the key at fault.
+    /// - Throws: ``ReportCodingError``, which names the line or key at fault.
     public static func decode(_ bytes: [UInt8]) throws(ReportCodingError) -> Report {
         guard bytes.count <= ReportLimits.fileBytes else { throw .tooLarge(bytes.count) }
         let metadata = try decodeMetadata(bytes)
@@ -38,9 +39,9 @@ public enum ReportCoding {
         return Report(metadata: metadata, body: try decode(ReportBody.self, from: body, firstLine: 2))
     }
 
-    /// Reads only the first line.
+    /// Decodes only the first line.
     ///
-    /// - Parameter bytes: the file or its beginning, at least up to the first line's end.
+    /// - Parameter bytes: the file or its beginning, through at least the end of the first line.
     public static func decodeMetadata(_ bytes: some Collection<UInt8>) throws(ReportCodingError) -> ReportMetadata {
         let line = bytes.prefix { $0 != UInt8(ascii: "\n") }
         guard line.contains(where: { $0 > 0x20 }) else { throw ReportCodingError(.empty, line: 1, "no metadata") }
@@ -53,7 +54,7 @@ public enum ReportCoding {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch let error as DecodingError {
-            // The decoder does not say where a text stops being JSON.
+            // JSONDecoder does not say where a text stops being JSON.
             if let fault = JSONFault.first(in: Array(bytes)) {
                 throw ReportCodingError(.malformed, line: firstLine + fault.line - 1, fault.what)
             }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// Why an `.ips` file cannot be read or written.
 public struct ReportCodingError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of fault.
@@ -16,21 +18,21 @@ public struct ReportCodingError: Error, Equatable, Sendable, CustomStringConvert
 
         /// Larger than 64 MiB.
         public static let tooLarge = Code(value: .tooLarge)
-        /// No first line.
+        /// There is no first line.
         public static let empty = Code(value: .empty)
-        /// Not JSON.
+        /// The text is not JSON.
         public static let malformed = Code(value: .malformed)
-        /// JSON, but a key is missing or has a value of another kind.
+        /// The text is JSON, but a key is missing or has a value of the wrong type.
         public static let unexpected = Code(value: .unexpected)
-        /// Another kind of report.
+        /// The file is a different kind of report.
         public static let notACrashReport = Code(value: .notACrashReport)
     }
 
     /// The kind of fault.
     public let code: Code
-    /// The line at fault, from 1, where it is known.
+    /// The line at fault, counted from 1, if known.
     public let line: Int?
-    /// What is wrong, without a final stop.
+    /// What is wrong, without a trailing period.
     public let what: String
 
     init(_ code: Code, line: Int?, _ what: String) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The text of systemd-coredump's journal entry, of which only the stacks are of use.
+import WatchdogBase
+public import WatchdogVerdict
+
+/// The text of systemd-coredump's journal entry, of which only the stacks are useful.
 ///
-/// Its lines are `Stack trace of thread 4711:` and `#0  0x00007f9c2d6a1a7c abort (libc.so.6 + 0x27a7c)`. They hold names out of
-/// the core and of files, so everything is bounded.
+/// Its lines are `Stack trace of thread 4711:` and `#0  0x00007f9c2d6a1a7c abort (libc.so.6 + 0x27a7c)`. They contain
+/// names taken from the core and from files, so everything is bounded.
 public enum CoredumpMessage {
     private static let note = "systemd-coredump does not tell how far into its function a call is: + 0 says nothing."
     private static let threadLimit = ReportLimits.threads
-    /// A C++ name can be long.
+    /// C++ names can be long.
     private static let lineLimit = 16 << 10
     private static let frameLimit = ReportLimits.framesPerThread
 
@@ -15,12 +18,13 @@ public enum CoredumpMessage {
     ///
     /// - Parameters:
     ///   - message: the text.
-    ///   - process: the process's id.
-    /// - Returns: the stacks, the main thread's first, and the thread that crashed, whose stack the text has first.
+    ///   - process: the process ID.
+    /// - Returns: the stacks, the main thread's first, and the thread that crashed, whose stack comes first in the
+    ///   text.
     public static func read(_ message: String, process: Int) -> (capture: CapturedProcess, thread: Int)? {
         var images: [BinaryImage] = []
         var threads: [CapturedThread] = []
-        // Byte by byte: to Swift, a carriage return and a newline are one character, which is not the newline.
+        // Split bytes, not characters: Swift treats CR LF as a single character, which does not equal the newline.
         for line in message.utf8.split(separator: UInt8(ascii: "\n")) {
             guard line.count <= lineLimit else { continue }
             let words = Substring(line).drop { $0 == " " || $0 == "\t" }
@@ -45,7 +49,8 @@ public enum CoredumpMessage {
         return Int32(digits).map(Int.init)
     }
 
-    /// `#3  0x0000557e0a6d11c9 main (crasher + 0x11c9)`; a name may hold blanks and parentheses, and `n/a` is none.
+    /// Parses `#3  0x0000557e0a6d11c9 main (crasher + 0x11c9)`; a name may contain spaces and parentheses, and `n/a`
+    /// means no name.
     private static func frame(_ line: Substring, _ images: inout [BinaryImage]) -> Frame? {
         guard line.first == "#", line.last == ")" else { return nil }
         let rest = line.dropFirst().drop { $0.isASCIIDigit }.drop { $0 == " " }
@@ -53,7 +58,7 @@ public enum CoredumpMessage {
         guard parts.count == 2, let address = hexadecimal(parts[0]),
             let open = parts[1].firstRange(of: " (/") ?? parts[1].lastRange(of: " (")
         else { return nil }
-        // A path may hold blanks and parentheses too, and begins with a slash.
+        // A path may contain spaces and parentheses too, but it begins with a slash.
         let start = parts[1].index(open.lowerBound, offsetBy: 2)
         let name = parts[1][..<open.lowerBound]
         let place = parts[1][start...].dropLast()
@@ -94,7 +99,7 @@ public enum CoredumpMessage {
 }
 
 extension Substring {
-    /// Where a text occurs last.
+    /// The last occurrence of a text.
     fileprivate func lastRange(of text: String) -> Range<Index>? {
         var end = endIndex
         while end > startIndex {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 extension ExceptionInfo {
     /// A crash in Apple's terms.
     ///
-    /// A fault that the processor raised is the exception that it would be there; what was sent, such as by abort(3) and
-    /// kill(2), is `EXC_CRASH`. An exit has no signal.
+    /// A fault raised by the processor maps to the Mach exception that it would be on Apple's systems. A signal that
+    /// was sent, as by abort(3) or kill(2), is `EXC_CRASH`. An exit has no signal.
     init(_ crash: CrashDetails) {
         guard let signal = crash.signal else {
             let message = crash.exitCode.map { "exited with code \($0)" }
             self.init(type: "EXC_CRASH", signal: nil, codes: Self.text([0, 0]), rawCodes: [0, 0], message: message)
             return
         }
-        // What was sent by a process has no code of the kernel's.
+        // A signal sent by a process does not carry one of the kernel's codes.
         let isFault = crash.code.map { $0 > 0 } ?? false
         let address = crash.address ?? 0
         var type = "EXC_CRASH"
@@ -20,7 +22,7 @@ extension ExceptionInfo {
         if isFault {
             switch signal {
             case SignalText.segmentation, SignalText.bus:
-                // kern_return_t of Mach: KERN_INVALID_ADDRESS 1, KERN_PROTECTION_FAILURE 2.
+                // Mach's kern_return_t: KERN_INVALID_ADDRESS 1, KERN_PROTECTION_FAILURE 2.
                 let isProtected = ["SEGV_ACCERR", "SEGV_PKUERR"].contains(crash.codeName)
                 type = "EXC_BAD_ACCESS"
                 codes = [isProtected ? 2 : 1, address]

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
+import WatchdogVerdict
 
 extension Verdict {
     /// The verdict on a crash: what ended the process, and where it was.
     ///
     /// - Parameters:
-    ///   - crash: how it ended.
-    ///   - place: the calls of the thread that the signal ended; nil without a stack.
-    ///   - process: the process's id.
+    ///   - crash: how the process ended.
+    ///   - place: the calls of the thread that got the signal; nil without a stack.
+    ///   - process: the process ID.
     init(of crash: CrashDetails, at place: CrashPlace?, process: Int) {
         let location = place?.words.map { " \($0)" } ?? ""
         let function = place?.function.map { " in \($0)" } ?? ""
@@ -17,10 +18,10 @@ extension Verdict {
                 self.init(kind: .unknown, line: "Ended; how is not known", brief: "ended")
                 return
             }
-            // As shells and `env` say it of what they have started.
+            // Shells and `env` report a child killed by a signal as 128 plus its number.
             let meant = (129...159).contains(code) ? ", as if \(SignalName.of(code - 128)) had ended it" : ""
             self.init(
-                kind: .failed, line: "Exited with code \(code)\(meant), which nobody had asked for",
+                kind: .failed, line: "Exited unexpectedly with code \(code)\(meant)",
                 brief: "exit code \(code)")
             return
         }
@@ -28,7 +29,7 @@ extension Verdict {
             self.init(
                 kind: .killed, line: "Killed by the kernel because memory was short (SIGKILL)", brief: "out of memory")
         } else if crash.senderPID == 0 {
-            // Nor has its user a number here: pid_namespaces(7).
+            // Its user has no ID in this namespace either: pid_namespaces(7).
             self.init(
                 kind: .killed, line: "Killed by a process outside its pid namespace, which sent \(name)\(location)",
                 brief: "\(name) from outside")
@@ -53,7 +54,9 @@ extension Verdict {
         }
     }
 
-    /// Of memory that was accessed; of other faults it is that of the instruction, which the stack names.
+    /// The accessed memory address.
+    ///
+    /// For other faults the address is that of the instruction, which the stack already names.
     private static func address(_ crash: CrashDetails, _ signal: Int) -> String {
         guard [SignalText.segmentation, SignalText.bus].contains(signal), let code = crash.code, code > 0 else {
             return ""
@@ -63,12 +66,12 @@ extension Verdict {
 }
 
 extension CrashDetails {
-    /// The thread to which the signal was delivered, or the first.
+    /// The thread that received the signal, or else the first.
     func thread(of process: Int) -> Int { thread ?? process }
 }
 
 extension ReportBody {
-    /// The verdict that the names of now give; nil for what is no crash.
+    /// The verdict under the current names; nil when this is not a crash.
     var crashVerdict: Verdict? {
         guard let crash = linux?.crash else { return nil }
         let index = threads.firstIndex { $0.id == crash.thread(of: pid) }
@@ -78,7 +81,7 @@ extension ReportBody {
 }
 
 extension Verdict {
-    /// As it stands in a report.
+    /// The verdict in the form that a report stores.
     var singleLine: Verdict {
         var verdict = self
         verdict.line = line.singleLine(limit: ReportLimits.lineLength)
@@ -86,23 +89,23 @@ extension Verdict {
     }
 }
 
-/// Where a process crashed, in the names of its code.
+/// Where a process crashed, by the names in its code.
 struct CrashPlace {
-    /// The function to blame; nil without a name.
+    /// The function to blame; nil when it has no name.
     let function: String?
-    /// As in "Crashed: SIGSEGV *in memcpy, from parse_header (parse.c:12), on thread 4243*".
+    /// The emphasized part of "Crashed: SIGSEGV *in memcpy, from parse_header (parse.c:12), on thread 4243*".
     let words: String?
 
     /// - Parameters:
-    ///   - stack: that of the thread that the signal ended.
-    ///   - crash: how it ended.
-    ///   - process: the process's id.
-    ///   - name: the app's name, which says nothing of a thread.
+    ///   - stack: the stack of the thread that got the signal.
+    ///   - crash: how the process ended.
+    ///   - process: the process ID.
+    ///   - name: the app's name, which says nothing about a thread.
     init?(_ stack: ReportStack, _ crash: CrashDetails, process: Int, name: String) {
         let calls = stack.calls
         guard let innermost = calls.first else { return nil }
-        // What raises a signal on purpose is no place to look at.
-        // Nor is the runtime that found out: a trap is how it says so.
+        // Skip code that raises a signal on purpose, and the runtime when it detected the error: it reports one with a
+        // trap.
         let isTrap = [SignalText.illegal, SignalText.trap].contains(crash.signal) && innermost.origin == .runtime
         let isRaised = isTrap || crash.code.map { $0 <= 0 } ?? (crash.signal == SignalText.abort)
         let own = calls.first { $0.origin == .application && $0.trust != .scan } ?? calls.first { $0.function != nil }
@@ -114,7 +117,7 @@ struct CrashPlace {
         } else if blamed.function == nil,
             let named = calls.prefix(while: { $0 != blamed }).last(where: { $0.function != nil })
         {
-            // An offset says little by itself.
+            // An offset alone says little.
             words = "in \(named.name), from \(blamed.place)"
         }
         if let id = stack.id, id != process {

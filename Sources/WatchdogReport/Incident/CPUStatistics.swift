@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// CPU time of the whole machine and of the app while an allowance ran.
+/// CPU time of the whole machine and of the app during an allowance.
 public struct CPUStatistics: Equatable, Sendable {
     /// All processes in user mode: `/proc/stat`, user and nice.
     public var systemUser: Duration
@@ -19,8 +19,8 @@ public struct CPUStatistics: Equatable, Sendable {
         self.elapsed = elapsed
     }
 
-    /// Per cent of everything the CPUs could have done, as in Apple's reports: real ones agree with
-    /// 100 · time / (elapsed · number of CPUs), rounded.
+    /// The percentage of the total CPU capacity, as in Apple's reports: real ones match 100 · time / (elapsed · number
+    /// of CPUs), rounded.
     func percent(_ time: Duration, processorCount: Int) -> Int {
         let capacity = elapsed * max(processorCount, 1)
         guard capacity > .zero, time > .zero else { return 0 }

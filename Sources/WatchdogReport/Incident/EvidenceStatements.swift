@@ -1,13 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
+public import WatchdogVerdict
+
+extension EvidenceStatement {
+    fileprivate static let window = "window"
+    fileprivate static let runTime = "main thread's time on a CPU in the window"
+    fileprivate static let runDelay = "main thread's time waiting for a CPU in the window"
+}
+
+extension LinuxDetails {
+    /// The main thread's times in the window, as the statements of ``evidence`` give them.
+    package struct MainThreadTimes {
+        package let running: Duration
+        package let sleeping: Duration
+    }
+
+    /// Nil when the window or one of its counters is not known.
+    package var mainThreadTimes: MainThreadTimes? {
+        func time(_ what: String) -> Duration? {
+            guard let value = evidence.first(where: { $0.what == what })?.value, value.hasSuffix(" s"),
+                let seconds = Double(value.dropLast(2)), seconds >= 0, seconds < 1e9
+            else { return nil }
+            return .microseconds(Int64((seconds * 1_000_000).rounded()))
+        }
+        guard let window = time(EvidenceStatement.window), let running = time(EvidenceStatement.runTime),
+            let waiting = time(EvidenceStatement.runDelay)
+        else { return nil }
+        return MainThreadTimes(running: running, sleeping: max(.zero, window - running - waiting))
+    }
+}
 
 extension HangEvidence {
-    /// The evidence piece by piece, each with its source.
+    /// The evidence as separate statements, each with its source.
     ///
     /// - Parameters:
-    ///   - pid: the process.
-    ///   - thread: the thread that runs its main loop; nil for the first, which has the process's number.
+    ///   - pid: the process ID.
+    ///   - thread: the thread that runs the main loop; nil for the first one, whose ID is the process ID.
     public func statements(pid: Int, thread: Int? = nil) -> [EvidenceStatement] {
         let task = "/proc/\(pid)/task/\(thread ?? pid)"
         var statements: [EvidenceStatement] = []
@@ -15,9 +44,9 @@ extension HangEvidence {
             guard let value else { return }
             statements.append(EvidenceStatement(what: what, value: value, source: source))
         }
-        note("window", window.map(Self.text), "CLOCK_MONOTONIC")
-        note("main thread's time on a CPU in the window", runTime.map(Self.text), "\(task)/schedstat field 1")
-        note("main thread's time waiting for a CPU in the window", runDelay.map(Self.text), "\(task)/schedstat field 2")
+        note(EvidenceStatement.window, window.map(Self.text), "CLOCK_MONOTONIC")
+        note(EvidenceStatement.runTime, runTime.map(Self.text), "\(task)/schedstat field 1")
+        note(EvidenceStatement.runDelay, runDelay.map(Self.text), "\(task)/schedstat field 2")
         note("main thread's state", state.map(String.init), "\(task)/stat field 3")
         note("main thread's system call", syscall.map(Self.callText), "\(task)/syscall")
         note(

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The machine, as far as reports name it.
+/// What reports say about the machine.
 public struct HostFacts: Equatable, Sendable {
     /// `PRETTY_NAME` of os-release(5): `Debian GNU/Linux 12 (bookworm)`.
     public var osName: String
-    /// The kernel's release, uname(2).
+    /// The kernel release: uname(2).
     public var kernelRelease: String
-    /// The machine's model, such as `/sys/class/dmi/id/product_name`.
+    /// The machine model, such as the contents of `/sys/class/dmi/id/product_name`.
     public var machineModel: String
-    /// The machine's name in the network.
+    /// The host name.
     public var hostName: String
-    /// Seconds since it started.
+    /// Seconds since boot.
     public var uptimeSeconds: Int64
-    /// 40 hexadecimal digits derived from machine-id(5) by a keyed hash, never the id itself.
+    /// 40 hexadecimal digits derived from machine-id(5) by a keyed hash; never the ID itself.
     public var crashReporterKey: String
     /// CPUs online.
     public var processorCount: Int
+    /// Where an orchestrator runs the app; nil if nothing says so.
+    public var workload: WorkloadDetails?
 
     /// Creates the facts.
     public init(
         osName: String, kernelRelease: String, machineModel: String, hostName: String, uptimeSeconds: Int64,
-        crashReporterKey: String, processorCount: Int
+        crashReporterKey: String, processorCount: Int, workload: WorkloadDetails? = nil
     ) {
         self.osName = osName
         self.kernelRelease = kernelRelease
@@ -29,5 +31,6 @@ public struct HostFacts: Equatable, Sendable {
         self.uptimeSeconds = uptimeSeconds
         self.crashReporterKey = crashReporterKey
         self.processorCount = processorCount
+        self.workload = workload
     }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogBase
 public import WatchdogPolicy
+public import WatchdogVerdict
 
-/// Everything the supervisor knows of an incident, except the stacks.
+/// Everything that the supervisor knows about an incident, except the stacks.
 public struct IncidentFacts: Equatable, Sendable {
     /// What ran out.
     public enum Exhaustion: String, Sendable, CaseIterable {
@@ -10,29 +12,29 @@ public struct IncidentFacts: Equatable, Sendable {
         case wallClock = "wall-clock"
         /// CPU time.
         case cpuTime = "cpu-time"
-        /// The time to end after the request to.
+        /// The time that the app has to exit after a request to do so.
         case termination
-        /// The time in the background, for tasks that are open.
+        /// The time in the background while tasks are open.
         case backgroundTask = "background-task"
         /// The number of background tasks that may be open.
         case taskCount = "task-count"
         /// Nothing: files were locked when the app was suspended.
         case lockedFiles = "locked-files"
-        /// Nothing: the app itself asked to be ended (`WATCHDOG=trigger`).
+        /// Nothing: the app itself asked to be killed (`WATCHDOG=trigger`).
         case triggered
-        /// Nothing: somebody asked for the stacks.
+        /// Nothing: someone requested the stacks.
         case requested
         /// Nothing: the process ended by itself.
         case ended
     }
 
-    /// Whether the app was in use.
+    /// Whether the app was in the foreground.
     public enum Visibility: String, Sendable, CaseIterable {
-        /// In use.
+        /// In the foreground.
         case foreground = "Foreground"
-        /// Not in use.
+        /// In the background.
         case background = "Background"
-        /// Not said yet.
+        /// Not reported yet.
         case unknown = "Unknown"
     }
 
@@ -48,17 +50,17 @@ public struct IncidentFacts: Equatable, Sendable {
     public enum Enforcement: String, Sendable, CaseIterable {
         /// Kills it.
         case kill
-        /// Writes the report and lets it run.
+        /// Writes the report and lets the app run on.
         case report
     }
 
-    /// What became of the kill.
+    /// The outcome of the kill.
     public enum KillOutcome: Equatable, Sendable {
-        /// There was none.
+        /// There was no kill.
         case none
-        /// Every process of the app is known to be gone, so long after the decision.
+        /// Every process of the app is confirmed gone, this long after the decision.
         case verified(after: Duration)
-        /// It was sent, but nothing is known of its effect yet.
+        /// The signal was sent, but its effect is not known yet.
         case unverified
         /// These processes outlived SIGKILL.
         case unkillable([Int])
@@ -66,82 +68,82 @@ public struct IncidentFacts: Equatable, Sendable {
 
     // MARK: Which incident
 
-    /// The incident.
+    /// The incident's ID.
     public var id: IncidentID
-    /// What occasioned the report.
+    /// Why the report is written.
     public var kind = ReportKind.watchdog
     /// What the app was watched for.
     public var event: WatchdogEvent
-    /// Why it is ended.
+    /// Why the app is killed.
     public var code: TerminationCode = .ateBadFood
     /// What ran out.
     public var exhaustion: Exhaustion
-    /// The allowance as configured.
+    /// The allowance, as configured.
     public var allowance: Duration
-    /// What the main thread's run delay added to it.
+    /// The credit for the main thread's run delay.
     public var credit: Duration = .zero
-    /// What the app's own requests added to it.
+    /// The extensions that the app asked for.
     public var extended: Duration = .zero
-    /// For how long its clock stood still.
+    /// How long the clock was paused.
     public var paused: Duration = .zero
-    /// From its start to the last look at the process.
+    /// The time from the start of the allowance to the last examination of the process.
     public var elapsed: Duration
 
     // MARK: Which process
 
     /// The app's name.
     public var appName: String
-    /// The app's version.
+    /// The app version.
     public var appVersion: String?
-    /// The build of that version.
+    /// The build number of that version.
     public var buildVersion: String?
-    /// The process.
+    /// The process ID.
     public var pid: Int
-    /// The thread that runs the main loop, when it is not the process's first.
+    /// The thread that runs the main loop, unless it is the process's first one.
     public var mainThread: Int?
-    /// The executable.
+    /// The path of the executable.
     public var executablePath: String
-    /// Who owns the executable.
+    /// The owner of the executable.
     public var executableUserID: Int?
-    /// The arguments, unredacted: the report redacts them.
+    /// The arguments, not redacted; the report redacts them.
     public var arguments: [String] = []
-    /// The environment at launch, unredacted: the report redacts it.
+    /// The environment at launch, not redacted; the report redacts it.
     public var environment: [String: String] = [:]
-    /// The user it runs as.
+    /// The user that the process runs as.
     public var userID: Int
-    /// The parent's name.
+    /// The name of the parent process.
     public var parentName: String
-    /// The parent.
+    /// The ID of the parent process.
     public var parentPID: Int
-    /// The cgroup's path.
+    /// The path of the cgroup.
     public var cgroup: String?
 
     // MARK: When
 
-    /// When it was launched.
+    /// When the app was launched.
     public var launchTime: WallTime
     /// When the report was taken.
     public var captureTime: WallTime
-    /// When it was launched, on the monotonic clock.
+    /// When the app was launched, on the monotonic clock.
     public var launchInstant: Instant
     /// When the report was taken, on the monotonic clock.
     public var captureInstant: Instant
 
     // MARK: What was seen
 
-    /// Whether the app was in use.
+    /// Whether the app was in the foreground.
     public var visibility: Visibility = .unknown
     /// The visibility that the allowance was chosen for.
     public var watchdogVisibility: Visibility = .unknown
-    /// Whether it was meant to run.
+    /// Whether the app was meant to run.
     public var processState: ProcessState = .running
-    /// CPU time of machine and app, if it was measured.
+    /// CPU time of the machine and the app, if it was measured.
     public var cpu: CPUStatistics?
-    /// What the verdict is made from.
+    /// The evidence behind the verdict.
     public var evidence: HangEvidence
-    /// What the looks before the end showed; nil where there were none.
+    /// The samples taken during the allowance; nil when there were none.
     public var samples: ProcessSamples?
-    /// From the start of the allowance to the first of those looks.
+    /// The time from the start of the allowance to the first sample.
     public var samplesBegan: Duration = .zero
     /// The app's own words about its state (`STATUS=`).
     public var status: String?
@@ -149,27 +151,31 @@ public struct IncidentFacts: Equatable, Sendable {
     public var summary: String?
     /// The pings of this launch.
     public var pings: PingSummary?
-    /// The last lines that the app has printed, unredacted: the report redacts them.
+    /// The last lines that the app printed, not redacted; the report redacts them.
     public var log: LogDetails?
-    /// What it went through between foreground, background and suspension.
+    /// The app's transitions between foreground, background and suspension.
     public var lifecycle: LifecycleDetails?
-    /// How it ended, of a ``ReportKind/crash``.
+    /// The launch as far as it came, with secrets redacted.
+    public var launch: LaunchDetails?
+    /// How the process ended, for a ``ReportKind/crash``.
     public var crash: CrashDetails?
     /// Which probes failed, or what the launch waited for.
     public var missed: MissedDetails?
-    /// What else is worth telling, one sentence each.
+    /// The other processes of the app.
+    public var others: [OtherProcess] = []
+    /// Further notes, one sentence each.
     public var notes: [String] = []
 
     // MARK: What was done
 
     /// What the watchdog does to the app.
     public var enforcement: Enforcement = .kill
-    /// What became of the kill.
+    /// The outcome of the kill.
     public var kill: KillOutcome = .none
-    /// How the process ended, where the kernel told it.
+    /// How the process ended, if the kernel reported it.
     public var exitStatus: ExitStatus?
 
-    /// Creates facts from what is always known; set the rest afterwards.
+    /// Creates facts from what is always known; the rest is set afterward.
     public init(
         id: IncidentID, event: WatchdogEvent, exhaustion: Exhaustion, allowance: Duration, elapsed: Duration,
         appName: String, pid: Int, executablePath: String, userID: Int, parentName: String, parentPID: Int,

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
+import WatchdogVerdict
 
 /// The lines under `Application Specific Information`.
 ///
-/// The first is the verdict. Every other begins with a word and a colon, so that no text of the app can pass for
+/// The first line is the verdict. All others begin with a word and a colon, so that no text from the app can pass for
 /// another part of the report.
 enum InformationLines {
     static func lines(
-        _ facts: IncidentFacts, _ verdict: Verdict, _ captured: CapturedProcess?, _ stacks: StackInfo,
+        _ facts: IncidentFacts, _ host: HostFacts, _ verdict: Verdict, _ captured: CapturedProcess?,
+        _ stacks: StackInfo,
         _ insight: Insight, notes: [String]
     ) -> [String] {
         var lines = [verdict.line]
         if facts.lifecycle?.cause != nil {
-            let line = Verdict(judging: facts.evidence).line
+            let line = Verdict(judging: facts.judgedEvidence).line
             let words = line.hasPrefix("Main thread ") ? line.dropFirst("Main thread ".count) : line[...]
             lines.append("Main thread: \(words)")
         }
@@ -26,9 +29,11 @@ enum InformationLines {
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }
         if let pings = facts.pings { lines.append(self.pings(pings)) }
+        lines += facts.launch?.lines ?? []
         lines += facts.lifecycle?.lines ?? []
         lines.append(facts.crash.map { "Stacks: \($0.stacks)" } ?? self.stacks(captured))
         if facts.kind == .watchdog { lines.append(kill(facts)) }
+        lines.append("Host: " + [host.hostName, host.workload?.words].compactMap(\.self).joined(separator: " · "))
         lines += notes.map { "Note: \($0)" }
         return lines.map { $0.singleLine(limit: ReportLimits.lineLength) }
     }

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What stacks say when they are read together: with names, with each other, and over time.
+import WatchdogBase
+import WatchdogVerdict
+
+/// What the stacks reveal when read together: with names, across threads, and over time.
 struct Insight {
     let findings: [Finding]
     let stages: StackStages?
     let samples: SampleDetails?
-    /// The stack of whoever holds what the main thread waits for, for the lines beside the verdict.
+    /// The stacks of the threads that hold what the main thread waits for, as lines beside the verdict.
     let holders: [String]
 
     private static let holderFrames = 6
 
     init(_ facts: IncidentFacts, _ capture: CapturedProcess?) {
         let main = facts.mainThread ?? facts.pid
-        // What threads wait for explains no crash.
-        let all = facts.crash == nil ? Finding.all(in: capture, main: main, evidence: facts.evidence) : []
+        // What threads wait for does not explain a crash.
+        let all =
+            facts.crash == nil
+            ? Finding.all(
+                in: capture, main: main, evidence: facts.evidence, samples: facts.samples,
+                awaits: facts.kind == .capture ? .nothing : facts.missed?.kind == .readiness ? .readiness : .answer)
+            : []
         findings = all.map { finding in
             Finding(
                 kind: finding.kind, text: finding.text.singleLine(limit: ReportLimits.lineLength),
@@ -30,15 +38,20 @@ struct Insight {
             facts.evidence.waits.compactMap { $0.holder?.process == facts.pid ? $0.holder?.thread : nil }
             + findings.compactMap(\.thread)
         var seen: Set<Int> = [main]
+        let others = Set(findings.filter { $0.kind == .otherThread }.compactMap(\.thread))
         holders = named.filter { seen.insert($0).inserted }.prefix(4).compactMap { id in
             capture?.threads.enumerated().first { $0.element.id == id }.flatMap {
-                Self.holderLine($0.offset, $0.element)
+                Self.stackLine(others.contains(id) ? Self.other : Self.holder, $0.offset, $0.element)
             }
         }
     }
 
-    /// The innermost calls of a thread that holds something; nil when none are known.
-    static func holderLine(_ index: Int, _ thread: CapturedThread) -> String? {
+    /// The labels of lines with the innermost calls of a thread other than the main one.
+    static let holder = "Holder"
+    static let other = "Other"
+
+    /// The innermost calls of a thread; nil when none are known.
+    static func stackLine(_ label: String, _ index: Int, _ thread: CapturedThread) -> String? {
         let calls = thread.frames.prefix { $0.trust != .scan }.filter { !$0.isInlined }
         guard !calls.isEmpty else { return nil }
         let words = calls.prefix(holderFrames).map { frame in
@@ -46,7 +59,7 @@ struct Insight {
             return (frame.symbol ?? "???").singleLine(limit: 128) + source.singleLine(limit: 128)
         }
         let more = calls.count > holderFrames ? " < ..." : ""
-        return "Holder: Thread \(index) (\(thread.name.singleLine(limit: 32))): " + words.joined(separator: " < ")
+        return "\(label): Thread \(index) (\(thread.name.singleLine(limit: 32))): " + words.joined(separator: " < ")
             + more
     }
 }

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogBase
 public import WatchdogPolicy
+public import WatchdogVerdict
 
 extension LifecycleDetails {
-    /// How many tasks and files are told of.
+    /// How many tasks and files a report lists.
     private static let limit = 64
 
-    /// What is to be told of an app's lifecycle at an incident.
+    /// The part of an app's lifecycle that goes into a report.
     ///
     /// - Parameters:
-    ///   - record: what the app has gone through.
-    ///   - incident: the incident.
+    ///   - record: the app's lifecycle.
+    ///   - incident: the incident; nil when no allowance was exhausted.
+    ///   - now: when the incident was decided.
     ///   - launch: when the app was launched.
-    /// - Returns: nil when there is nothing to tell: the app takes no part, was never suspended, and had no tasks.
-    public init?(_ record: LifecycleRecord, at incident: Incident, launchedAt launch: Instant) {
+    /// - Returns: nil when there is nothing to report: the app does not participate, was never suspended, and had no
+    ///   tasks.
+    public init?(
+        _ record: LifecycleRecord, of incident: Incident? = nil, at now: Instant, launchedAt launch: Instant
+    ) {
         let tasks: [BackgroundTask]
         var count: Int?
         var locks: [LockedFile] = []
-        switch incident.cause {
+        switch incident?.cause {
         case .backgroundTasks(let open, _): tasks = open
         case .tooManyTasks(let total, let first):
             tasks = first
@@ -25,11 +31,11 @@ extension LifecycleDetails {
         case .lockedFiles(let files):
             tasks = record.openTasks
             locks = files
-        case .exhausted, .triggered, .probesFailed, .requested, .launchCPUTime, .backgroundCPUTime:
+        case .exhausted, .triggered, .probesFailed, .launchCPUTime, .backgroundCPUTime, nil:
             tasks = record.openTasks
         }
         let wasSuspended = record.moments.contains { $0.state == .suspended }
-        let (cause, brief) = Self.words(for: incident)
+        let (cause, brief) = incident.map { Self.words(for: $0) } ?? (nil, nil)
         guard record.takesPart || wasSuspended || !tasks.isEmpty || cause != nil else { return nil }
         self.init(
             cause: cause,
@@ -37,7 +43,7 @@ extension LifecycleDetails {
             openTasks: tasks.prefix(Self.limit).map {
                 Task(
                     name: $0.name.singleLine(limit: 255),
-                    ageNanoseconds: max(.zero, incident.decidedAt - $0.begunAt).nanoseconds)
+                    ageNanoseconds: max(.zero, now - $0.begunAt).nanoseconds)
             },
             openTaskCount: count ?? tasks.count,
             lockedFiles: locks.prefix(Self.limit).map {
@@ -77,7 +83,7 @@ extension LifecycleDetails {
                 "\(used.seconds(fractionDigits: 2)) s of CPU time used for a launch into the background, \(allowance) allowed",
                 "too much CPU time for a launch"
             )
-        case .exhausted, .triggered, .probesFailed, .requested:
+        case .exhausted, .triggered, .probesFailed:
             return (nil, nil)
         }
     }
@@ -101,7 +107,7 @@ extension LifecycleDetails.Mistakes {
             repeatedTasks: mistakes.repeatedTasks)
     }
 
-    /// The mistakes in words, those that were made.
+    /// The mistakes that occurred, in words.
     var words: String {
         [
             (statesOutOfOrder, "answers out of order"), (unknownStates, "answers to states that were not asked for"),
@@ -115,11 +121,12 @@ extension LifecycleDetails {
     /// The states in one line: `launching +0.000 s, foreground +0.412 s`.
     var historyWords: String {
         (history.count > 12 ? "…, " : "")
-            + history.suffix(12).map { "\($0.state) \(Timeline.offset($0.nanoseconds))" }.joined(separator: ", ")
+            + history.suffix(12).map { "\($0.state) \(Duration.nanoseconds($0.nanoseconds).offsetText)" }.joined(
+                separator: ", ")
     }
 
-    /// Lines for the reader, each with a word and a colon.
-    var lines: [String] {
+    /// Lines for the reader, each beginning with a word and a colon.
+    package var lines: [String] {
         var lines: [String] = []
         if !history.isEmpty { lines.append("Lifecycle: \(historyWords)") }
         for task in openTasks.prefix(16) {
@@ -144,12 +151,12 @@ extension LifecycleDetails {
 }
 
 extension Verdict {
-    /// The verdict on an incident: what the lifecycle has to say comes before what the main thread did.
+    /// The verdict on an incident; what the lifecycle says takes precedence over what the main thread did.
     ///
     /// - Parameter facts: the incident.
     public init(of facts: IncidentFacts) { self.init(of: facts, nil) }
 
-    /// The same with the stacks, which tell where a process crashed.
+    /// The same verdict, with the stacks, which show where a process crashed.
     init(of facts: IncidentFacts, _ stacks: StackInfo?) {
         if let crash = facts.crash {
             let stack = stacks?.stack(of: crash.thread(of: facts.pid), executable: facts.executablePath)
@@ -157,7 +164,7 @@ extension Verdict {
             self.init(of: crash, at: place, process: facts.pid)
             return
         }
-        self.init(judging: facts.evidence)
+        self.init(judging: facts.judgedEvidence)
         guard let cause = facts.lifecycle?.cause else { return }
         line = cause
         brief = facts.lifecycle?.brief ?? brief

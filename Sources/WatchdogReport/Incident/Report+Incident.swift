@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
+public import WatchdogVerdict
 
 extension Report {
     /// Builds the report of an incident.
     ///
-    /// Reads no clock, no file and no environment. Secrets in arguments and environment are replaced, text of the
-    /// process is made safe for terminals, and everything is cut to what a reader accepts.
+    /// Reads no clock, no file and no environment. It redacts secrets in arguments and environment, makes text from the
+    /// process safe for terminals, and cuts everything to what a reader accepts.
     ///
     /// - Parameters:
     ///   - facts: what the supervisor knows.
     ///   - host: the machine.
-    ///   - capture: the stacks; nil when none could be taken, and the report then says so.
+    ///   - capture: the stacks; nil when they could not be captured, which the report then says.
     public init(of facts: IncidentFacts, on host: HostFacts, capture: CapturedProcess?) {
         let appName = facts.appName.singleLine(limit: 255)
         let stacks = StackInfo(
             capture, main: facts.crash?.thread ?? facts.mainThread ?? facts.pid, name: appName,
             state: facts.evidence.state)
-        let verdict = Verdict(of: facts, stacks)
         let insight = Insight(facts, capture)
+        var verdict = Verdict(of: facts, stacks)
+        if verdict.kind == .blocked, insight.findings.contains(where: { $0.kind == .dispatchDeadlock }) {
+            verdict.brief = "\(Verdict.deadlock) of queues"
+        }
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
-        let information = InformationLines.lines(facts, verdict, capture, stacks, insight, notes: Array(notes))
+        let information = InformationLines.lines(
+            facts, host, verdict, capture, stacks, insight, notes: Array(notes))
         let path = facts.executablePath.singleLine(limit: ReportLimits.stringLength)
         let os = OSVersion(train: host.osName.singleLine(limit: 128), build: host.kernelRelease.singleLine(limit: 128))
 
@@ -124,8 +130,10 @@ extension LinuxDetails {
             capture: capture.map(CaptureDetails.init),
             threads: stacks.details,
             buildIDs: stacks.buildIDs,
+            processes: facts.others.isEmpty ? nil : ProcessDetails.all(facts.others),
             kernelRelease: host.kernelRelease.singleLine(limit: 128),
             hostName: host.hostName.singleLine(limit: 255),
+            workload: host.workload,
             processorCount: host.processorCount,
             cgroup: facts.cgroup?.singleLine(limit: ReportLimits.stringLength),
             commandLine: Redaction.arguments(Array(facts.arguments.prefix(ReportLimits.strings)))
@@ -137,6 +145,7 @@ extension LinuxDetails {
             pings: facts.pings,
             log: facts.log?.sanitized(),
             lifecycle: facts.lifecycle,
+            launch: facts.launch,
             crash: facts.crash.map(Self.sanitized),
             notes: notes.map { $0.singleLine(limit: ReportLimits.lineLength) }
         )
@@ -184,7 +193,7 @@ extension KillDetails {
 }
 
 extension CaptureDetails {
-    fileprivate init(_ capture: CapturedProcess) {
+    init(_ capture: CapturedProcess) {
         self.init(
             method: capture.method,
             methodReason: capture.methodReason?.singleLine(limit: ReportLimits.lineLength),

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+import WatchdogVerdict
+
 /// The threads and images of a capture in the form of a report, within ``ReportLimits``.
 struct StackInfo {
     private(set) var threads: [ThreadInfo] = []
@@ -8,15 +11,16 @@ struct StackInfo {
     private(set) var buildIDs: [String?] = []
     private(set) var faultingThread = 0
     private(set) var notes: [String] = []
-    private var bytesLeft: Int
+    /// How much room for frames is left.
+    private(set) var bytesLeft: Int
     private var absentImage: Int?
 
     /// - Parameters:
-    ///   - captured: nil when nothing could be had; the main thread then stands there without frames, because readers
-    ///     demand a faulting thread.
+    ///   - captured: the capture; nil when there is none. The main thread is then listed without frames, because
+    ///     readers require a faulting thread.
     ///   - main: the thread that runs the main loop.
-    ///   - state: the main thread's state, for when `captured` is nil.
-    ///   - frameBytes: what all frames together may take in the file.
+    ///   - state: the main thread's state, used when `captured` is nil.
+    ///   - frameBytes: how much of the file all frames together may take up.
     init(
         _ captured: CapturedProcess?, main: Int, name: String, state: Character?,
         frameBytes: Int = ReportLimits.frameBytes
@@ -37,7 +41,30 @@ struct StackInfo {
         noteScannedFrames()
     }
 
-    /// The stack of a thread; nil when it is not among them.
+    /// The threads of a process that is not the main process, with only those images that frames refer to.
+    ///
+    /// - Parameter first: the process's first thread.
+    init(of captured: CapturedProcess, first: Int, frameBytes: Int) {
+        var captured = captured
+        let used = Set(
+            captured.threads.flatMap { ($0.frames + $0.asynchronousFrames).map(\.imageIndex) }
+                .filter(captured.images.indices.contains))
+        let kept = used.sorted()
+        let numbers = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($0.element, $0.offset) })
+        captured.images = kept.map { captured.images[$0] }
+        func renumber(_ frames: inout [Frame]) {
+            for index in frames.indices { frames[index].imageIndex = numbers[frames[index].imageIndex] ?? kept.count }
+        }
+        for index in captured.threads.indices {
+            renumber(&captured.threads[index].frames)
+            renumber(&captured.threads[index].asynchronousFrames)
+        }
+        self.init(captured, main: first, name: "", state: nil, frameBytes: frameBytes)
+        threads[faultingThread].triggered = nil
+        threads[faultingThread].threadState = nil
+    }
+
+    /// The stack of a thread; nil when the thread was not captured.
     func stack(of thread: Int, executable: String) -> ReportStack? {
         threads.firstIndex { $0.id == thread }.map { index in
             ReportStack(
@@ -77,7 +104,7 @@ struct StackInfo {
             ))
     }
 
-    /// The innermost frames for which there is room.
+    /// The innermost frames that fit.
     private mutating func affordable(_ frames: [Frame]) -> ArraySlice<Frame> {
         var count = 0
         for frame in frames.prefix(ReportLimits.framesPerThread) {
@@ -89,8 +116,8 @@ struct StackInfo {
         return frames.prefix(count)
     }
 
-    /// An upper bound of what the text takes in the file: JSON doubles a quote and a backslash, and an escaped
-    /// character becomes five.
+    /// An upper bound for the text's size in the file: JSON doubles quotes and backslashes, and an escaped character
+    /// becomes five.
     private static func jsonBytes(_ text: String?) -> Int {
         guard let text else { return 0 }
         return min(text.utf8.count, ReportLimits.symbolLength * 4) * (text.utf8.allSatisfy { $0 >= 0x20 } ? 2 : 6)
@@ -126,7 +153,7 @@ struct StackInfo {
         notes.append(note)
     }
 
-    /// Names the frames of a thread that were found by scanning; nil when there are none.
+    /// Lists the frames of a thread that were found by scanning; nil when there are none.
     static func scanNote(_ trust: [Frame.Trust], thread: Int) -> String? {
         let scanned = trust.indices.filter { trust[$0] == .scan }
         guard !scanned.isEmpty else { return nil }
@@ -156,7 +183,7 @@ extension ImageInfo {
         )
     }
 
-    /// The first 16 bytes of a build-id as a UUID, filled with zeros where it is shorter.
+    /// The first 16 bytes of a build ID as a UUID, padded with zeros if the build ID is shorter.
     static func uuid(buildID: String?) -> String {
         let digits = (buildID ?? "").prefix(32)
         guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return absent.uuid }
@@ -169,13 +196,13 @@ extension ImageInfo {
 }
 
 extension ThreadState {
-    /// The names in Apple's order, which is also that of the text.
-    static let x86Names = [
+    /// The register names in Apple's order, which the text uses as well.
+    package static let x86Names = [
         "rax", "rbx", "rcx", "rdx", "rdi", "rsi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
         "rip", "rflags", "cr2",
     ]
 
-    /// The registers of a captured thread, possibly none; segments and the like have no place in a report.
+    /// The registers of a captured thread, possibly none; a report has no place for segment registers and the like.
     init(_ registers: [String: UInt64]) {
         let known = registers.filter { Self.x86Names.contains($0.key) }
         self.init(flavor: Self.x86, registers: known.mapValues { Register(value: $0) })

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
-/// The lines under `Termination Reason`, in the words of iOS 15 and later.
+/// The lines under `Termination Reason`, worded as in iOS 15 and later.
 enum TerminationReasons {
     static func lines(_ facts: IncidentFacts, processorCount: Int) -> [String] {
         let domain = domains[facts.code.namespace].map { "domain:\($0) " } ?? ""
@@ -19,7 +20,7 @@ enum TerminationReasons {
         ]
     }
 
-    /// Numbers of the namespaces; source: `OS_REASON_…` in XNU's `bsd/sys/reason.h`.
+    /// The numbers of the namespaces: `OS_REASON_…` in XNU's `bsd/sys/reason.h`.
     private static let domains = ["SIGNAL": 2, "RUNNINGBOARD": 15, "WATCHDOG": 20]
 
     private static func explanation(_ facts: IncidentFacts) -> String {

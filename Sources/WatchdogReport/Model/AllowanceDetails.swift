@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The allowance that was exhausted, all times in nanoseconds.
+/// The exhausted allowance; all times are in nanoseconds.
 public struct AllowanceDetails: Codable, Equatable, Sendable {
     /// What the app was watched for, such as `scene-update`.
     public var event: String
-    /// What ran out: `wall-clock`, `cpu-time`, `termination`, or `triggered` when the app itself asked for its end.
+    /// What ran out: `wall-clock`, `cpu-time`, `termination`, or `triggered` when the app itself asked to be killed.
     public var kind: String
-    /// The allowance as configured.
+    /// The allowance, as configured.
     public var nanoseconds: Int64
-    /// What the main thread's run delay added to it.
+    /// The credit for the main thread's run delay.
     public var creditNanoseconds: Int64
-    /// What the app's own requests added to it.
+    /// The extensions that the app asked for.
     public var extendedNanoseconds: Int64
-    /// For how long its clock stood still.
+    /// How long the clock was paused.
     public var pausedNanoseconds: Int64
-    /// From its start to the last look at the process.
+    /// The time from the start of the allowance to the last examination of the process.
     public var elapsedNanoseconds: Int64
 }

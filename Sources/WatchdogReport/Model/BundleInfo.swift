@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Name and version of an app.
+/// The name and version of an app.
 public struct BundleInfo: Codable, Equatable, Sendable {
     /// The bundle identifier; in our reports the app's name.
     public var identifier: String?
-    /// The version for people.
+    /// The version shown to people.
     public var shortVersion: String?
-    /// The build.
+    /// The build number.
     public var version: String?
 
     /// Creates the values.

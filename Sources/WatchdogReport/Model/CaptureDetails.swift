@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How the stacks were taken.
+public import WatchdogVerdict
+
+/// How the stacks were captured.
 public struct CaptureDetails: Codable, Equatable, Sendable {
-    /// The way.
+    /// The method used.
     public var method: CapturedProcess.Method
-    /// Why no better one was possible.
+    /// Why no better method was possible.
     public var methodReason: String?
-    /// For how long the process was stopped.
+    /// How long the process was stopped.
     public var frozenNanoseconds: UInt64
-    /// What could not be had and why.
+    /// What is missing, and why.
     public var notes: [String]
 }

@@ -12,7 +12,7 @@ public struct ExceptionInfo: Codable, Equatable, Sendable {
     public var rawCodes: [UInt64]?
     /// What happened in detail.
     public var subtype: String?
-    /// More words.
+    /// An additional message.
     public var message: String?
 
     /// Creates the values.
@@ -28,7 +28,7 @@ public struct ExceptionInfo: Codable, Equatable, Sendable {
         self.message = message
     }
 
-    /// What a watchdog's kill looks like.
+    /// The exception of a watchdog kill.
     public static let watchdogKill = ExceptionInfo(
         type: "EXC_CRASH", signal: "SIGKILL", codes: "0x0000000000000000, 0x0000000000000000", rawCodes: [0, 0])
 }

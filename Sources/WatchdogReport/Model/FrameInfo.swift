@@ -6,13 +6,13 @@ public struct FrameInfo: Codable, Equatable, Sendable {
     public var imageOffset: UInt64
     /// Index into ``ReportBody/usedImages``.
     public var imageIndex: Int
-    /// The function's name; never without ``symbolLocation``, which readers demand then.
+    /// The name of the function; readers require ``symbolLocation`` with it.
     public var symbol: String?
     /// The address minus the function's start.
     public var symbolLocation: UInt64?
-    /// The source file; in our reports its path.
+    /// The source file; a full path in our reports.
     public var sourceFile: String?
-    /// The line in it.
+    /// The line in the source file.
     public var sourceLine: Int?
     /// True for a call that the compiler inlined into the next frame.
     public var inline: Bool?

@@ -2,7 +2,7 @@
 
 /// One image of a report.
 public struct ImageInfo: Codable, Equatable, Sendable {
-    /// How it was found: `P` in the process, `A` absent.
+    /// How the image was found: `P` in the process, `A` absent.
     public var source: String
     /// `x86_64`, `arm64`.
     public var arch: String?
@@ -10,11 +10,11 @@ public struct ImageInfo: Codable, Equatable, Sendable {
     public var base: UInt64
     /// Bytes from ``base`` to its end.
     public var size: UInt64
-    /// In our reports the first 16 bytes of the build-id.
+    /// The UUID; in our reports the first 16 bytes of the build ID.
     public var uuid: String
-    /// The file.
+    /// The path of the file.
     public var path: String?
-    /// The path's last component.
+    /// The last component of the path.
     public var name: String?
 
     /// Creates the values.
@@ -30,11 +30,11 @@ public struct ImageInfo: Codable, Equatable, Sendable {
         self.name = name
     }
 
-    /// Where frames point whose address lies in no image.
+    /// The image for frames whose address lies in no image.
     public static let absent = ImageInfo(
         source: "A", arch: nil, base: 0, size: 0, uuid: "00000000-0000-0000-0000-000000000000", path: nil, name: nil)
 
-    /// Reads an image; one without a base or a size counts as absent.
+    /// Decodes an image; one without a base or size counts as absent.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         source = try container.decodeIfPresent(String.self, forKey: .source) ?? "A"

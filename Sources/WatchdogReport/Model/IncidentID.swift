@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The identifier of one incident: a random UUID (RFC 9562, version 4), written in capitals as Apple does.
+/// The identifier of one incident: a random UUID (RFC 9562, version 4), written in capitals like Apple's.
 public struct IncidentID: Hashable, Sendable, Codable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
@@ -23,7 +23,7 @@ public struct IncidentID: Hashable, Sendable, Codable, CustomStringConvertible {
         self.low = low
     }
 
-    /// Reads `356753AC-2172-45DC-977A-11F2328980D0`, in either case.
+    /// Parses `356753AC-2172-45DC-977A-11F2328980D0`, in upper or lower case.
     public init?(_ text: String) {
         let groups = text.split(separator: "-", omittingEmptySubsequences: false)
         guard groups.map(\.utf8.count) == [8, 4, 4, 4, 12],
@@ -36,7 +36,7 @@ public struct IncidentID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The identifier as text, in capitals.
     public var description: String { Self.dashed(high, low, tenIs: "A") }
 
-    /// Reads the text of ``description``.
+    /// Decodes the text of ``description``.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let value = IncidentID(try container.decode(String.self)) else {
@@ -45,15 +45,15 @@ public struct IncidentID: Hashable, Sendable, Codable, CustomStringConvertible {
         self = value
     }
 
-    /// Writes ``description``.
+    /// Encodes ``description``.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
 
-    /// The form of a UUID.
+    /// Formats the two halves as a UUID.
     ///
-    /// - Parameter ten: the digit after 9.
+    /// - Parameter ten: the digit that follows 9.
     static func dashed(_ high: UInt64, _ low: UInt64, tenIs ten: Unicode.Scalar = "a") -> String {
         String(unsafeUninitializedCapacity: 36) { text in
             var length = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The faulting thread's queue or name, for old readers.
+/// The faulting thread's queue or name, for older readers.
 public struct LegacyInfo: Codable, Equatable, Sendable {
     /// A thread by queue or name.
     public struct Thread: Codable, Equatable, Sendable {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an app has gone through between foreground, background and suspension, as part of ``LinuxDetails``.
+/// An app's transitions between foreground, background and suspension, as part of ``LinuxDetails``.
 public struct LifecycleDetails: Codable, Equatable, Sendable {
     /// A background task that was open.
     public struct Task: Codable, Equatable, Sendable {
-        /// What it is, in the app's words.
+        /// The task's name, chosen by the app.
         public var name: String
         /// How long it had been open.
         public var ageNanoseconds: Int64
@@ -16,13 +16,13 @@ public struct LifecycleDetails: Codable, Equatable, Sendable {
         }
     }
 
-    /// A file that was locked.
+    /// A locked file.
     public struct Lock: Codable, Equatable, Sendable {
-        /// The file.
+        /// The path of the file.
         public var path: String
         /// `flock`, `fcntl`, `fcntl (open file)` or `SQLite`.
         public var kind: String
-        /// Whether nobody else can read it meanwhile.
+        /// Whether the lock keeps everyone else from reading the file.
         public var isExclusive: Bool
         /// The process that holds the lock.
         public var pid: Int
@@ -36,11 +36,11 @@ public struct LifecycleDetails: Codable, Equatable, Sendable {
         }
     }
 
-    /// A state that the app came into.
+    /// A state that the app entered.
     public struct Moment: Codable, Equatable, Sendable {
         /// The state: `launching`, `foreground`, `inactive`, `background`, `suspended` or `terminating`.
         public var state: String
-        /// When it began, counted from the launch.
+        /// When the state began, counted from the launch.
         public var nanoseconds: Int64
 
         /// Creates a moment.
@@ -50,20 +50,20 @@ public struct LifecycleDetails: Codable, Equatable, Sendable {
         }
     }
 
-    /// What the app's side got wrong.
+    /// The app's protocol mistakes.
     public struct Mistakes: Codable, Equatable, Sendable {
-        /// Answers to states that it had already left behind.
+        /// Answers to states that the app had already left.
         public var statesOutOfOrder: Int
-        /// Answers to states that nobody asked for.
+        /// Answers to states that watchdogd never requested.
         public var unknownStates: Int
-        /// Answers to events that were never sent, or were answered before.
+        /// Answers to events that were never sent or that were already answered.
         public var unknownEvents: Int
         /// Ends of tasks that were not open.
         public var unknownTasks: Int
-        /// Beginnings of tasks under the number of an open one.
+        /// Beginnings of tasks with the number of an open task.
         public var repeatedTasks: Int
 
-        /// Creates an account.
+        /// Creates the counts.
         public init(
             statesOutOfOrder: Int, unknownStates: Int, unknownEvents: Int, unknownTasks: Int, repeatedTasks: Int
         ) {
@@ -75,23 +75,23 @@ public struct LifecycleDetails: Codable, Equatable, Sendable {
         }
     }
 
-    /// What the incident is, in one line; nil when the lifecycle did not cause it.
+    /// The cause of the incident in one line; nil when the lifecycle did not cause it.
     public var cause: String?
-    /// The same in a few words.
+    /// The cause in a few words.
     public var brief: String?
-    /// The tasks that were open, the oldest first; at most 64 are kept.
+    /// The open tasks, oldest first; at most 64 are kept.
     public var openTasks: [Task]
-    /// How many were open.
+    /// How many tasks were open.
     public var openTaskCount: Int
-    /// The files that were locked on suspension.
+    /// The files that were locked at suspension.
     public var lockedFiles: [Lock]
-    /// The states, in order; the latest ones.
+    /// The latest states, in order.
     public var history: [Moment]
-    /// What the app's side got wrong; nil when there was nothing.
+    /// The app's protocol mistakes; nil when there were none.
     public var mistakes: Mistakes?
-    /// How often it was resumed.
+    /// How often the app was resumed from suspension.
     public var resumeCount: Int
-    /// The slowest resume.
+    /// How long the slowest of these took.
     public var slowestResumeNanoseconds: Int64?
 
     /// Creates details.

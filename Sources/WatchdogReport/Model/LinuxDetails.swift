@@ -1,57 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import WatchdogPolicy
+public import WatchdogBase
+public import WatchdogVerdict
 
-/// What a report holds beyond Apple's keys.
+/// What a report contains beyond Apple's keys.
 public struct LinuxDetails: Codable, Equatable, Sendable {
-    /// The version of this layout that the code writes.
+    /// The version of this layout that is written.
     public static let currentSchema = 1
 
     /// The version of this layout.
     public var schema: Int = currentSchema
-    /// What occasioned the report; nil in reports of versions that knew only ``ReportKind/watchdog``.
+    /// Why the report was written; nil in reports from versions that knew only ``ReportKind/watchdog``.
     public var kind: ReportKind?
     /// What the main thread did.
     public var verdict: Verdict
-    /// What the verdict rests on, each with its source.
+    /// The evidence behind the verdict, each statement with its source.
     public var evidence: [EvidenceStatement]
-    /// What the main thread waits for, on what its holder waits, and so on; nil when nothing is known of it.
+    /// What the main thread waits for, what its holder waits for, and so on; nil when nothing is known.
     public var waits: [WaitDetails]?
-    /// What the names on the stacks say beyond the verdict, the nearest cause first.
+    /// What the names on the stacks add to the verdict, the most direct cause first.
     public var findings: [Finding]?
-    /// The main thread's stack at two moments; nil where there was no earlier look.
+    /// The main thread's stack at two moments; nil when there was no earlier sample.
     public var stages: StackStages?
-    /// The main thread's call tree over several looks; nil where there were none.
+    /// The main thread's call tree over several samples; nil when there were none.
     public var samples: SampleDetails?
     /// The allowance that was exhausted.
     public var allowance: AllowanceDetails
-    /// By what it was found out that it was exhausted; nil where the main loop itself tells.
+    /// How the exhaustion was detected; nil when the main loop itself shows it.
     public var missed: MissedDetails?
     /// `kill` or `report`.
     public var enforcement: String
-    /// What became of the kill.
+    /// The outcome of the kill.
     public var kill: KillDetails
-    /// How the process ended, where the kernel told it.
+    /// How the process ended, if the kernel reported it.
     public var exitStatus: ExitStatus?
-    /// How the stacks were taken; nil when they could not be taken at all.
+    /// How the stacks were captured; nil when they could not be.
     public var capture: CaptureDetails?
-    /// What the kernel says of each thread, in the order of ``ReportBody/threads``.
+    /// What the kernel says about each thread, in the order of ``ReportBody/threads``.
     public var threads: [ThreadDetails]
-    /// The whole build-ids, in the order of ``ReportBody/usedImages``.
+    /// The full build IDs, in the order of ``ReportBody/usedImages``.
     public var buildIDs: [String?]
-    /// The kernel's release.
+    /// The other processes of the app, with their stacks; nil when there are none.
+    public var processes: [ProcessDetails]?
+    /// The kernel release.
     public var kernelRelease: String
-    /// The machine's name in the network.
+    /// The host name.
     public var hostName: String
-    /// CPUs that were online.
+    /// Where an orchestrator ran the app; nil when nothing said so.
+    public var workload: WorkloadDetails?
+    /// The number of CPUs that were online.
     public var processorCount: Int
-    /// The cgroup's path.
+    /// The path of the cgroup.
     public var cgroup: String?
-    /// The arguments, secrets replaced.
+    /// The arguments, with secrets redacted.
     public var commandLine: [String]
-    /// The environment, secrets replaced.
+    /// The environment, with secrets redacted.
     public var environment: [String: String]
-    /// Who owns the executable.
+    /// The owner of the executable.
     public var executableUserID: Int?
     /// The app's own words about its state (`STATUS=`).
     public var status: String?
@@ -59,12 +64,16 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var summary: String?
     /// The pings of this launch.
     public var pings: PingSummary?
-    /// The last lines that the app has printed, secrets replaced; nil when they could not be read.
+    /// The last lines that the app printed, with secrets redacted; nil when they could not be read.
     public var log: LogDetails?
-    /// What it went through between foreground, background and suspension; nil when there is nothing to tell.
+    /// The app's transitions between foreground, background and suspension; nil when there are none to report.
     public var lifecycle: LifecycleDetails?
-    /// How it ended and how the stacks were got, of a ``ReportKind/crash``.
+    /// The launch as far as it came, with what the app marked in it; nil when nothing of it is known.
+    public var launch: LaunchDetails?
+    /// How the process ended and where the stacks come from, for a ``ReportKind/crash``.
     public var crash: CrashDetails?
-    /// What else the supervisor noted.
+    /// Later incidents of the same fault that have no report of their own; nil when there are none.
+    public var repeats: RepeatDetails?
+    /// Further notes by the supervisor.
     public var notes: [String]
 }

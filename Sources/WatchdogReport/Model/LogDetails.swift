@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The last lines that the app has printed.
+import WatchdogBase
+
+/// The last lines that the app printed.
 public struct LogDetails: Codable, Equatable, Sendable {
-    /// Where they were read.
+    /// Where the lines were read from.
     public enum Source: String, Codable, Sendable {
         /// From the journal.
         case journal
@@ -12,9 +14,9 @@ public struct LogDetails: Codable, Equatable, Sendable {
 
     /// One line.
     public struct Line: Codable, Equatable, Sendable {
-        /// When it was printed, in microseconds since 1970; absent when that is not known.
+        /// When the line was printed, in microseconds since 1970; absent when unknown.
         public var microseconds: Int64?
-        /// The line, secrets replaced, safe for a terminal.
+        /// The text, with secrets redacted and safe for a terminal.
         public var text: String
 
         /// Creates a line.
@@ -24,7 +26,7 @@ public struct LogDetails: Codable, Equatable, Sendable {
         }
     }
 
-    /// Where they were read.
+    /// Where the lines were read from.
     public var source: Source
     /// The lines, oldest first.
     public var lines: [Line]
@@ -37,7 +39,7 @@ public struct LogDetails: Codable, Equatable, Sendable {
 }
 
 extension LogDetails {
-    /// The same with secrets replaced, safe for terminals, and cut to what a report holds.
+    /// The same lines with secrets redacted, safe for terminals, and cut to what a report holds.
     func sanitized() -> LogDetails {
         let last = lines.suffix(ReportLimits.logLines)
         let texts = Redaction.lines(last.map(\.text))
@@ -49,11 +51,12 @@ extension LogDetails {
         )
     }
 
-    /// The lines as a report shows them, each behind a time or a bar: no line of the app can pass for another part of it.
-    func shown(utcOffset: Int32) -> [(time: String?, text: String)] {
+    /// The lines as a report shows them, each after a time or a bar, so that no line from the app can pass for another
+    /// part of the report.
+    package func shown(utcOffset: Int32) -> [(time: String?, text: String)] {
         lines.map { line in
             let time = line.microseconds.map { number in
-                // Years 1 to 9999, as far as a time is shown: a file can hold any number.
+                // Limited to the years 1 to 9999: a file can contain any number.
                 let value = min(max(number, -62_135_596_800_000_000), 253_402_300_799_999_999)
                 let seconds = value.floorDivided(by: 1_000_000)
                 let nanoseconds = Int32(truncatingIfNeeded: (value - seconds * 1_000_000) * 1_000)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// By what it was found out that the app did not do what it was watched for.
+import WatchdogBase
+
+/// How it was detected that the app did not do what it was watched for.
 public struct MissedDetails: Codable, Hashable, Sendable {
     /// What was missed.
     public enum Kind: String, Codable, Sendable, CaseIterable {
@@ -12,14 +14,14 @@ public struct MissedDetails: Codable, Hashable, Sendable {
 
     /// What was missed.
     public var kind: Kind
-    /// What was probed or waited for, as people write it: `tcp:localhost:6379`, `listen:8080`, `READY=1`.
+    /// What was probed or waited for, as users write it: `tcp:localhost:6379`, `listen:8080`, `READY=1`.
     public var target: String
-    /// Why the last probe failed; nil when no answer came, and of a readiness.
+    /// Why the last probe failed; nil when no answer came, and for readiness.
     public var failure: String?
-    /// How many probes failed in a row; nil of a readiness.
+    /// How many probes in a row failed; nil for readiness.
     public var count: Int?
 
-    /// Creates details; secrets in the target are replaced.
+    /// Creates details; secrets in the target are redacted.
     public init(_ kind: Kind, of target: String, failure: String? = nil, count: Int? = nil) {
         self.kind = kind
         self.target = Redaction.value(target).singleLine(limit: 255)
@@ -27,8 +29,8 @@ public struct MissedDetails: Codable, Hashable, Sendable {
         self.count = count
     }
 
-    /// What stands before ``words``.
-    var label: String {
+    /// The label in front of ``words``.
+    package var label: String {
         switch kind {
         case .probe: "Failed"
         case .readiness: "Waited for"
@@ -36,7 +38,7 @@ public struct MissedDetails: Codable, Hashable, Sendable {
     }
 
     /// `probe tcp:localhost:6379: connection refused (3 in a row)`, `listen:8080`.
-    var words: String {
+    package var words: String {
         guard kind == .probe else { return target }
         let times = count.map { $0 > 1 ? " (\($0) in a row)" : "" } ?? ""
         return "probe \(target): \(failure ?? "no answer")\(times)"

@@ -2,13 +2,13 @@
 
 /// The operating system of a report.
 public struct OSVersion: Codable, Equatable, Sendable {
-    /// Name and version: `Debian GNU/Linux 12 (bookworm)`.
+    /// The name and version: `Debian GNU/Linux 12 (bookworm)`.
     public var train: String
-    /// The build; in our reports the kernel's release.
+    /// The build; in our reports the kernel release.
     public var build: String
     /// `User`.
     public var releaseType: String?
-    /// Whether it is a phone's or a watch's.
+    /// Whether the system is that of a phone or a watch.
     public var isEmbedded: Bool?
 
     /// Creates the values.

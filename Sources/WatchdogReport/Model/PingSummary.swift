@@ -2,13 +2,13 @@
 
 /// The pings of one launch.
 public struct PingSummary: Codable, Equatable, Sendable {
-    /// How many were sent.
+    /// How many pings were sent.
     public var sent: Int
-    /// How many the main loop answered.
+    /// How many pings the main loop answered.
     public var answered: Int
-    /// From the last answer to the report, in nanoseconds; nil when there was none.
+    /// The time from the last answer to the report, in nanoseconds; nil when there was none.
     public var sinceLastAnswerNanoseconds: Int64?
-    /// From the last one sent to the report, in nanoseconds; nil when there was none, or it is not known.
+    /// The time from the last ping to the report, in nanoseconds; nil when there was none or the time is unknown.
     public var sinceLastPingNanoseconds: Int64?
     /// The slowest answer, in nanoseconds; nil when there was none.
     public var slowestNanoseconds: Int64?

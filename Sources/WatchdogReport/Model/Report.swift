@@ -3,8 +3,8 @@
 /// One incident report: the two parts of an `.ips` file.
 ///
 /// The keys and their meaning are those of Apple's crash reports (bug type 309), so that tools made for them read ours;
-/// what Apple has no place for is in ``ReportBody/linux``. Nothing in it is a fraction: some of those tools read
-/// integers only.
+/// what Apple's format has no place for is in ``ReportBody/linux``. A report contains no fractions, because some of
+/// those tools read only integers.
 ///
 /// ## Topics
 /// ### Making one

@@ -2,71 +2,71 @@
 
 /// The second part of an `.ips` file.
 ///
-/// What Apple's readers cannot do without is not optional; the rest is absent where it is not known. Reading ignores
-/// keys that are not listed here.
+/// The keys that Apple's readers require are not optional; the others are absent when unknown. Decoding ignores keys
+/// that are not listed here.
 public struct ReportBody: Codable, Equatable, Sendable {
     // MARK: The process
 
-    /// The process's name.
+    /// The process name.
     public var procName: String
-    /// The executable.
+    /// The path of the executable.
     public var procPath: String?
-    /// The process.
+    /// The process ID.
     public var pid: Int
     /// `Foreground`, `Background` or `unknown`.
     public var procRole: String?
-    /// The user it ran as.
+    /// The user that the process ran as.
     public var userID: Int?
-    /// The parent's name.
+    /// The name of the parent process.
     public var parentProc: String?
-    /// The parent.
+    /// The ID of the parent process.
     public var parentPid: Int?
-    /// Apple's group of processes that are charged together; on Linux the cgroup's path.
+    /// Apple's group of processes that are accounted together; on Linux the path of the cgroup.
     public var coalitionName: String?
-    /// The group's number; absent in our reports.
+    /// The ID of the group; absent in our reports.
     public var coalitionID: Int?
-    /// Name and version of the app.
+    /// The name and version of the app.
     public var bundleInfo: BundleInfo?
     /// `X86-64`, `ARM-64`.
     public var cpuType: String?
-    /// Whether the code ran translated.
+    /// Whether the code ran under binary translation.
     public var translated: Bool?
 
     // MARK: Times
 
-    /// When the report was taken, with four digits of the second's fraction.
+    /// When the report was taken, with four fractional digits of a second.
     public var captureTime: String
     /// When the process was launched.
     public var procLaunch: String?
-    /// The same in clock units; in our reports nanoseconds of `CLOCK_MONOTONIC`.
+    /// The launch time in clock units; in our reports nanoseconds of `CLOCK_MONOTONIC`.
     public var procStartAbsTime: Int64?
-    /// When the report was taken, likewise.
+    /// When the report was taken, in the same units.
     public var procExitAbsTime: Int64?
-    /// Seconds since the machine started.
+    /// Seconds since boot.
     public var uptime: Int64?
 
     // MARK: The machine
 
-    /// The machine's model.
+    /// The machine model.
     public var modelCode: String?
     /// The operating system.
     public var osVersion: OSVersion?
-    /// Version of a phone's modem.
+    /// The version of a phone's modem.
     public var basebandVersion: String?
     /// 40 hexadecimal digits that stand for the machine without naming it.
     public var crashReporterKey: String?
 
     // MARK: The report
 
-    /// 2: this layout.
+    /// Always 2: this layout.
     public var version: Int?
     /// The incident's UUID.
     public var incident: String
-    /// `309`, once more.
+    /// `309`, as in the metadata.
     public var bugType: String?
-    /// Apple's internal.
+    /// Internal to Apple.
     public var rootsInstalled: Int?
-    /// Apple's internal.
+    /// Internal to Apple.
     public var deployVersion: Int?
 
     // MARK: What happened
@@ -75,34 +75,34 @@ public struct ReportBody: Codable, Equatable, Sendable {
     public var exception: ExceptionInfo
     /// 1 when the process was not killed, but this is the report that a kill would have left.
     public var isSimulated: Int?
-    /// 1 when the stacks were taken after death.
+    /// 1 when the stacks were captured after death.
     public var isCorpse: Int?
     /// Who ended the process and why.
     public var termination: TerminationInfo?
-    /// What address was hit, as text.
+    /// The memory region of the fault address, as text.
     public var vmRegionInfo: String?
-    /// What the kernel noted, as text.
+    /// The kernel's notes, as text.
     public var kernelTriage: String?
-    /// Lines for the reader by the library they come from; the first is the verdict in our reports.
+    /// Lines for the reader, keyed by the library they come from; in our reports the first is the verdict.
     public var applicationSpecificInformation: [String: [String]]?
 
     // MARK: Stacks
 
-    /// Index into ``threads`` of the one to blame.
+    /// Index into ``threads`` of the thread to blame.
     public var faultingThread: Int
     /// All threads; in our reports the main thread first.
     public var threads: [ThreadInfo]
     /// The stack of an uncaught exception.
     public var lastExceptionBacktrace: [FrameInfo]?
-    /// The images that frames point to.
+    /// The images that frames refer to.
     public var usedImages: [ImageInfo]
-    /// The faulting thread's queue or name, for old readers.
+    /// The faulting thread's queue or name, for older readers.
     public var legacyInfo: LegacyInfo?
 
-    /// What Apple has no place for; absent in foreign files.
+    /// What Apple's format has no place for; absent in foreign files.
     public var linux: LinuxDetails?
 
-    /// Creates a body with what every reader needs; set the rest afterwards.
+    /// Creates a body with the values that every reader requires; the rest is set afterward.
     public init(
         procName: String,
         pid: Int,

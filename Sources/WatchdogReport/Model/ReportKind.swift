@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What occasioned a report.
+/// Why a report was written.
 public enum ReportKind: String, Codable, Sendable, CaseIterable {
     /// An allowance was exhausted.
     case watchdog
-    /// The main loop did not answer for a while, and then did.
+    /// The main loop did not answer for a while and then recovered.
     case hang
-    /// Somebody asked for the stacks.
+    /// Someone requested the stacks.
     case capture
-    /// The process ended, by a signal or with an exit code, and nobody had asked it to.
+    /// The process was killed by a signal or exited, and nobody had requested it.
     case crash
 
-    /// Whether the process went on: Apple's readers are told that this is not a crash.
+    /// Whether the process kept running; Apple's readers are then told that this is not a crash.
     var isSimulated: Bool { self == .hang || self == .capture }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The first line of an `.ips` file: what a list needs, and what tells readers how to go on.
+/// The first line of an `.ips` file: what a list shows, and what tells readers how to read the rest.
 public struct ReportMetadata: Codable, Equatable, Sendable {
-    /// What Apple has no key for and a list shows.
+    /// What a list shows and Apple has no key for.
     public struct Linux: Codable, Equatable, Sendable {
-        /// The process.
+        /// The process ID.
         public var pid: Int
         /// What the app was watched for.
         public var event: String
@@ -19,43 +19,43 @@ public struct ReportMetadata: Codable, Equatable, Sendable {
         }
     }
 
-    /// The app.
+    /// The name of the app.
     public var appName: String
-    /// When the report was taken, with two digits of the second's fraction.
+    /// When the report was taken, with two fractional digits of a second.
     public var timestamp: String
-    /// The app's version, or empty.
+    /// The app version, or empty.
     public var appVersion: String?
-    /// The build of the app's version, or empty.
+    /// The build number of that version, or empty.
     public var buildVersion: String?
-    /// UUID of the executable.
+    /// The UUID of the executable.
     public var sliceUUID: String?
-    /// Apple's number of the platform; absent in our reports, because none means Linux.
+    /// Apple's platform number; absent in our reports, because none stands for Linux.
     public var platform: Int?
     /// The bundle identifier; in our reports the app's name.
     public var bundleID: String?
-    /// Whether app developers may see the report; always 0 here.
+    /// Whether the report may be shared with app developers; always 0 here.
     public var shareWithAppDevs: Int?
-    /// Whether the app comes with the system; always 0 here.
+    /// Whether the app is part of the system; always 0 here.
     public var isFirstParty: Int?
     /// `309`, a crash report in JSON.
     ///
-    /// A text: as a number, readers do not recognise it.
+    /// A string: readers do not recognize it as a number.
     public var bugType: String
-    /// Name and build of the operating system.
+    /// The name and build of the operating system.
     public var osVersion: String?
-    /// Apple's internal; always 0 here.
+    /// Internal to Apple; always 0 here.
     public var rootsInstalled: Int?
-    /// The process's name.
+    /// The process name.
     public var name: String?
     /// The incident's UUID.
     public var incidentID: String
     /// What Apple has no key for; absent in foreign files.
     public var linux: Linux?
 
-    /// Apple's bug type of a crash report whose body is JSON.
+    /// Apple's bug type for a crash report with a JSON body.
     public static let crash = "309"
 
-    /// Creates metadata with what every reader needs; set the rest afterwards.
+    /// Creates metadata with the values that every reader requires; the rest is set afterward.
     public init(appName: String, timestamp: String, incidentID: String, bugType: String = crash) {
         self.appName = appName
         self.timestamp = timestamp

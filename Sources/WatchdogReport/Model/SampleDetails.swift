@@ -1,60 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
+import WatchdogVerdict
 
-/// The main thread's call tree over the looks that were taken while it did not answer.
+/// The main thread's call tree over the samples that were taken while it did not answer.
 public struct SampleDetails: Codable, Equatable, Sendable {
-    /// A call and how many looks showed it.
+    /// A call and the number of samples that showed it.
     public struct Call: Codable, Equatable, Sendable {
-        /// Calls around it.
+        /// The number of enclosing calls.
         public var depth: Int
-        /// The function, or in brackets where the thread was.
+        /// The function, or, in brackets, where the thread was.
         public var function: String
-        /// The image's name.
+        /// The name of the image.
         public var image: String?
-        /// File and line.
+        /// The file and line.
         public var source: String?
-        /// Looks.
+        /// The number of samples.
         public var count: Int
     }
 
-    /// Looks one after the other that showed the same.
+    /// Consecutive samples that showed the same stack.
     public struct Span: Codable, Equatable, Sendable {
-        /// The first of them, from 0.
+        /// The index of the first one, from 0.
         public var first: Int
-        /// How many.
+        /// The number of samples.
         public var count: Int
         /// Index into ``SampleDetails/stacks``.
         public var stack: Int
     }
 
-    /// What a look showed.
+    /// What a sample showed.
     public struct Stack: Codable, Equatable, Sendable {
-        /// The letter of the thread's state; `R` is on a CPU or waiting for one.
+        /// The letter of the thread's state; `R` means on a CPU or waiting for one.
         public var state: String
-        /// Where it was: `blocked in futex`.
+        /// Where the thread was: `blocked in futex`.
         public var place: String
     }
 
-    /// Calls that are kept.
+    /// How many calls are kept.
     private static let limit = 512
     private static let spanLimit = 512
     private static let stackLimit = 256
 
-    /// Looks at the main thread.
+    /// The number of samples of the main thread.
     public var looks: Int
-    /// From the start of the allowance to the first look; nil in reports of versions that did not note it.
+    /// The time from the start of the allowance to the first sample; nil in reports from versions that did not record
+    /// it.
     public var beganNanoseconds: Int64?
-    /// The looks in order of time, as far as there is room; nil as above.
+    /// The samples in chronological order, as many as fit; nil in the same reports.
     public var spans: [Span]?
-    /// What they showed, each different calls or another state; nil as above.
+    /// What the samples showed; each entry has different calls or another state; nil in the same reports.
     public var stacks: [Stack]?
-    /// From one look to the next, on average.
+    /// The average time between two samples.
     public var intervalNanoseconds: Int64
-    /// The call tree, outermost first, the heaviest of each level first.
+    /// The call tree, outermost call first, the heaviest of each level first.
     public var calls: [Call]
 
-    /// Makes the call tree of a thread; nil when it was not seen.
+    /// Builds the call tree of a thread; nil when no sample shows the thread.
     init?(_ samples: ProcessSamples, main: Int, began: Duration) {
         guard let thread = samples.threads.first(where: { $0.id == main }) else { return nil }
         let tree = CallTree(of: thread, in: samples)

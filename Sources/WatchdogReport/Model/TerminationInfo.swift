@@ -14,7 +14,7 @@ public struct TerminationInfo: Codable, Equatable, Sendable {
     public var indicator: String?
     /// The process that sent the signal.
     public var byProc: String?
-    /// Its pid.
+    /// The ID of that process.
     public var byPid: Int?
 
     /// A report is to be written (2), and the decision came from user space (4).

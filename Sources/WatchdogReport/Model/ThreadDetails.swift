@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the kernel says of a thread, and how far its stack can be trusted.
+public import WatchdogVerdict
+
+/// What the kernel says about a thread, and how reliable its stack is.
 public struct ThreadDetails: Codable, Equatable, Sendable {
-    /// The kernel's thread id.
+    /// The kernel's thread ID.
     public var id: Int
-    /// The letter of its state.
+    /// The letter of the thread's state.
     public var state: String
-    /// The kernel function it slept in.
+    /// The kernel function that the thread slept in.
     public var waitChannel: String?
-    /// The system call it was in, as the kernel writes it.
+    /// The system call that the thread was in, as the kernel writes it.
     public var syscall: String?
-    /// The kernel's stack, innermost first.
+    /// The kernel stack, innermost frame first.
     public var kernelStack: [String]
-    /// Time on a CPU since the thread began.
+    /// The time on a CPU since the thread started.
     public var runNanoseconds: UInt64
-    /// Time runnable without a CPU since the thread began.
+    /// The time runnable without a CPU since the thread started.
     public var runDelayNanoseconds: UInt64
-    /// Times it slept.
+    /// How often the thread slept.
     public var voluntarySwitches: UInt64
-    /// Times it was preempted.
+    /// How often the thread was preempted.
     public var involuntarySwitches: UInt64
     /// How each frame was found, in the order of ``ThreadInfo/frames``.
     public var trust: [Frame.Trust]
-    /// Swift's asynchronous callers, nearest first; no part of the machine's stack.
+    /// Swift's asynchronous callers, nearest first; they are not part of the machine stack.
     public var asynchronousFrames: [FrameInfo]
 }

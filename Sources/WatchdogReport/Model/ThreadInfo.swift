@@ -2,17 +2,17 @@
 
 /// One thread of a report.
 public struct ThreadInfo: Codable, Equatable, Sendable {
-    /// The kernel's thread id.
+    /// The kernel's thread ID.
     public var id: Int?
     /// True on the faulting thread, absent on the others.
     public var triggered: Bool?
     /// The thread's name.
     public var name: String?
-    /// The dispatch queue it worked for; absent in our reports, because it is not known from outside.
+    /// The dispatch queue that the thread worked for; absent in our reports, because it cannot be read from outside.
     public var queue: String?
-    /// Registers; only the faulting thread has them.
+    /// The registers; only the faulting thread has them.
     public var threadState: ThreadState?
-    /// The stack, innermost first.
+    /// The stack, innermost frame first.
     public var frames: [FrameInfo]
 
     /// Creates the values.
@@ -28,7 +28,9 @@ public struct ThreadInfo: Codable, Equatable, Sendable {
         self.frames = frames
     }
 
-    /// Reads a thread; one without frames, as Apple writes it when the stack could not be read, has none.
+    /// Decodes a thread.
+    ///
+    /// Apple omits the frames when the stack could not be read; such a thread has none here.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         id = try container.decodeIfPresent(Int.self, forKey: .id)

@@ -4,9 +4,9 @@
 public struct ThreadState: Codable, Equatable, Sendable {
     /// One register.
     public struct Register: Codable, Equatable, Sendable {
-        /// What it held.
+        /// The contents.
         public var value: UInt64
-        /// The value in words.
+        /// The contents in words.
         public var description: String?
 
         /// Creates the values.
@@ -18,7 +18,7 @@ public struct ThreadState: Codable, Equatable, Sendable {
 
     /// `x86_THREAD_STATE` or `ARM_THREAD_STATE64`.
     public var flavor: String
-    /// The registers by name; `x` has those of ARM that are numbered.
+    /// The registers by name, except the numbered ARM ones, which are in `x`.
     public var registers: [String: Register]
     /// `x0` to `x28` on ARM, otherwise empty.
     public var x: [Register]
@@ -45,7 +45,7 @@ public struct ThreadState: Codable, Equatable, Sendable {
         static let x = Key("x")
     }
 
-    /// Reads Apple's object: one key per register beside `flavor` and `x`; what is no register is ignored.
+    /// Decodes Apple's object: one key per register beside `flavor` and `x`; other keys are ignored.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         flavor = try container.decodeIfPresent(String.self, forKey: .flavor) ?? ""
@@ -57,7 +57,7 @@ public struct ThreadState: Codable, Equatable, Sendable {
         }
     }
 
-    /// Writes Apple's object.
+    /// Encodes Apple's object.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(flavor, forKey: .flavor)

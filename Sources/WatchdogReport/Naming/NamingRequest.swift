@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Addresses of a stored report whose functions and lines are wanted.
+/// Addresses of a stored report that need function names and line numbers.
 public struct NamingRequest: Codable, Equatable, Sendable {
-    /// An image whose file, or separate debug file, is at hand.
+    /// An image whose file, or separate debug file, is available.
     public struct Image: Codable, Equatable, Sendable {
-        /// Where it was loaded.
+        /// The load address.
         public var base: UInt64
         /// Bytes from ``base`` to its end.
         public var size: UInt64
-        /// Its path in the process.
+        /// The path in the process.
         public var path: String
 
         /// Creates an image.
@@ -23,11 +23,11 @@ public struct NamingRequest: Codable, Equatable, Sendable {
     public struct Address: Codable, Hashable, Sendable {
         /// Index into ``NamingRequest/images``.
         public var image: Int
-        /// From the image's base to what the frame shows.
+        /// The frame's address minus the image's base.
         public var offset: UInt64
-        /// From the image's base to a place that is certainly within the call.
+        /// An address that is certainly within the call, minus the image's base.
         public var lookup: UInt64
-        /// Whether the frame is never left out, even where its function only forwards to another.
+        /// Whether the frame is kept even if its function only forwards to another one.
         public var isInnermost: Bool
 
         /// Creates an address.
@@ -39,12 +39,12 @@ public struct NamingRequest: Codable, Equatable, Sendable {
         }
     }
 
-    /// Addresses of one request.
+    /// The most addresses in one request.
     public static let addressLimit = 1 << 16
-    /// Images of one request.
+    /// The most images in one request.
     public static let imageLimit = 512
 
-    /// The images, in ascending order and without overlap; the file of each has the same number.
+    /// The images, in ascending order and without overlap; their files have the same indices.
     public var images: [Image]
     /// The addresses.
     public var addresses: [Address]
@@ -55,7 +55,7 @@ public struct NamingRequest: Codable, Equatable, Sendable {
         self.addresses = addresses
     }
 
-    /// What is wrong with it; nil for one that can be worked on.
+    /// What is wrong with the request; nil for a valid one.
     public var fault: String? {
         guard images.count <= Self.imageLimit else { return "\(images.count) images" }
         guard addresses.count <= Self.addressLimit else { return "\(addresses.count) addresses" }
@@ -75,19 +75,19 @@ public struct NamingRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// What became of a ``NamingRequest``.
+/// The answer to a ``NamingRequest``.
 public struct NamingAnswer: Codable, Equatable, Sendable {
-    /// A call, or one that was inlined into the next.
+    /// A call, either real or inlined into the next one.
     public struct Call: Codable, Equatable, Sendable {
-        /// The function.
+        /// The name of the function.
         public var symbol: String?
-        /// From the function's start to the address.
+        /// The address minus the function's start.
         public var symbolLocation: UInt64?
         /// The source file.
         public var sourceFile: String?
-        /// The line in it.
+        /// The line in the source file.
         public var sourceLine: Int?
-        /// Whether the compiler inlined it into the next.
+        /// Whether the compiler inlined the call into the next one.
         public var isInlined: Bool
 
         /// Creates a call.
@@ -102,12 +102,12 @@ public struct NamingAnswer: Codable, Equatable, Sendable {
         }
     }
 
-    /// Calls at one address: even code made by macros inlines fewer into each other.
+    /// The most calls at one address: even macro-generated code inlines fewer into each other.
     public static let callLimit = 64
 
-    /// The calls at each address in the request's order, innermost first; none for a function that only forwards.
+    /// The calls at each address in the order of the request, innermost first; empty for a function that only forwards.
     public var calls: [[Call]]
-    /// What could not be had and why.
+    /// What is missing, and why.
     public var notes: [String]
 
     /// Creates an answer.
@@ -116,7 +116,7 @@ public struct NamingAnswer: Codable, Equatable, Sendable {
         self.notes = notes
     }
 
-    /// What is wrong with it as an answer to a request; nil for a good one.
+    /// What is wrong with this answer to a request; nil for a valid one.
     public func fault(as answerTo: NamingRequest) -> String? {
         guard calls.count == answerTo.addresses.count else { return "\(calls.count) answers" }
         guard notes.count <= 1_024 else { return "\(notes.count) notes" }

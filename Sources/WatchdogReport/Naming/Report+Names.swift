@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+import WatchdogVerdict
+
 extension Report {
-    /// Brings what a report says of its frames in words up to date, and says that names came later.
+    /// Updates the report's descriptions of its frames, and notes that the names were added later.
     mutating func noteNames(_ outcome: ReportNaming.Outcome, before: Report) {
         renewVerdict(before: before)
         let added = outcome.named + outcome.located
@@ -17,17 +20,18 @@ extension Report {
         let renewed: [String] =
             lines.compactMap { line in
                 if line == old.map({ "Note: \($0)" }) { return new.map { "Note: \($0)" } }
-                guard let thread = Self.thread(ofHolderLine: line), body.threads.indices.contains(thread) else {
+                guard let (label, thread) = Self.thread(ofStackLine: line), body.threads.indices.contains(thread)
+                else {
                     return line
                 }
-                return Insight.holderLine(thread, CapturedThread(body, thread))?.singleLine(
+                return Insight.stackLine(label, thread, CapturedThread(body, thread))?.singleLine(
                     limit: ReportLimits.lineLength)
                     ?? line
             } + ["Note: \(words)"]
         self.body.applicationSpecificInformation?["watchdogd"] = renewed
     }
 
-    /// Says where a process crashed in the new names, where the old ones gave the verdict that it has.
+    /// Rewrites where a process crashed with the new names, if the current verdict was derived from the old ones.
     private mutating func renewVerdict(before: Report) {
         guard let old = before.body.linux?.verdict, old == before.body.crashVerdict, let new = body.crashVerdict else {
             return
@@ -38,21 +42,23 @@ extension Report {
         body.applicationSpecificInformation?["watchdogd"]?[0] = new.line
     }
 
-    /// What the notes say of frames of the faulting thread that were found by scanning.
+    /// The note about frames of the faulting thread that were found by scanning.
     private var scanNote: String? {
         guard let threads = body.linux?.threads, threads.indices.contains(body.faultingThread) else { return nil }
         return StackInfo.scanNote(threads[body.faultingThread].trust, thread: body.faultingThread)
     }
 
-    /// `Holder: Thread 1 (indexer): ...` is about thread 1.
-    private static func thread(ofHolderLine line: String) -> Int? {
-        guard line.hasPrefix("Holder: Thread ") else { return nil }
-        return Int(line.dropFirst("Holder: Thread ".count).prefix { $0.isASCIIDigit })
+    /// The thread number in a line such as `Holder: Thread 1 (indexer): ...`.
+    private static func thread(ofStackLine line: String) -> (label: String, thread: Int)? {
+        for label in [Insight.holder, Insight.other] where line.hasPrefix("\(label): Thread ") {
+            return Int(line.dropFirst("\(label): Thread ".count).prefix { $0.isASCIIDigit }).map { (label, $0) }
+        }
+        return nil
     }
 }
 
 extension CapturedThread {
-    /// A thread of a report with what words about it need.
+    /// A thread of a report with what is needed to describe it.
     fileprivate init(_ body: ReportBody, _ index: Int) {
         let thread = body.threads[index]
         let details = body.linux?.threads

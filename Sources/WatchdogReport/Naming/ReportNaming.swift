@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Gives the frames of a stored report the names and lines that were not to be had when it was written.
+import WatchdogBase
+import WatchdogVerdict
+
+/// Adds names and lines to the frames of a stored report that were not available when it was written.
 ///
 /// Only names are added: addresses, offsets and everything else stay as they are.
 public struct ReportNaming: Sendable {
@@ -8,33 +11,34 @@ public struct ReportNaming: Sendable {
     public struct Image: Equatable, Sendable {
         /// Index into ``ReportBody/usedImages``.
         public let index: Int
-        /// The image's name.
+        /// The name of the image.
         public let name: String
-        /// Its path in the process.
+        /// The path in the process.
         public let path: String
-        /// Its build-id in lower-case hexadecimal; nil when the report has none, and no file can be told to be the right one.
+        /// The build ID in lower-case hexadecimal; nil when the report has none, and no file can be matched to the
+        /// image.
         public let buildID: String?
-        /// Frames without a name.
+        /// The number of frames without a name.
         public let unnamed: Int
     }
 
     /// How much was added.
     public struct Outcome: Equatable, Sendable {
-        /// Frames that had no name and have one now.
+        /// Frames that had no name and now have one.
         public internal(set) var named = 0
-        /// Frames that had a name, and got a line.
+        /// Frames that had a name and now have a line.
         public internal(set) var located = 0
         /// Frames that still have no name.
         public internal(set) var unnamed = 0
 
-        /// Nothing.
+        /// Creates an empty outcome.
         public init() {}
 
         /// Whether anything was added.
         public var isChange: Bool { named + located > 0 }
     }
 
-    /// Where a frame stands.
+    /// The place of a frame in the report.
     private struct Place: Hashable {
         let image: Int
         let offset: UInt64
@@ -45,14 +49,14 @@ public struct ReportNaming: Sendable {
     private let report: Report
     private let buildIDs: [String?]
 
-    /// Prepares a report; nil for one that is not from watchdogd, which has no whole build-ids.
+    /// Prepares a report; nil for one that is not from watchdogd and therefore lacks full build IDs.
     public init?(_ report: Report) {
         guard let linux = report.body.linux else { return nil }
         self.report = report
         buildIDs = linux.buildIDs
     }
 
-    /// The images that lack names, those with most unnamed frames first.
+    /// The images that lack names, those with the most unnamed frames first.
     public var images: [Image] {
         var unnamed: [Int: Int] = [:]
         forEachPlace { place, group in
@@ -68,9 +72,9 @@ public struct ReportNaming: Sendable {
         }
     }
 
-    /// The request for names in some images.
+    /// The request for names in some of the images.
     ///
-    /// - Parameter indices: of ``Image/index``, those whose files are at hand.
+    /// - Parameter indices: each an ``Image/index`` whose file is available.
     /// - Returns: the request, and the index of each of its images.
     public func request(for indices: Set<Int>) -> (request: NamingRequest, images: [Int]) {
         let all = report.body.usedImages
@@ -79,7 +83,7 @@ public struct ReportNaming: Sendable {
         var end: UInt64 = 0
         for index in sorted.prefix(NamingRequest.imageLimit) {
             let image = all[index]
-            // Two images at one place are a damaged report.
+            // Overlapping images indicate a damaged report.
             guard image.base >= end, image.size > 0, image.base <= .max - image.size else { continue }
             end = image.base + image.size
             chosen.append(index)
@@ -104,8 +108,8 @@ public struct ReportNaming: Sendable {
     /// The report with the names of an answer.
     ///
     /// - Parameters:
-    ///   - answer: one without ``NamingAnswer/fault(as:)``.
-    ///   - request: what was asked.
+    ///   - answer: an answer for which ``NamingAnswer/fault(as:)`` is nil.
+    ///   - request: the request that was answered.
     ///   - images: the index of each image of the request.
     public func report(
         with answer: NamingAnswer, to request: NamingRequest, images: [Int]
@@ -145,7 +149,7 @@ public struct ReportNaming: Sendable {
         return linux.threads[thread].trust
     }
 
-    /// Calls the body with each machine frame that lacks a name or a line, and the calls inlined there.
+    /// Calls the body with each machine frame that lacks a name or a line, together with the calls inlined there.
     private func forEachPlace(_ body: (Place, ArraySlice<FrameInfo>) -> Void) {
         func visit(_ frames: [FrameInfo], _ trust: [Frame.Trust]?, isAsynchronous: Bool) {
             for group in Self.groups(frames) where Self.lacks(frames[group]) {
@@ -165,7 +169,7 @@ public struct ReportNaming: Sendable {
         }
     }
 
-    /// Ranges of frames of which the last is the machine's, and the others are inlined into it.
+    /// Groups of frames: the last one of each is a machine frame, and the others are inlined into it.
     private static func groups(_ frames: [FrameInfo]) -> [Range<Int>] {
         var groups: [Range<Int>] = []
         var start = 0
@@ -186,7 +190,8 @@ public struct ReportNaming: Sendable {
         guard let frame = frames[group].last, report.body.usedImages.indices.contains(frame.imageIndex),
             report.body.usedImages[frame.imageIndex].source != "A"
         else { return nil }
-        // A return address may be that of the next function; what a signal interrupted is no return address.
+        // A return address may already belong to the next function. An address that a signal interrupted is not a
+        // return address.
         let isSignal = group.lowerBound > 0 && frames[group.lowerBound - 1].symbol == "__restore_rt"
         let isInnermost = !isAsynchronous && group.lowerBound == 0
         let isExact =
@@ -202,13 +207,13 @@ public struct ReportNaming: Sendable {
     ) -> (frames: [FrameInfo], kept: [Int]) {
         var result: [FrameInfo] = []
         var kept: [Int] = []
-        // Inlined calls that may be added: what is there already stays in any case.
+        // Limits only added inlined calls; those already there stay in any case.
         var room = max(0, ReportLimits.framesPerThread - frames.count)
         for group in Self.groups(frames) {
             let old = frames[group]
             let calls =
                 Self.lacks(old) ? place(group, in: frames, trust, isAsynchronous).flatMap { names[$0] } : nil
-            // A function that only forwards to another has no place on a stack: so it is in new reports.
+            // New reports leave out functions that only forward to another one, so this one does too.
             if let calls, calls.isEmpty, old.last?.symbol == nil, group.lowerBound > 0 || isAsynchronous {
                 outcome.named += 1
                 continue
@@ -231,12 +236,12 @@ public struct ReportNaming: Sendable {
             }
             kept += Array(repeating: group.upperBound - 1, count: calls.count)
         }
-        // Inlined calls without the machine's frame: a damaged report.
+        // Inlined calls without their machine frame: a damaged report.
         let rest = (Self.groups(frames).last?.upperBound ?? 0)..<frames.count
         return (result + frames[rest], kept + rest)
     }
 
-    /// A call as it stands in a report; made once, however many frames are at its place.
+    /// A call as a report stores it; computed once, no matter how many frames have this address.
     private static func safe(_ call: NamingAnswer.Call) -> NamingAnswer.Call {
         var call = call
         call.symbol = call.symbol?.singleLine(limit: ReportLimits.symbolLength)
@@ -244,9 +249,9 @@ public struct ReportNaming: Sendable {
         return call
     }
 
-    /// Takes what some calls cost in the file from what is left for all; false when that is too much.
+    /// Deducts the size of some calls in the file from the budget for all; false when the budget does not suffice.
     private static func pay(for calls: ArraySlice<NamingAnswer.Call>, _ bytesLeft: inout Int) -> Bool {
-        // JSON doubles a quote and a backslash.
+        // JSON doubles quotes and backslashes.
         let cost = calls.reduce(0) { $0 + 300 + 2 * (($1.symbol?.utf8.count ?? 0) + ($1.sourceFile?.utf8.count ?? 0)) }
         guard cost <= bytesLeft else { return false }
         bytesLeft -= cost
@@ -259,9 +264,9 @@ public struct ReportNaming: Sendable {
         return last.symbol != nil && calls.contains { $0.sourceFile != nil }
     }
 
-    // MARK: - Looks
+    // MARK: - Samples
 
-    /// `program + 0x1234`, as the call tree of a report names a function without a name.
+    /// Parses `program + 0x1234`, the form in which a report's call tree shows a function without a name.
     private func place(of call: SampleDetails.Call) -> Place? {
         let parts = call.function.split(separator: " ")
         guard parts.count == 3, parts[1] == "+", parts[2].hasPrefix("0x"), parts[0] == call.image ?? "",

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+public import WatchdogReport
+import WatchdogVerdict
+
+/// A report in ten seconds: which app hung, on what, for how long, whose fault it is, what to do, and how certain that
+/// is.
+public struct Explanation: Equatable, Sendable {
+    /// A call, as shown to the reader.
+    public struct Call: Equatable, Sendable, Encodable {
+        /// The position on the stack.
+        public let number: Int
+        /// The function, or else the image and offset.
+        public let function: String
+        /// The file and line.
+        public let source: String?
+        /// The name of the image.
+        public let image: String
+        /// Whether the call is the app's own code.
+        public let isApplication: Bool
+
+        init(_ site: CallSite) {
+            number = site.number
+            function = site.name
+            source = site.source
+            image = site.image
+            isApplication = site.origin == .application
+        }
+    }
+
+    /// Another thread that may be relevant.
+    public struct OtherThread: Equatable, Sendable, Encodable {
+        /// The index of the thread in the report.
+        public let index: Int
+        /// The name of the thread.
+        public let name: String?
+        /// Whether the verdict names the thread; otherwise it is listed because it runs the app's code.
+        public let isNamed: Bool
+        /// What the thread does, in a few words.
+        public let activity: String
+    }
+
+    /// The incident's ID.
+    public let incident: String
+    /// The name of the app.
+    public let app: String
+    /// The process ID.
+    public let pid: Int
+    /// What the app was watched for.
+    public let event: String
+    /// When the report was taken.
+    public let when: String
+    /// What the main thread did.
+    public let verdict: String
+    /// Which probes failed, or what the launch waited for.
+    public let missed: MissedDetails?
+    /// How much time the app had, and how much it took.
+    public let allowance: String?
+    /// Where the time of a launch that was not ready went, by the app's own marks.
+    public let launch: String?
+    /// The innermost call, in which the thread blocks.
+    public let innermost: Call?
+    /// The app's calls that led there, innermost first.
+    public let calls: [Call]
+    /// Other threads that may be relevant.
+    public let others: [OtherThread]
+    /// Whose fault the incident is; nil when nothing went wrong.
+    public let blame: Blame?
+    /// What to do.
+    public let advice: String
+    /// What limits or supports the conclusion.
+    public let confidence: [String]
+    /// The signature.
+    public let signature: Signature
+
+    /// How many of the app's calls are listed.
+    private static let callCount = 4
+    private static let otherCount = 2
+
+    /// Explains a report.
+    public init(of report: Report) {
+        let body = report.body
+        let stack = report.faultingStack
+        incident = report.metadata.incidentID
+        app = report.metadata.appName
+        pid = body.pid
+        event = report.event
+        when = body.captureTime
+        verdict = body.linux?.verdict.line ?? Self.ending(body)
+        missed = body.linux?.missed
+        let isCapture = body.linux?.kind == .capture
+        allowance = body.linux.flatMap { $0.crash == nil && !isCapture ? $0.allowance.sentence : nil }
+        launch = body.linux?.launch.flatMap { $0.isReady ? nil : $0.spent }
+        innermost = stack?.calls.first.map(Call.init)
+        calls = (stack?.decisive ?? []).prefix(Self.callCount).map(Call.init)
+        others = Self.others(report, verdict: verdict)
+        blame = isCapture ? nil : Blame(for: report)
+        advice = Advice.paragraph(for: report, blame)
+        confidence = Self.confidence(body, stack)
+        signature = Signature(of: report)
+    }
+
+    private static func ending(_ body: ReportBody) -> String {
+        let signal = body.exception.signal.map { " (\($0))" } ?? ""
+        let by = body.termination.map { " · \($0.namespace) \($0.indicator ?? $0.code.hexadecimal())" } ?? ""
+        return "Ended by \(body.exception.type)\(signal)\(by)"
+    }
+
+    /// The threads that the verdict and the findings name, or else those that run the app's own code, runnable ones first.
+    private static func others(_ report: Report, verdict: String) -> [OtherThread] {
+        let others = report.stacks.filter { !$0.isFaulting }
+        let words = ([verdict] + (report.body.linux?.notes ?? [])).joined(separator: " ")
+        let numbers = Set(words.matches(of: #/\b(?:thread|tid) (\d+)/#).compactMap { Int($0.output.1) })
+            .union(report.body.linux?.findings?.compactMap(\.thread) ?? [])
+        let named = others.filter { stack in stack.id.map(numbers.contains) == true }
+        let own = others.filter { stack in stack.calls.contains { $0.origin == .application } }
+        let running = own.filter { $0.details?.state == "R" } + own.filter { $0.details?.state != "R" }
+        return (named.isEmpty ? running : named).prefix(otherCount).map { stack in
+            OtherThread(
+                index: stack.index, name: stack.name, isNamed: !named.isEmpty, activity: stack.activity)
+        }
+    }
+
+    private static func confidence(_ body: ReportBody, _ stack: ReportStack?) -> [String] {
+        guard let linux = body.linux else {
+            return ["The report is not one of watchdogd: it has no evidence of the time before."]
+        }
+        var lines: [String] = []
+        switch linux.capture?.method {
+        case .ptrace: lines.append("All threads were stopped at one instant: the stacks fit together.")
+        case .procfsRegisters:
+            let why = linux.capture?.methodReason.map { " (\($0))" } ?? ""
+            lines.append("Stacks were read without stopping the process\(why): those of running threads are missing.")
+        case .procfs:
+            let why = linux.capture?.methodReason.map { " (\($0))" } ?? ""
+            lines.append("There are no stacks, only what the kernel tells of each thread\(why).")
+        case .core: lines.append("The kernel wrote all stacks down when the signal came: they fit together.")
+        case .journal: lines.append("The stacks are in the words of systemd-coredump, which found them in the core.")
+        case nil: lines.append(linux.crash.map { "Stacks: \($0.stacks)." } ?? "No stacks could be taken.")
+        }
+        if linux.crash == nil, linux.verdict.runningTenths == nil {
+            lines.append("The CPU time over the window is not known: the verdict rests on one look.")
+        }
+        if let stack, stack.calls.contains(where: { $0.trust == .scan }),
+            stack.decisive.allSatisfy({ $0.trust == .scan })
+        {
+            lines.append("The app's frames were found by scanning the stack and may be stale.")
+        }
+        if [.spinning, .busy, .starved, .partlyRunning].contains(linux.verdict.kind) {
+            lines.append("The stack is that of one moment.")
+        }
+        return lines + linux.notes.map { note in note.hasSuffix(".") ? note : note + "." }
+    }
+}
+
+extension ReportStack {
+    /// What the thread does, in a few words: `in read, from download() (Semaphore.swift:35)`.
+    var activity: String {
+        let kernel = systemCall?.name.map { "in \($0)" } ?? (details?.state == "R" ? "running" : nil)
+        let inside = kernel ?? calls.first.map { "in \($0.name)" } ?? "no stack"
+        guard let own = decisive.first, own.number > 0 || kernel != nil else { return inside }
+        return "\(inside), from \(own.place)"
+    }
+}
+
+extension AllowanceDetails {
+    /// `10.00 s for scene-update, used after 10.05 s`.
+    var sentence: String {
+        func seconds(_ nanoseconds: Int64) -> String { Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) }
+        guard kind != "triggered" else { return "not exhausted" }
+        let what = kind == "cpu-time" ? "of CPU time for \(event)" : kind == "termination" ? "to end" : "for \(event)"
+        var parts = ["\(seconds(nanoseconds)) s \(what)"]
+        if creditNanoseconds > 0 { parts.append("\(seconds(creditNanoseconds)) s credit for waiting for a CPU") }
+        if extendedNanoseconds > 0 { parts.append("extended by \(seconds(extendedNanoseconds)) s") }
+        if pausedNanoseconds > 0 { parts.append("clock stopped for \(seconds(pausedNanoseconds)) s") }
+        return parts.joined(separator: ", ") + ", elapsed \(seconds(elapsedNanoseconds)) s"
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogVerdict
+
+/// Advice about a finding, which is more specific than advice about the system call.
+enum FindingAdvice {
+    /// The advice as one paragraph; nil when the advice for the system call is just as good.
+    static func sentence(for kind: Finding.Kind) -> String? {
+        switch kind {
+        case .nameLookup:
+            "A name server decides how long getaddrinfo takes: by default 5 s for each server and attempt. Look names up "
+                + "from a queue, or let the network library do it without blocking; then look at resolv.conf (timeout:, "
+                + "attempts:) and at the name server."
+        case .sqliteBusy:
+            "Another connection holds the database's lock. Use one connection for each queue, write in short transactions, "
+                + "set WAL mode so that readers do not block, and give sqlite3_busy_timeout less time than the allowance. "
+                + "Never use the database on the main thread."
+        case .sqliteWrite:
+            "The database is written on the main thread. Move transactions to a queue and put many rows into one of them; "
+                + "with WAL mode and synchronous=NORMAL a commit need not wait for the disk."
+        case .dispatchSemaphore, .posixSemaphore, .dispatchGroup:
+            "Nothing owns a semaphore or group, so nobody can be blamed by the kernel: look at the other threads for who "
+                + "should signal it and why that has not happened. If it is signalled from the main queue, this is a deadlock. "
+                + "Do not wait on the main thread: use notify(), or async code."
+        case .dispatchSync:
+            "The main thread waits until a queue's other blocks are done. Use async and hand the result back to the main "
+                + "queue; keep what runs on a queue that the main thread must use synchronously down to a few lines."
+        case .oneTimeInitialiser:
+            "Another thread runs a one-time initialiser (a global, a static let, dispatch_once). Keep I/O and locks out of "
+                + "initialisers, and never let one wait for the main thread."
+        case .mainActorWork:
+            "Code on the main actor runs on the main thread until it suspends. Move the work into a nonisolated async function "
+                + "or another actor, and wait for it with await; never block inside a task."
+        case .cooperativePoolFull:
+            "Swift runs tasks on as many threads as there are CPUs, and none is added when one blocks. Do not block in tasks "
+                + "(semaphores, locks held across I/O, synchronous reads): use async interfaces, or do blocking work on a "
+                + "DispatchQueue or thread of its own."
+        case .pythonGIL:
+            "Another thread holds the interpreter's lock, mostly in an extension that computes without giving it back. Let the "
+                + "extension release it, or move the computation to another process (multiprocessing, concurrent.futures)."
+        case .pythonLock:
+            "Python does not record who holds a lock. Use the with statement so that none is forgotten, give acquire(), get() and "
+                + "wait() a timeout, and let workers hand results to the main loop instead of waiting for them there."
+        case .conditionVariable:
+            "Nobody holds a condition variable: somebody has to signal it, and has not. Check that the condition is changed "
+                + "under the same mutex, that the signal cannot come before the wait, and that the signalling thread lives."
+        case .readWriteLock:
+            "Readers of a read-write lock are not recorded. Look for threads inside the same lock's critical section; do not "
+                + "take it on the main thread while others hold it for long, and never upgrade a read lock to a write lock."
+        case .barrier:
+            "One of the barrier's threads has not come. Look at the others: one is missing, or was never started."
+        case .allocatorLock:
+            "malloc is not safe in signal handlers, nor in a child between fork and exec of a program with threads. Look at the "
+                + "outer frames for a handler; write to a pipe there and do the work on the main loop."
+        case .loader:
+            "Loading a library runs its initialisers and reads its file. Load libraries before the first screen from a queue, "
+                + "and keep initialisers trivial."
+        case .pageIn:
+            "The main thread touched memory that was not there and waits for the disk. Look for a slow disk or too little "
+                + "memory; read large files from a queue rather than through a mapping on the main thread."
+        case .priorityInversion:
+            "The thread that has to let the main thread go on does not get a CPU because others are more urgent. Give the mutex "
+                + "priority inheritance (PTHREAD_PRIO_INHERIT), raise that thread's priority while others wait for it, or do not "
+                + "share locks and semaphores between threads of different priority."
+        case .regularExpression:
+            "Some patterns take time that doubles with every character. Avoid nested repetitions, bound the input, and match "
+                + "from a queue."
+        case .dispatchDeadlock:
+            "Two threads are each inside one queue and want the other's. Always take queues in the same order, do not call sync "
+                + "from a block of another queue, and never from a block that somebody waits for."
+        case .idleEventLoop:
+            "Nothing on the main thread is at work, so its stack is not the cause. Look for what should have woken it: a "
+                + "continuation that is never resumed, a callback that was lost, a message that nobody sent, or an event loop "
+                + "that was never told of the channel."
+        case .databaseLock:
+            "Another session holds the lock: pg_blocking_pids() and pg_locks say which. Keep transactions short, end idle ones "
+                + "(idle_in_transaction_session_timeout), and set lock_timeout to less than the allowance."
+        case .databaseAnswer:
+            "The main thread waits for the database. Send queries from a queue or by the client's asynchronous interface, and "
+                + "set a timeout in the server (statement_timeout) that is less than the allowance."
+        case .embeddedScript:
+            "While the script runs, the program does nothing else. Give scripts a limit on time, and cut long ones into pieces "
+                + "between which the main loop goes on."
+        case .otherThread:
+            "The main thread is not the cause: look at the stack of the thread that is named, and at who should have ended its "
+                + "work. Give workers a time limit, and let the main loop answer without them."
+        case .diskSync, .childProcess, .connecting: nil
+        }
+    }
+}

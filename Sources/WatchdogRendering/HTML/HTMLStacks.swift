@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogReport
+import WatchdogVerdict
+
+/// The threads on a page: the faulting one open, the others folded, with identical ones grouped.
+enum HTMLStacks {
+    static func faulting(_ report: Report, _ left: inout Int, _ page: inout Markup) {
+        page.raw("<section aria-labelledby=\"stack\">\n<h2 id=\"stack\">")
+        guard let faulting = report.faultingStack else {
+            page.raw("Stack</h2>\n<p class=\"quiet\">The report names no faulting thread.</p>\n</section>\n")
+            return
+        }
+        page.text(faulting.title)
+        page.raw("</h2>\n")
+        state(faulting, &page)
+        stack(faulting, &left, &page)
+        legend(faulting, &page)
+        page.raw("</section>\n")
+    }
+
+    static func others(_ report: Report, _ explanation: Explanation, _ left: inout Int, _ page: inout Markup) {
+        let stacks = report.stacks.filter { !$0.isFaulting }
+        guard !stacks.isEmpty else { return }
+        page.raw("<section aria-labelledby=\"others\">\n<h2 id=\"others\">")
+        page.text(stacks.count == 1 ? "1 other thread" : "\(stacks.count) other threads")
+        page.raw("</h2>\n")
+        let waits = report.body.linux?.waits ?? []
+        let named = Set(waits.compactMap(\.holder?.thread) + (report.body.linux?.findings ?? []).compactMap(\.thread))
+        let important = Set(
+            explanation.others.map(\.index) + stacks.filter { $0.id.map(named.contains) == true }.map(\.index))
+        for group in groups(stacks) {
+            guard let first = group.first else { continue }
+            guard left > 0 else {
+                page.element("p", "More threads are left out; the report's text has them all.", class: "quiet")
+                break
+            }
+            // Open the threads that the explanation mentions.
+            page.raw("<details")
+            if group.contains(where: { important.contains($0.index) }) { page.raw(" open") }
+            page.raw("><summary><span class=\"thread\">")
+            page.text(title(group))
+            page.raw("</span> <span class=\"quiet\">")
+            page.text(first.activity)
+            page.raw("</span></summary>\n")
+            // Anchors are inside, so that following a link unfolds them.
+            for stack in group {
+                page.tag("span", ["id": "thread-\(stack.index)"])
+                page.raw("</span>")
+            }
+            state(first, &page)
+            stack(first, &left, &page)
+            page.raw("</details>\n")
+        }
+        page.raw("</section>\n")
+    }
+
+    /// Groups threads with the same calls and state, in the order of each group's first thread.
+    static func groups(_ stacks: [ReportStack]) -> [[ReportStack]] {
+        var order: [[String]: Int] = [:]
+        var groups: [[ReportStack]] = []
+        for stack in stacks {
+            let call = stack.systemCall?.name ?? ""
+            let key = [stack.details?.state ?? "", call] + stack.calls.map { "\($0.name) \($0.imageOffset)" }
+            if let index = order[key] {
+                groups[index].append(stack)
+            } else {
+                order[key] = groups.count
+                groups.append([stack])
+            }
+        }
+        return groups
+    }
+
+    /// The app's other processes, each folded, with its threads.
+    static func processes(_ report: Report, _ left: inout Int, _ page: inout Markup) {
+        let processes = report.body.linux?.processes ?? []
+        guard !processes.isEmpty else { return }
+        page.raw("<section aria-labelledby=\"processes\">\n<h2 id=\"processes\">")
+        page.text(processes.count == 1 ? "1 other process" : "\(processes.count) other processes")
+        page.raw("</h2>\n")
+        let waiting = Set(report.body.linux?.waitingProcesses.map(\.pid) ?? [])
+        for process in processes {
+            // Open the processes that the main thread waits for.
+            page.raw(waiting.contains(process.pid) ? "<details open>" : "<details>")
+            page.raw("<summary><span class=\"thread\">")
+            page.text(process.title)
+            page.raw("</span> <span class=\"quiet\">")
+            page.text(process.waitText.map { "waits: \($0)" } ?? process.stacks.first?.activity ?? "no stack")
+            page.raw("</span></summary>\n")
+            // The anchor is inside, so that following a link unfolds the process.
+            page.tag("span", ["id": "process-\(process.pid)"])
+            page.raw("</span>")
+            let facts = [
+                "child of \(process.parentPid)", "state \(process.state)",
+                process.command.isEmpty ? nil : process.command, process.failure.map { "no stacks: \($0)" },
+            ]
+            page.element("p", facts.compactMap(\.self).joined(separator: " · "), class: "quiet")
+            for group in groups(process.stacks) {
+                guard left > 0, let first = group.first else { break }
+                page.element("h3", title(group))
+                state(first, &page)
+                stack(first, &left, &page)
+            }
+            page.raw("</details>\n")
+        }
+        page.raw("</section>\n")
+    }
+
+    private static func title(_ group: [ReportStack]) -> String {
+        guard group.count > 1, let first = group.first else { return group.first?.title ?? "" }
+        let numbers = group.prefix(12).map { String($0.index) }.joined(separator: ", ")
+        let rest = group.count > 12 ? ", ..." : ""
+        let name = group.allSatisfy { $0.name == first.name } ? first.name.map { " (\($0))" } ?? "" : ""
+        return "\(group.count) threads alike: \(numbers)\(rest)\(name)"
+    }
+
+    /// Shows what the kernel says about a thread.
+    private static func state(_ stack: ReportStack, _ page: inout Markup) {
+        guard let details = stack.details else { return }
+        func seconds(_ value: UInt64) -> String {
+            Duration.nanoseconds(Int64(clamping: value)).seconds(fractionDigits: 3) + " s"
+        }
+        let parts = [
+            stack.id.map { "tid \($0)" }, "state \(details.state)", stack.systemCall?.name.map { "in \($0)" },
+            details.waitChannel.flatMap { $0.isEmpty || $0 == "0" ? nil : "kernel at \($0)" },
+            "\(seconds(details.runNanoseconds)) on a CPU since it began",
+        ]
+        page.element("p", parts.compactMap(\.self).joined(separator: " · "), class: "quiet")
+    }
+
+    private static func stack(_ stack: ReportStack, _ left: inout Int, _ page: inout Markup) {
+        guard !stack.calls.isEmpty else {
+            page.raw("<p class=\"quiet\">No stack.</p>\n")
+            return
+        }
+        page.begin("ol", class: stack.calls.contains { $0.source != nil } ? "stack" : "stack nosource")
+        for call in stack.calls.prefix(max(0, left)) { row(call, &page) }
+        page.raw("</ol>\n")
+        if stack.calls.count > left { page.element("p", "\(stack.calls.count - left) more calls", class: "quiet") }
+        left -= stack.calls.count
+    }
+
+    private static func row(_ call: CallSite, _ page: inout Markup) {
+        page.begin("li", class: "\(call.origin.rawValue) trust-\(call.trust?.rawValue ?? "foreign")")
+        page.element("span", String(call.number), class: "number")
+        page.raw("<span class=\"call\">")
+        page.element("code", call.name)
+        if call.isInlined { page.raw("<span class=\"mark\">inlined</span>") }
+        switch call.trust {
+        case .scan: page.raw("<span class=\"mark doubt\">found by scanning, may be stale</span>")
+        case .asynchronous: page.raw("<span class=\"mark\">async caller</span>")
+        case .prologue, .framePointer: page.raw("<span class=\"mark\">by frame layout</span>")
+        case .registers, .cfi, nil: break
+        }
+        page.raw("</span><span class=\"where\">")
+        page.element("span", call.source ?? "", class: "source")
+        page.element("span", call.image, class: "image")
+        page.element("span", call.address.hexadecimal(), class: "address")
+        page.raw("</span>")
+        page.close("li")
+    }
+
+    private static func legend(_ stack: ReportStack, _ page: inout Markup) {
+        guard !stack.calls.isEmpty else { return }
+        let own = stack.calls.count { $0.origin == .application }
+        page.element(
+            "p", "\(own) of \(stack.calls.count) calls are the app's own code (marked); innermost first.",
+            class: "quiet")
+    }
+}

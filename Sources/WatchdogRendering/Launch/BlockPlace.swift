@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogRecording
+
+/// On what kind of thing a thread was blocked, from the name of the system call and what is known of its arguments.
+enum BlockPlace: Equatable {
+    case files
+    case network
+    /// A child process.
+    case child
+    /// Only time.
+    case timer
+    /// A lock, an event loop, another process, or unknown.
+    case other
+
+    private static let networkCalls: Set<Substring> = [
+        "connect", "accept", "accept4", "recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg",
+    ]
+    /// Calls for files of any kind: what they were for tells where the thread was blocked.
+    private static let anyFileCalls: Set<Substring> = ["read", "readv", "write", "writev", "sendfile", "splice"]
+    private static let fileCalls: Set<Substring> = [
+        "pread64", "preadv", "preadv2", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync",
+        "sync", "syncfs", "sync_file_range", "msync", "open", "openat", "openat2", "stat", "lstat", "newfstatat",
+        "statx",
+        "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents64", "rename", "renameat", "renameat2",
+        "unlink", "unlinkat", "mkdir", "mkdirat", "ftruncate", "fallocate", "flock", "copy_file_range",
+        "execve",
+    ]
+
+    init(_ detail: String?) {
+        guard let detail, let call = detail.split(whereSeparator: { " ,".contains($0) }).first else {
+            self = .other
+            return
+        }
+        let rest = detail.dropFirst(call.count)
+        func mentions(_ words: String...) -> Bool { words.contains { rest.contains($0) } }
+        if detail.hasPrefix("disk I/O") {
+            self = .files
+        } else if mentions("TCP", "UDP") {
+            self = .network
+        } else if mentions("pipe", "unix", "socket", "terminal", "tty", "pts") {
+            self = .other
+        } else if Self.networkCalls.contains(call) {
+            self = .network
+        } else if Self.fileCalls.contains(call)
+            // Pipes and sockets do not sleep uninterruptibly.
+            || Self.anyFileCalls.contains(call) && mentions("/", "uninterruptible")
+        {
+            self = .files
+        } else if ["wait4", "waitid", "waitpid"].contains(call) {
+            self = .child
+        } else if ["nanosleep", "clock_nanosleep"].contains(call) {
+            self = .timer
+        } else {
+            self = .other
+        }
+    }
+}

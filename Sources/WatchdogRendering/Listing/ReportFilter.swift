@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+public import WatchdogReport
+import WatchdogVerdict
+
+/// Selects reports from a list; nil criteria do not apply.
+public struct ReportFilter: Equatable, Sendable {
+    /// The app's name; case does not matter.
+    public var app: String?
+    /// What the app was watched for.
+    public var event: String?
+    /// A verdict's kind, or words in it: `blocked`, `futex`.
+    public var verdict: String?
+    /// The earliest time.
+    public var since: WallTime?
+    /// The maximum number of reports; the newest are kept.
+    public var limit: Int?
+
+    /// Creates a filter.
+    public init(
+        app: String? = nil, event: String? = nil, verdict: String? = nil, since: WallTime? = nil, limit: Int? = nil
+    ) {
+        self.app = app
+        self.event = event
+        self.verdict = verdict
+        self.since = since
+        self.limit = limit
+    }
+
+    /// The matching reports, in the given order; the newest must come first.
+    public func apply(to reports: [StoredReport]) -> [StoredReport] {
+        let passing = reports.filter(passes)
+        return limit.map { Array(passing.prefix(max(0, $0))) } ?? passing
+    }
+
+    /// A file whose first line cannot be read is matched only by its time.
+    private func passes(_ report: StoredReport) -> Bool {
+        let metadata = report.metadata
+        if let app, metadata?.appName.lowercased() != app.lowercased() { return false }
+        if let event, metadata?.linux?.event != event { return false }
+        if let verdict {
+            let words = metadata?.linux?.verdict.lowercased() ?? ""
+            let kind =
+                words.hasPrefix("d state")
+                ? Verdict.Kind.uninterruptible.rawValue
+                : words.hasPrefix(Verdict.deadlock) ? Verdict.Kind.blocked.rawValue : ""
+            guard words.contains(verdict.lowercased()) || kind == verdict.lowercased() else { return false }
+        }
+        guard let since else { return true }
+        return report.time.since(since) >= .zero
+    }
+
+    /// Parses a start time: a span before now (`2h`), a date (`2026-11-20`), or a date and time (`2026-11-20 18:30`),
+    /// in the time zone of `now`.
+    ///
+    /// - Returns: nil for anything else.
+    public static func beginning(_ text: String, now: WallTime) -> WallTime? {
+        if let span = try? TimeSpan.parse(text) {
+            let whole = span.nanoseconds / 1_000_000_000
+            return WallTime(seconds: now.seconds - whole, nanoseconds: now.nanoseconds, utcOffset: now.utcOffset)
+        }
+        let parts = text.split(whereSeparator: { $0 == " " || $0 == "T" })
+        guard (1...2).contains(parts.count) else { return nil }
+        var clock = parts.count == 2 ? String(parts[1]) : "00:00:00"
+        if clock.split(separator: ":").count == 2 { clock += ":00" }
+        guard let local = WallTime("\(parts[0]) \(clock) +0000") else { return nil }
+        return WallTime(seconds: local.seconds - Int64(now.utcOffset), utcOffset: now.utcOffset)
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+public import WatchdogReport
+
+/// Reports with the same signature.
+public struct ReportGroup: Equatable, Sendable {
+    /// The common signature.
+    public let signature: Signature
+    /// The number of incidents: of the reports, and of those that are only counted in one.
+    public let count: Int
+    /// When the first incident was captured.
+    public let first: WallTime
+    /// When the last incident was captured.
+    public let last: WallTime
+    /// The incident's ID in the last report.
+    public let newest: String
+
+    /// Groups reports by signature, the most frequent first; among equally frequent ones, the newest first.
+    public static func grouping(_ reports: [Report]) -> [ReportGroup] {
+        var members: [Signature: [(time: WallTime, incident: String, repeats: RepeatDetails?)]] = [:]
+        for report in reports {
+            let time = WallTime(report.body.captureTime) ?? WallTime(report.metadata.timestamp)
+            members[Signature(of: report), default: []].append(
+                (time ?? WallTime(seconds: 0), report.metadata.incidentID, report.body.linux?.repeats))
+        }
+        let groups = members.compactMap { signature, members -> ReportGroup? in
+            let sorted = members.sorted { WallTime.isNewer(($0.time, $0.incident), ($1.time, $1.incident)) }
+            guard let newest = sorted.first, let oldest = sorted.last else { return nil }
+            let repeats = sorted.compactMap(\.repeats)
+            return ReportGroup(
+                signature: signature, count: repeats.reduce(sorted.count) { $0.addingSaturated($1.count) },
+                first: oldest.time,
+                last: repeats.compactMap { WallTime($0.last) }.reduce(newest.time) { $1.since($0) > .zero ? $1 : $0 },
+                newest: newest.incident)
+        }
+        return groups.sorted {
+            $0.count != $1.count ? $0.count > $1.count : WallTime.isNewer(($0.last, $0.newest), ($1.last, $1.newest))
+        }
+    }
+
+    /// Two lines of at most 79 columns per group: count, times, app, event and cause, then the app's frames.
+    public static func text(_ groups: [ReportGroup]) -> String {
+        guard !groups.isEmpty else { return "No reports.\n" }
+        let width = max(5, groups.map { String($0.count).count }.max() ?? 5)
+        var text = "\("COUNT".alignedRight(width))  FIRST             LAST              NEWEST    SIGNATURE\n"
+        let indent = String(repeating: " ", count: width + 2)
+        for group in groups {
+            let dates = [group.first, group.last].map { String($0.text(fractionDigits: 0).prefix(16)) }
+            let newest = String(group.newest.singleLine().prefix(8)).alignedLeft(8)
+            text += String(group.count).alignedRight(width) + "  \(dates[0])  \(dates[1])  \(newest)  "
+            text += "\(group.signature.id)\n"
+            let what = "\(group.signature.app) · \(group.signature.event) · \(group.signature.cause)"
+            text += indent + what.singleLine(limit: 79 - indent.count) + "\n"
+            text += indent + group.signature.path.singleLine(limit: 79 - indent.count) + "\n"
+        }
+        return text
+    }
+
+    /// A JSON array with one object per group.
+    public static func json(_ groups: [ReportGroup]) -> String { JSONText.of(groups.map(Entry.init)) }
+
+    private struct Entry: Encodable {
+        let signature: String
+        let app: String
+        let event: String
+        let cause: String
+        let frames: [String]
+        let count: Int
+        let first: String
+        let last: String
+        let newest: String
+
+        init(_ group: ReportGroup) {
+            signature = group.signature.id
+            app = group.signature.app
+            event = group.signature.event
+            cause = group.signature.cause
+            frames = group.signature.frames
+            count = group.count
+            first = group.first.text(fractionDigits: 2)
+            last = group.last.text(fractionDigits: 2)
+            newest = group.newest
+        }
+    }
+}

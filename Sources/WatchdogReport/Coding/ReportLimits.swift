@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How much of a captured process goes into a report, so that every written report can be read back.
+package enum ReportLimits {
+    /// The largest file that is read or written.
+    package static let fileBytes = 64 << 20
+    /// Threads: as many as a snapshot holds.
+    static let threads = 4_096
+    /// Images; a snapshot holds fewer.
+    package static let images = 4_096
+    /// Frames per thread; endless recursion shows in far fewer.
+    package static let framesPerThread = 512
+    /// Estimated bytes of all frames together; the rest of a report is small by comparison.
+    static let frameBytes = 32 << 20
+    /// Processes besides the main process.
+    package static let processes = 64
+    /// Estimated bytes of all frames of these processes together.
+    static let otherFrameBytes = 8 << 20
+    /// Characters of a symbol or path; C++ template names reach tens of thousands.
+    static let symbolLength = 1_024
+    /// Characters per line under `Application Specific Information`.
+    static let lineLength = 1_024
+    /// Lines of the app's output.
+    static let logLines = 200
+    /// Number of arguments, and of environment variables.
+    static let strings = 512
+    /// Characters of an argument or of an environment variable's value.
+    static let stringLength = 4_096
+}

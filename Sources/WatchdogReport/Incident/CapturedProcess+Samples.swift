@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+public import WatchdogVerdict
+
+extension CapturedProcess {
+    /// Each thread with the stack that it showed most: one picture of many samples.
+    public init(mostlySeenIn samples: ProcessSamples) {
+        let threads = samples.threads.compactMap { thread -> CapturedThread? in
+            guard let stack = samples.mainStack(of: thread) else { return nil }
+            return CapturedThread(
+                id: thread.id, name: thread.name, state: stack.state, waitChannel: stack.waitChannel,
+                syscall: stack.syscall, runNanoseconds: UInt64(max(0, thread.runTime.nanoseconds)),
+                runDelayNanoseconds: UInt64(max(0, thread.runDelay.nanoseconds)), frames: stack.frames,
+                asynchronousFrames: stack.asynchronousFrames)
+        }
+        self.init(
+            method: .procfsRegisters,
+            methodReason: "these are the stacks seen most often in \(samples.sampleCount) looks at a running process",
+            threads: threads.sorted {
+                ($0.id != samples.process ? 1 : 0, $0.id) < ($1.id != samples.process ? 1 : 0, $1.id)
+            },
+            images: samples.images,
+            notes: samples.notes
+        )
+    }
+}
+
+extension ProcessSamples {
+    /// The stack that a thread showed most often; stacks with frames take precedence over empty ones.
+    func mainStack(of thread: Thread) -> Stack? {
+        var counts: [Int: Int] = [:]
+        for run in thread.runs { counts[run.stack, default: 0] += run.count }
+        return counts.max { one, other in
+            let (first, second) = (stacks[one.key].frames.isEmpty ? 0 : 1, stacks[other.key].frames.isEmpty ? 0 : 1)
+            return (first, one.value, other.key) < (second, other.value, one.key)
+        }.map { stacks[$0.key] }
+    }
+}
+
+extension IncidentFacts {
+    /// The evidence, together with what the samples add to it.
+    var judgedEvidence: HangEvidence {
+        var evidence = evidence
+        evidence.isSameSleep = isSameSleep
+        return evidence
+    }
+
+    private var isSameSleep: Bool {
+        guard let samples, let thread = samples.threads.first(where: { $0.id == mainThread ?? pid }),
+            thread.runs.count == 1, thread.sampleCount > 1,
+            let stack = thread.runs.first.map({ samples.stacks[$0.stack] }),
+            stack.state == "S" || stack.state == "D", evidence.state.map(String.init) == stack.state,
+            case .inside(let before)? = stack.syscall.flatMap(SystemCall.position(in:)),
+            case .inside(let now)? = evidence.syscall.flatMap(SystemCall.position(in:))
+        else { return false }
+        return before.number == now.number
+    }
+
+    /// Adds a wait for a CPU that has not ended: the kernel adds it to the run delay only when the thread runs.
+    ///
+    /// A main thread that was runnable in every sample spent all the time in which it did not run waiting for a CPU.
+    public mutating func countPendingRunDelay() {
+        guard let samples, samples.sampleCount > 1, let delay = evidence.runDelay,
+            let thread = samples.threads.first(where: { $0.id == mainThread ?? pid }),
+            thread.runs.allSatisfy({ samples.stacks[$0.stack].state == "R" })
+        else { return }
+        evidence.runDelay = max(delay, samples.duration - thread.runTime)
+    }
+
+    /// Updates what the main thread was doing from its capture, because it may have moved on since.
+    public mutating func completeEvidence(from captured: CapturedProcess?) {
+        guard let thread = captured?.threads.first(where: { $0.id == mainThread ?? pid }) else { return }
+        evidence.state = thread.state.first
+        evidence.syscall = thread.syscall
+        evidence.waitChannel = thread.waitChannel
+    }
+}

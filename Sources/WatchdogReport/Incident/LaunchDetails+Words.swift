@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+extension LaunchDetails {
+    /// How many intervals a sentence names.
+    private static let named = 4
+    /// Shorter intervals are not named, in percent of the launch.
+    private static let leastPercent: Int64 = 5
+
+    /// A number from a file, limited so that calculations with it cannot overflow.
+    private static func bounded(_ value: Int64) -> Int64 { min(max(value, 0), 1 << 50) }
+
+    private var duration: Int64 { max(1, Self.bounded(nanoseconds)) }
+
+    /// Where the time of the launch went, from the app's own marks: `friends.json 8.10 s (41 %), photo ×5 9.70 s (49 %),
+    /// photo 6 still open`; nil if the app marked nothing that lasted.
+    ///
+    /// Of the main thread's marks, or of all if that has none, it names those that lie in no other and took longest,
+    /// all of one name together, in order of time, and the innermost that was open at the end.
+    package var spent: String? {
+        let intervals = intervals
+        let outer = intervals.filter { inner in !intervals.contains { $0.contains(inner) } }
+        let shares = Share.all(of: outer).sorted { $0.length > $1.length }
+        let long = shares.filter { percent($0.length) >= Self.leastPercent }.prefix(Self.named)
+        let shown = (long.isEmpty ? shares.prefix(1) : long).sorted { $0.start < $1.start }
+        guard !shown.isEmpty else { return nil }
+        var words = shown.map { "\($0.title) \(Self.span($0.length)) (\(percent($0.length)) %)" }
+        let open = intervals.filter(\.isOpen).max { ($0.start, $1.length) < ($1.start, $0.length) }
+        if let open {
+            if let index = shown.firstIndex(where: { $0.name == open.name }) {
+                words[index] += ", still open"
+            } else {
+                words.append("\(open.name) still open")
+            }
+        }
+        let marked = outer.reduce(Int64(0)) { $0 + $1.length }
+        let rest = duration - min(duration, marked)
+        if rest * 10 >= duration { words.append("\(Self.span(rest)) unmarked") }
+        return words.joined(separator: ", ")
+    }
+
+    /// The phases in one line: `exec 1.2 ms, hello 40 ms, first frame after 19.96 s without one`.
+    package var phaseWords: String {
+        phases.map { phase in
+            let words = Self.words[phase.name] ?? phase.name
+            let length = Self.span(Self.bounded(phase.nanoseconds))
+            return phase.isOpen ? "\(words) not reached in \(length)" : "\(words) \(length)"
+        }.joined(separator: ", ")
+    }
+
+    /// Lines for the reader, each beginning with a word and a colon.
+    package var lines: [String] {
+        let end = isReady ? "ready" : "not ready"
+        var lines = ["Launch: \(end) after \(Self.span(duration))" + (phases.isEmpty ? "" : ": \(phaseWords)")]
+        if let spent { lines.append("Launch time: \(spent)") }
+        if let usefulNanoseconds { lines.append("Useful: after \(Self.span(Self.bounded(usefulNanoseconds)))") }
+        if !tasks.isEmpty {
+            let words = tasks.prefix(16).map { task in
+                "\(task.name) \(Self.span(Self.bounded(task.nanoseconds)))" + (task.isOpen ? ", still open" : "")
+            }
+            lines.append("Launch tasks: \(words.joined(separator: "; "))")
+        }
+        if let lostMarks { lines.append("Launch marks: \(lostMarks) are missing") }
+        return lines
+    }
+
+    private static let words = ["exec": "exec", "hello": "hello", "first-frame": "first frame", "ready": "ready"]
+
+    // MARK: - Intervals
+
+    private struct Interval: Equatable {
+        let index: Int
+        let name: String
+        let start: Int64
+        let end: Int64
+        let isOpen: Bool
+
+        var length: Int64 { end - start }
+
+        /// Of two equal intervals, the first contains the second.
+        func contains(_ other: Interval) -> Bool {
+            guard index != other.index, start <= other.start, end >= other.end else { return false }
+            return start < other.start || end > other.end || index < other.index
+        }
+    }
+
+    /// What lasted within the launch, on the main thread if anything did.
+    private var intervals: [Interval] {
+        let all = signposts.enumerated().compactMap { index, signpost -> (isMain: Bool, interval: Interval)? in
+            guard let nanoseconds = signpost.nanoseconds else { return nil }
+            let start = min(Self.bounded(signpost.startNanoseconds), duration)
+            let end = min(start + Self.bounded(nanoseconds), duration)
+            let interval = Interval(
+                index: index, name: signpost.name, start: start, end: end, isOpen: signpost.isOpen)
+            return (signpost.isOnMainThread, interval)
+        }
+        let main = all.filter(\.isMain)
+        return (main.isEmpty ? all : main).map(\.interval)
+    }
+
+    /// All intervals of one name.
+    private struct Share {
+        let name: String
+        let start: Int64
+        var length: Int64
+        var count = 1
+
+        var title: String { count > 1 ? "\(name) ×\(count)" : name }
+
+        static func all(of intervals: [Interval]) -> [Share] {
+            var shares: [Share] = []
+            for interval in intervals.sorted(by: { $0.start < $1.start }) {
+                if let index = shares.firstIndex(where: { $0.name == interval.name }) {
+                    shares[index].length += interval.length
+                    shares[index].count += 1
+                } else {
+                    shares.append(Share(name: interval.name, start: interval.start, length: interval.length))
+                }
+            }
+            return shares
+        }
+    }
+
+    private func percent(_ length: Int64) -> Int64 { (length * 100 + duration / 2) / duration }
+
+    /// `9.70 s`, `246 ms`, `1.2 ms`.
+    package static func span(_ nanoseconds: Int64) -> String {
+        switch nanoseconds {
+        case ..<10_000_000: "\(nanoseconds / 1_000_000).\(nanoseconds / 100_000 % 10) ms"
+        case ..<1_000_000_000: "\(nanoseconds / 1_000_000) ms"
+        default: Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) + " s"
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+public import WatchdogVerdict
+
+/// A process of the app other than its main process, with its stacks.
+public struct ProcessDetails: Codable, Equatable, Sendable {
+    /// The process ID.
+    public var pid: Int
+    /// The ID of the parent process.
+    public var parentPid: Int
+    /// The name that the process gave itself.
+    public var name: String
+    /// The letter of its first thread's state, before it was stopped.
+    public var state: String
+    /// The arguments, with secrets redacted; empty if they were not read.
+    public var commandLine: [String]
+    /// What its first thread waits for, what the holder waits for, and so on; nil when nothing is known.
+    public var waits: [WaitDetails]?
+    /// How the stacks were captured; nil when they were not.
+    public var capture: CaptureDetails?
+    /// Why there are no stacks.
+    public var failure: String?
+    /// All threads, the first one first.
+    public var threads: [ThreadInfo]
+    /// What the kernel says about each thread, in the order of ``threads``.
+    public var threadDetails: [ThreadDetails]
+    /// The images that frames refer to.
+    public var usedImages: [ImageInfo]
+    /// The full build IDs, in the order of ``usedImages``.
+    public var buildIDs: [String?]
+
+    /// All stacks in the order of ``threads``.
+    public var stacks: [ReportStack] {
+        threads.indices.map { index in
+            ReportStack(
+                index, threads[index], threadDetails.indices.contains(index) ? threadDetails[index] : nil,
+                images: usedImages, executable: nil, isFaulting: false)
+        }
+    }
+}
+
+extension ProcessDetails {
+    /// The processes in the form of a report, within ``ReportLimits``.
+    static func all(_ processes: [OtherProcess]) -> [ProcessDetails] {
+        var bytesLeft = ReportLimits.otherFrameBytes
+        return processes.prefix(ReportLimits.processes).map { ProcessDetails($0, &bytesLeft) }
+    }
+
+    private init(_ process: OtherProcess, _ bytesLeft: inout Int) {
+        let stacks = process.capture.map { StackInfo(of: $0, first: process.pid, frameBytes: bytesLeft) }
+        bytesLeft = stacks?.bytesLeft ?? bytesLeft
+        var capture = process.capture.map { CaptureDetails($0) }
+        let notes = (capture?.notes ?? []) + (stacks?.notes ?? [])
+        capture?.notes = Array(notes.prefix(64))
+        self.init(
+            pid: process.pid,
+            parentPid: process.parentPID,
+            name: process.name.singleLine(limit: 64),
+            state: String(process.state).singleLine(limit: 8),
+            commandLine: Redaction.arguments(Array(process.arguments.prefix(ReportLimits.strings)))
+                .map { $0.singleLine(limit: ReportLimits.lineLength) },
+            waits: process.waits.isEmpty ? nil : process.waits,
+            capture: capture,
+            failure: process.failure?.singleLine(limit: ReportLimits.lineLength),
+            threads: stacks?.threads ?? [],
+            threadDetails: stacks?.details ?? [],
+            usedImages: stacks?.images ?? [],
+            buildIDs: stacks?.buildIDs ?? []
+        )
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+/// Later incidents of the same fault that have no report of their own.
+public struct RepeatDetails: Codable, Hashable, Sendable {
+    /// How many there were.
+    public var count: Int
+    /// When the last of them was captured, in the form of ``ReportBody/captureTime``.
+    public var last: String
+}
+
+extension Report {
+    /// Counts a later incident with the same signature in this report.
+    public mutating func countRepeat(at time: WallTime) {
+        let old = body.linux?.repeats
+        let new = RepeatDetails(count: (old?.count ?? 0) + 1, last: time.text(fractionDigits: 4))
+        body.linux?.repeats = new
+        var lines = body.applicationSpecificInformation?["watchdogd"] ?? []
+        if let old { lines.removeAll { $0 == old.line } }
+        // The verdict stays the first line.
+        lines.insert(new.line, at: min(1, lines.count))
+        body.applicationSpecificInformation?["watchdogd"] = lines
+    }
+}
+
+extension RepeatDetails {
+    /// `Repeated: 12 more incidents like this, the last at 2026-11-22 15:20:11; they have no report of their own`.
+    fileprivate var line: String {
+        let time = last.prefix { $0 != "." }
+        return count == 1
+            ? "Repeated: 1 more incident like this, at \(time); it has no report of its own"
+            : "Repeated: \(count) more incidents like this, the last at \(time); they have no report of their own"
+    }
+}

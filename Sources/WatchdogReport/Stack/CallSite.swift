@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+public import WatchdogVerdict
+
+/// One call on a stack, with everything that a reader wants to know about it.
+public struct CallSite: Equatable, Sendable {
+    /// The position on the stack, from 0, innermost call first.
+    public let number: Int
+    /// The function; nil when it has no name.
+    public let function: String?
+    /// The offset from the function's start, in bytes.
+    public let functionOffset: UInt64?
+    /// The name of the image; `???` when there is none.
+    public let image: String
+    /// The offset from the image's base, in bytes.
+    public let imageOffset: UInt64
+    /// The return address, or the program counter of the innermost call.
+    public let address: UInt64
+    /// The file and line: `Semaphore.swift:25`.
+    public let source: String?
+    /// Whether the compiler inlined the call into the next one.
+    public let isInlined: Bool
+    /// How the frame was found; nil in foreign reports.
+    public let trust: Frame.Trust?
+    /// Whose code it is.
+    public let origin: CodeOrigin
+
+    /// The function, or else the image and offset: the same in every process that runs the same file.
+    public var name: String { function ?? "\(image) + \(imageOffset.hexadecimal())" }
+    /// ``name``, plus the file and line if known.
+    public var place: String { source.map { "\(name) (\($0))" } ?? name }
+
+    /// - Parameters:
+    ///   - number: the position on the stack.
+    ///   - images: the images of the report.
+    ///   - executable: the path of the process's executable.
+    init(_ number: Int, _ frame: FrameInfo, in images: [ImageInfo], executable: String?, trust: Frame.Trust?) {
+        let image = images.indices.contains(frame.imageIndex) ? images[frame.imageIndex] : .absent
+        self.number = number
+        // Some demanglers leave a space when they do not know the enclosing function.
+        function = frame.symbol.map { symbol in
+            String(symbol.reversed().drop { $0 == " " }.reversed())
+        }
+        functionOffset = frame.symbolLocation
+        self.image = image.name ?? image.path?.split(separator: "/").last.map(String.init) ?? "???"
+        imageOffset = frame.imageOffset
+        address = image.base &+ frame.imageOffset
+        source = frame.sourceFile?.split(separator: "/").last.map { file in
+            frame.sourceLine.map { "\(file):\($0)" } ?? String(file)
+        }
+        isInlined = frame.inline ?? false
+        self.trust = trust
+        origin = CodeOrigin(of: frame, in: image, executable: executable)
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Whose code a frame runs, according to the image's name and folder.
+public enum CodeOrigin: String, Codable, Sendable {
+    /// The executable, or a file outside the system's library folders.
+    case application
+    /// A system library that belongs neither to the language nor to libc, such as SQLite.
+    case library
+    /// libc, libdispatch, a language runtime, the loader, the kernel's vDSO, and program startup code.
+    case runtime
+    /// Code in no known image.
+    case unknown
+
+    /// Library names up to the first dot, dash or digit.
+    private static let runtimeNames: Set<String> = [
+        "libc", "ld", "libpthread", "libm", "libdl", "librt", "libresolv", "libnss", "libutil", "libanl", "libgcc_s",
+        "libstdc++", "libc++", "libc++abi", "libunwind", "libatomic", "libgomp", "libasan", "libtsan", "libubsan",
+        "libdispatch", "libBlocksRuntime", "linux", "[vdso]", "[vsyscall]", "libobjc", "libdyld", "dyld",
+        "libsystem_kernel", "libsystem_pthread", "libsystem_malloc", "libsystem_c", "libsystem_platform",
+        "CoreFoundation", "GraphicsServices", "UIKitCore", "Foundation", "libFoundation", "lib_FoundationICU",
+        "libFoundationEssentials", "libFoundationInternationalization",
+    ]
+
+    /// Functions that the linker adds to every executable.
+    private static let startFunctions: Set<String> = ["_start", "__libc_csu_init", "__libc_start_main", "start"]
+
+    /// - Parameters:
+    ///   - executable: the path of the process's executable.
+    init(of frame: FrameInfo, in image: ImageInfo, executable: String?) {
+        guard let path = image.path ?? image.name, !path.isEmpty, image.source != "A" else {
+            self = .unknown
+            return
+        }
+        if Self.isRuntime(image.name ?? path) {
+            self = .runtime
+        } else if let symbol = frame.symbol, Self.startFunctions.contains(symbol) || Self.isOurs(symbol) {
+            self = .runtime
+        } else if path == executable || !Self.isSystem(path) {
+            self = .application
+        } else {
+            self = .library
+        }
+    }
+
+    /// Whether the function belongs to the client library, which is part of the app's file but says nothing about the
+    /// app.
+    private static func isOurs(_ symbol: String) -> Bool {
+        symbol.hasPrefix("static Watchdog.") || symbol.contains(" in static Watchdog.")
+    }
+
+    private static func isRuntime(_ name: String) -> Bool {
+        let file = name.split(separator: "/").last ?? name[...]
+        let stem = file.prefix { $0 != "." && $0 != "-" }
+        return runtimeNames.contains(String(stem)) || stem.hasPrefix("libswift")
+    }
+
+    private static func isSystem(_ path: String) -> Bool {
+        let folders = ["/lib/", "/lib32/", "/lib64/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/System/"]
+        return folders.contains { path.hasPrefix($0) } || path.contains("/usr/lib/swift/")
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogVerdict
+
+/// A thread's stack as a reader sees it: Apple's keys combined with what Linux adds.
+public struct ReportStack: Equatable, Sendable {
+    /// The thread's index in the report.
+    public let index: Int
+    /// The kernel's thread ID.
+    public let id: Int?
+    /// The name of the thread or its queue.
+    public let name: String?
+    /// Whether the report is about this thread.
+    public let isFaulting: Bool
+    /// What the kernel says about the thread; nil in foreign reports.
+    public let details: ThreadDetails?
+    /// The calls, innermost first, asynchronous callers last.
+    public let calls: [CallSite]
+
+    /// The app's own calls, or, if there are none, those of libraries.
+    ///
+    /// Frames found by scanning may be leftovers and count only when there is nothing else.
+    public var decisive: [CallSite] {
+        for origin in [CodeOrigin.application, .library] {
+            let own = calls.filter { $0.origin == origin }
+            let sure = own.filter { $0.trust != .scan }
+            if !own.isEmpty { return sure.isEmpty ? own : sure }
+        }
+        return []
+    }
+
+    /// The system call that the thread is in.
+    public var systemCall: SystemCall? {
+        guard case .inside(let call)? = details?.syscall.flatMap(SystemCall.position(in:)) else { return nil }
+        return call
+    }
+
+    /// `Thread 2 (downloader)`.
+    public var title: String { "Thread \(index)" + (name.map { " (\($0))" } ?? "") }
+
+    init(_ index: Int, in body: ReportBody) {
+        let details = body.linux.flatMap { $0.threads.indices.contains(index) ? $0.threads[index] : nil }
+        self.init(
+            index, body.threads[index], details, images: body.usedImages, executable: body.procPath,
+            isFaulting: index == body.faultingThread)
+    }
+
+    /// - Parameters:
+    ///   - index: the index of the thread.
+    ///   - thread: what Apple's keys say about it.
+    ///   - details: what Linux adds, if it is about the same thread.
+    ///   - images: the images of the report.
+    ///   - executable: the path of the process's executable.
+    ///   - isFaulting: whether the report is about this thread.
+    init(
+        _ index: Int, _ thread: ThreadInfo, _ details: ThreadDetails?, images: [ImageInfo], executable: String?,
+        isFaulting: Bool
+    ) {
+        let own = details?.id == thread.id ? details : nil
+        self.index = index
+        id = thread.id
+        name = thread.name ?? thread.queue
+        self.isFaulting = isFaulting
+        self.details = own
+        let trust = own?.trust ?? []
+        let asynchronous = own?.asynchronousFrames ?? []
+        calls =
+            thread.frames.enumerated().map { number, frame in
+                CallSite(
+                    number, frame, in: images, executable: executable,
+                    trust: trust.indices.contains(number) ? trust[number] : nil)
+            }
+            + asynchronous.enumerated().map { number, frame in
+                CallSite(
+                    thread.frames.count + number, frame, in: images, executable: executable, trust: .asynchronous)
+            }
+    }
+}
+
+extension Report {
+    /// All stacks in the order of ``ReportBody/threads``.
+    public var stacks: [ReportStack] { body.threads.indices.map { ReportStack($0, in: body) } }
+
+    /// The stack of the thread to blame; nil when the report names none.
+    public var faultingStack: ReportStack? {
+        body.threads.indices.contains(body.faultingThread) ? ReportStack(body.faultingThread, in: body) : nil
+    }
+
+    /// What the app was watched for; in foreign reports the event in the termination reasons, or else the exception
+    /// type.
+    public var event: String {
+        if let event = metadata.linux?.event ?? body.linux?.allowance.event { return event }
+        let mark = "WatchdogEvent: "
+        if let line = body.termination?.reasons?.first(where: { $0.hasPrefix(mark) }) {
+            return String(line.dropFirst(mark.count))
+        }
+        return body.exception.type
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Writes reports to files outside the store, for other programs.
+public enum ExportedFile {
+    /// Writes a file that the user named and replaces its contents; only the owner may read a new file.
+    ///
+    /// A report reveals much about an app and its machine; sharing it is the user's decision.
+    public static func write(_ text: String, to path: String) throws(ReportStoreError) {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw ReportStoreError("create", path, errno: errno) }
+        try fill(file, path, text)
+    }
+
+    /// Creates a file that only this user may read.
+    ///
+    /// - Parameters:
+    ///   - folder: the folder, such as `/tmp`.
+    ///   - suffix: the end of the file's name, such as `.html`.
+    /// - Returns: the path of the file.
+    public static func create(_ text: String, in folder: String, suffix: String) throws(ReportStoreError) -> String {
+        var template = Array("\(folder)/watchdogd-report-XXXXXX\(suffix)".utf8CString)
+        // mkstemps(3) opens with O_EXCL and mode 0600, so it never follows a planted link.
+        let file = mkstemps(&template, Int32(suffix.utf8.count))
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard file >= 0 else { throw ReportStoreError("create", path, errno: errno) }
+        try fill(file, path, text)
+        return path
+    }
+
+    private static func fill(_ file: Int32, _ path: String, _ text: String) throws(ReportStoreError) {
+        let bytes = Array(text.utf8)
+        var offset = 0
+        var error: Int32 = 0
+        while offset < bytes.count {
+            let count = bytes[offset...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                error = count < 0 ? errno : EIO
+                break
+            }
+            offset += count
+        }
+        // Network file systems may report a full disk only on close.
+        if close(file) != 0, error == 0 { error = errno }
+        guard error == 0 else { throw ReportStoreError("write", path, errno: error) }
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+public import WatchdogReport
+
+extension ReportStore {
+    /// How many bytes are read for a file's first line, which has a few hundred; the larger number only if it is
+    /// longer.
+    private static let firstLineBytes = (usual: 2 << 10, most: 64 << 10)
+    /// The minimum number of digits of an incident's UUID in a query.
+    private static let prefixLength = 4
+
+    /// All reports, newest first; only the first line of each is read.
+    ///
+    /// - Throws: ``ReportStoreError`` when the folder cannot be read.
+    public func list() throws(ReportStoreError) -> [StoredReport] {
+        let folder = try StoreFolder(directory, isToRead: true)
+        var reports: [StoredReport] = []
+        for name in try folder.names() where ReportFileName.isReport(name) {
+            guard let report = look(at: name, in: folder) else { continue }
+            reports.append(report)
+        }
+        // A report's time is text: parse it once, not in every comparison.
+        let times = reports.map(\.time)
+        let order = reports.indices.sorted {
+            WallTime.isNewer((times[$0], reports[$0].name), (times[$1], reports[$1].name))
+        }
+        return order.map { reports[$0] }
+    }
+
+    /// The report of an incident, searched among the app's latest; nil when there is none or none can be read.
+    public func report(of incident: IncidentID, app: String) -> StoredReport? {
+        guard let folder = try? StoreFolder(directory, isToRead: true), let names = try? folder.names() else {
+            return nil
+        }
+        let stem = ReportFileName.sanitised(app) + "-"
+        // The name contains the time.
+        let latest = names.filter { $0.hasPrefix(stem) && ReportFileName.isReport($0) }.sorted(by: >).prefix(64)
+        for name in latest {
+            guard let report = look(at: name, in: folder) else { continue }
+            if report.metadata?.incidentID == incident.description { return report }
+        }
+        return nil
+    }
+
+    /// Finds one report.
+    ///
+    /// - Parameter reference: `latest`, the first four or more digits of an incident's UUID, the name of a file in the
+    ///   store, or the path of any file.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/notFound`` or
+    ///   ``ReportStoreError/Code/ambiguous``.
+    public func find(_ reference: String) throws(ReportStoreError) -> StoredReport {
+        if reference.contains("/") { return try look(atPath: reference) }
+        if reference.hasSuffix(".ips") {
+            // The folder may be missing or inaccessible to this user, and the file may be elsewhere.
+            if let folder = try? StoreFolder(directory, isToRead: true), let report = look(at: reference, in: folder) {
+                return report
+            }
+            return try look(atPath: reference)
+        }
+        let reports = try list()
+        if reference == "latest" {
+            guard let report = reports.first else {
+                throw ReportStoreError(.notFound, "find", "report", reason: "\(directory) holds no report")
+            }
+            return report
+        }
+        guard reference.count >= Self.prefixLength else {
+            throw ReportStoreError(
+                .notFound, "find", "report \"\(reference)\"",
+                reason: "an incident is named by at least \(Self.prefixLength) digits")
+        }
+        let matches = reports.filter { $0.metadata?.incidentID.uppercased().hasPrefix(reference.uppercased()) == true }
+        guard let match = matches.first else {
+            throw ReportStoreError(
+                .notFound, "find", "report \"\(reference)\"", reason: "\(directory) holds no such report",
+                suggestion: "give the beginning of an incident's identifier, a file or \"latest\"")
+        }
+        guard matches.count == 1 else {
+            let names = matches.prefix(5).map(\.name).joined(separator: ", ") + (matches.count > 5 ? ", ..." : "")
+            throw ReportStoreError(
+                .ambiguous, "find", "report \"\(reference)\"", reason: "\(matches.count) reports begin so: \(names)")
+        }
+        return match
+    }
+
+    /// Reads a report that must be intact.
+    ///
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` when the file is not a valid report.
+    public func read(_ stored: StoredReport) throws(ReportStoreError) -> Report {
+        let bytes = try bytes(of: stored)
+        do {
+            return try ReportCoding.decode(bytes)
+        } catch {
+            throw ReportStoreError(.damaged, "read", stored.path, reason: error.description)
+        }
+    }
+
+    /// Reads as much of a report as possible.
+    ///
+    /// - Returns: the report and the file's faults; the list is empty for an intact file.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` when there is nothing to show.
+    public func salvage(_ stored: StoredReport) throws(ReportStoreError) -> (report: Report, faults: [String]) {
+        let bytes = try bytes(of: stored)
+        do {
+            return try ReportCoding.salvage(bytes)
+        } catch {
+            throw ReportStoreError(.damaged, "read", stored.path, reason: error.description)
+        }
+    }
+
+    private func bytes(of stored: StoredReport) throws(ReportStoreError) -> [UInt8] {
+        let limit = ReportLimits.fileBytes + 1
+        return stored.isInStore
+            ? try StoreFolder(directory, isToRead: true).read(stored.name, limit: limit)
+            : try StoreFolder.read(path: stored.path, limit: limit)
+    }
+
+    private func look(at name: String, in folder: borrowing StoreFolder) -> StoredReport? {
+        guard let status = folder.status(name), status.isRegular else { return nil }
+        let line: Result<[UInt8], ReportStoreError> = .init(catching: { () throws(ReportStoreError) in
+            let start = try folder.read(name, limit: Self.firstLineBytes.usual)
+            return start.count < Self.firstLineBytes.usual || start.contains(UInt8(ascii: "\n"))
+                ? start : try folder.read(name, limit: Self.firstLineBytes.most)
+        })
+        return Self.report(name, folder.pathOf(name), status, line, isInStore: true)
+    }
+
+    private func look(atPath path: String) throws(ReportStoreError) -> StoredReport {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw ReportStoreError(reading: "find", path, errno: errno, code: errno == ENOENT ? .notFound : .failed)
+        }
+        let line = try StoreFolder.read(path: path, limit: Self.firstLineBytes.most)
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        return Self.report(name, path, StoreFolder.Status(status), .success(line), isInStore: false)
+    }
+
+    private static func report(
+        _ name: String, _ path: String, _ status: StoreFolder.Status, _ line: Result<[UInt8], ReportStoreError>,
+        isInStore: Bool
+    ) -> StoredReport {
+        var metadata: ReportMetadata?
+        var fault: String?
+        do {
+            metadata = try ReportCoding.decodeMetadata(line.get())
+        } catch {
+            fault = "\(error)"
+        }
+        return StoredReport(
+            name: name, path: path, size: status.size, modified: status.modified, metadata: metadata, fault: fault,
+            isInStore: isInStore)
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+public import WatchdogReport
+
+extension ReportStore {
+    /// Replaces a stored report atomically: a concurrent reader gets either the old or the new one.
+    ///
+    /// The file keeps its mode, owner and times, so that its place in the list and its age stay the same.
+    public func replace(_ stored: StoredReport, with report: Report) throws(ReportStoreError) {
+        let bytes: [UInt8]
+        do {
+            bytes = try ReportCoding.encode(report)
+        } catch {
+            throw ReportStoreError(.invalidReport, "write", stored.path, reason: error.description)
+        }
+        // If the name is a link, replace the file that it points to.
+        guard let target = realpath(stored.path, nil) else {
+            throw ReportStoreError("find", stored.path, errno: errno)
+        }
+        defer { free(target) }
+        let path = String(cString: target)
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let name = String(parts.last ?? "")
+        let folder = try StoreFolder(parts.count > 2 ? parts.dropLast().joined(separator: "/") : "/")
+        try folder.replace(name, bytes, temporary: ".\(name.prefix(128)).\(UInt64.random(in: 0 ... .max)).tmp")
+    }
+}
+
+extension StoreFolder {
+    /// Replaces a regular file, keeping its mode, owner and times.
+    fileprivate func replace(_ name: String, _ bytes: [UInt8], temporary: String) throws(ReportStoreError) {
+        guard let old = attributes(name) else { throw ReportStoreError("replace", pathOf(name), errno: errno) }
+        guard old.st_mode & S_IFMT == S_IFREG else {
+            throw ReportStoreError(.failed, "replace", pathOf(name), reason: "not a regular file")
+        }
+        try create(temporary, bytes, like: old)
+        guard rename(temporary, to: name) else {
+            let error = errno
+            remove(temporary)
+            throw ReportStoreError("replace", pathOf(name), errno: error)
+        }
+        try synchronise()
+    }
+}

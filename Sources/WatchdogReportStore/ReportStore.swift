@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+public import WatchdogReport
+
+/// A folder of reports that keeps only the newest.
+///
+/// Several processes may use the same folder. Only files whose names have the form `APP-YYYY-MM-DD-HHMMSS.ips` are
+/// listed or removed, and symbolic links in the folder are never followed.
+///
+/// Isolation: every call opens the folder anew; use it from any thread. All calls wait for the disk.
+public struct ReportStore: Sendable {
+    /// How much is kept; the newest report always is.
+    public struct Limits: Equatable, Sendable {
+        /// The number of reports.
+        public var count: Int
+        /// The total size of all reports in bytes.
+        public var bytes: Int64
+        /// The age at which a report is removed, checked when the next one is written.
+        public var age: Duration
+
+        /// Creates limits; without arguments, 500 reports, 256 MiB and 90 days.
+        public init(count: Int = 500, bytes: Int64 = 256 << 20, age: Duration = .seconds(90 * 86_400)) {
+            self.count = count
+            self.bytes = bytes
+            self.age = age
+        }
+    }
+
+    /// The folder's path.
+    public let directory: String
+    /// How much is kept.
+    public let limits: Limits
+    private let ages = ReportAges()
+
+    /// Names to try for one report before giving up.
+    private static let numbers = 1...999
+    /// A partial file older than this was left behind by a crash.
+    private static let temporaryAge: Duration = .seconds(3_600)
+
+    /// Creates a store; nothing touches the disk until ``prepare()``.
+    public init(directory: String, limits: Limits = Limits()) {
+        self.directory = directory
+        self.limits = limits
+    }
+
+    /// Sets how long the reports of one app are kept; nil restores ``Limits/age``.
+    ///
+    /// Applies to all copies of the store.
+    public func keep(reportsOf app: String, for age: Duration?) { ages.set(age, for: app) }
+
+    /// Creates the folder if it is missing (mode 0750) and checks that it is writable, so that a fault shows at startup
+    /// and not at the first incident.
+    ///
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/unusable`` or ``ReportStoreError/Code/full``.
+    public func prepare() throws(ReportStoreError) {
+        try createFolder()
+        let folder = try StoreFolder(directory)
+        let probe = ReportFileName.temporary(
+            app: "probe", time: WallTime(seconds: 0), token: String(UInt32.random(in: 0 ... .max), radix: 16))
+        do {
+            // Skip the sync: every launch waits for this call.
+            try folder.create(probe, [UInt8(ascii: "\n")], isLasting: false)
+        } catch {
+            throw ReportStoreError("write to", directory, errno: error.errno ?? EIO, code: .unusable)
+        }
+        folder.remove(probe)
+    }
+
+    private func createFolder() throws(ReportStoreError) {
+        let parts = directory.split(separator: "/")
+        var path = directory.hasPrefix("/") ? "" : "."
+        for (index, part) in parts.enumerated() {
+            path += "/\(part)"
+            let isLast = index == parts.count - 1
+            if mkdir(path, isLast ? 0o750 : 0o755) == 0 {
+                // mkdir(2) applies the umask to its mode.
+                if isLast { chmod(path, 0o750) }
+            } else if errno != EEXIST {
+                let error = errno
+                // On a read-only file system, or in a folder without write permission, mkdir(2) may fail this way for a
+                // parent that exists.
+                var status = stat()
+                if !isLast, stat(path, &status) == 0 { continue }
+                throw ReportStoreError("create", path, errno: error, code: .unusable)
+            }
+        }
+    }
+
+    /// Writes a report atomically, and then removes the oldest reports beyond the limits.
+    ///
+    /// A report that cannot be removed stays; the call does not fail because of it.
+    ///
+    /// - Returns: the path of the file.
+    /// - Throws: ``ReportStoreError``, with code ``ReportStoreError/Code/full`` when there is no space.
+    public func write(_ report: Report) throws(ReportStoreError) -> String {
+        let app = report.metadata.appName
+        guard let time = WallTime(report.body.captureTime) ?? WallTime(report.metadata.timestamp) else {
+            throw ReportStoreError(.invalidReport, "name", "report of \(app)", reason: "it has no time of capture")
+        }
+        let bytes: [UInt8]
+        do {
+            bytes = try ReportCoding.encode(report)
+        } catch {
+            throw ReportStoreError(.invalidReport, "write", "report of \(app)", reason: error.description)
+        }
+        let folder = try StoreFolder(directory)
+        let token = String(UInt64.random(in: 0 ... .max), radix: 16)
+        let temporary = ReportFileName.temporary(app: app, time: time, token: token)
+        try folder.create(temporary, bytes)
+        do {
+            let name = try publish(temporary, app: app, time: time, in: folder)
+            try folder.synchronise()
+            prune(folder, keeping: name)
+            return folder.pathOf(name)
+        } catch {
+            folder.remove(temporary)
+            throw error
+        }
+    }
+
+    private func publish(
+        _ temporary: String, app: String, time: WallTime, in folder: borrowing StoreFolder
+    ) throws(ReportStoreError) -> String {
+        for number in Self.numbers {
+            let name = ReportFileName.make(app: app, time: time, number: number)
+            if try folder.publish(temporary, as: name) { return name }
+        }
+        let name = ReportFileName.make(app: app, time: time)
+        throw ReportStoreError("create", folder.pathOf(name), errno: EEXIST)
+    }
+
+    // MARK: Limits
+
+    private func prune(_ folder: borrowing StoreFolder, keeping kept: String) {
+        guard let names = try? folder.names(), let now = folder.status(kept)?.modified else { return }
+        var reports: [(name: String, status: StoreFolder.Status)] = []
+        for name in names where name != kept {
+            guard let status = folder.status(name), status.isRegular else { continue }
+            if ReportFileName.isReport(name) {
+                reports.append((name, status))
+            } else if ReportFileName.isTemporary(name), now.since(status.modified) > Self.temporaryAge {
+                folder.remove(name)
+            }
+        }
+        reports.sort { WallTime.isNewer(($0.status.modified, $0.name), ($1.status.modified, $1.name)) }
+        var count = 1
+        var bytes = folder.status(kept)?.size ?? 0
+        var isOver = false
+        for report in reports {
+            count += 1
+            // A sparse file may claim any size.
+            bytes = bytes.addingSaturated(report.status.size)
+            // Once one report exceeds a limit, all older ones are removed too, so that no gaps appear.
+            isOver = isOver || count > limits.count || bytes > limits.bytes
+            let age = ages[ReportFileName.app(of: report.name)] ?? limits.age
+            if isOver || now.since(report.status.modified) > age { folder.remove(report.name) }
+        }
+    }
+}

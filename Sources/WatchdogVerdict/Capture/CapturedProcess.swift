@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The stacks of all threads of a process at one instant, with symbols if available.
+///
+/// `watchdogd-symbolicate` prints one as JSON; a ``Report`` is built around it. All numbers are integers.
+public struct CapturedProcess: Codable, Sendable, Equatable {
+    /// How the registers and stacks were captured, best method first.
+    public enum Method: String, Codable, Sendable {
+        /// All threads stopped by ptrace at one instant.
+        case ptrace
+        /// Stack pointer and program counter from `/proc/PID/task/TID/syscall`, without stopping the process.
+        case procfsRegisters = "procfs-registers"
+        /// No stacks: only what `/proc` says about each thread.
+        case procfs
+        /// From the core file that the kernel wrote when a signal ended the process.
+        case core
+        /// From systemd-coredump's journal entry, without registers.
+        case journal
+    }
+
+    /// How the stacks were captured.
+    public var method: Method
+    /// Why no better method was possible, in words for the reader; nil for ``Method/ptrace``.
+    public var methodReason: String?
+    /// How long the process was stopped, in nanoseconds; 0 when it was not.
+    public var frozenNanoseconds: UInt64
+    /// The main thread first, the others by thread ID.
+    public var threads: [CapturedThread]
+    /// The images by load address.
+    ///
+    /// The last element may be the sentinel ``BinaryImage/unknown`` for frames outside every image.
+    public var images: [BinaryImage]
+    /// What is missing and why, one sentence each: a truncated stack, an unreadable module, an exhausted time budget.
+    public var notes: [String]
+
+    /// Creates a capture from its parts.
+    public init(
+        method: Method,
+        methodReason: String? = nil,
+        frozenNanoseconds: UInt64 = 0,
+        threads: [CapturedThread],
+        images: [BinaryImage],
+        notes: [String] = []
+    ) {
+        self.method = method
+        self.methodReason = methodReason
+        self.frozenNanoseconds = frozenNanoseconds
+        self.threads = threads
+        self.images = images
+        self.notes = notes
+    }
+}
+
+/// One thread: what the kernel says about it, and its stack, innermost frame first.
+public struct CapturedThread: Codable, Sendable, Equatable {
+    /// The kernel's thread ID.
+    public var id: Int
+    /// The thread's name (`comm`), at most 15 bytes.
+    public var name: String
+    /// The state letter from field 3 of `/proc/PID/task/TID/stat`, before the freeze: `R`, `S`, `D`, `T`, `t`, `Z`,
+    /// `X`, `I`.
+    public var state: String
+    /// `/proc/PID/task/TID/wchan`; nil when it is hidden or the thread runs in user space.
+    public var waitChannel: String?
+    /// `/proc/PID/task/TID/syscall`, verbatim.
+    public var syscall: String?
+    /// The function names on the kernel stack, innermost first; empty unless the supervisor runs as root.
+    public var kernelStack: [String]
+    /// Nanoseconds on a CPU since the thread started (schedstat field 1).
+    public var runNanoseconds: UInt64
+    /// Nanoseconds runnable but waiting for a CPU since the thread started (schedstat field 2).
+    public var runDelayNanoseconds: UInt64
+    /// How often the thread slept.
+    public var voluntarySwitches: UInt64
+    /// How often the thread was preempted.
+    public var involuntarySwitches: UInt64
+    /// Register values by name (`rax` … `rip`, `rflags`); empty unless captured by ptrace.
+    public var registers: [String: UInt64]
+    /// The stack, innermost frame first.
+    ///
+    /// An inlined call is a separate frame with ``Frame/isInlined``, before the frame that contains it, at the same
+    /// address.
+    public var frames: [Frame]
+    /// Swift's asynchronous callers, nearest first, when the thread runs a task; they are not part of the machine
+    /// stack.
+    public var asynchronousFrames: [Frame]
+
+    /// Creates a thread from its parts.
+    public init(
+        id: Int,
+        name: String,
+        state: String,
+        waitChannel: String? = nil,
+        syscall: String? = nil,
+        kernelStack: [String] = [],
+        runNanoseconds: UInt64 = 0,
+        runDelayNanoseconds: UInt64 = 0,
+        voluntarySwitches: UInt64 = 0,
+        involuntarySwitches: UInt64 = 0,
+        registers: [String: UInt64] = [:],
+        frames: [Frame] = [],
+        asynchronousFrames: [Frame] = []
+    ) {
+        self.id = id
+        self.name = name
+        self.state = state
+        self.waitChannel = waitChannel
+        self.syscall = syscall
+        self.kernelStack = kernelStack
+        self.runNanoseconds = runNanoseconds
+        self.runDelayNanoseconds = runDelayNanoseconds
+        self.voluntarySwitches = voluntarySwitches
+        self.involuntarySwitches = involuntarySwitches
+        self.registers = registers
+        self.frames = frames
+        self.asynchronousFrames = asynchronousFrames
+    }
+}
+
+/// One call on a stack.
+public struct Frame: Codable, Sendable, Equatable {
+    /// How the frame was found, most reliable first.
+    public enum Trust: String, Codable, Sendable {
+        /// From the registers themselves.
+        case registers
+        /// With the image's call frame information.
+        case cfi
+        /// From the function's first instructions, checked against the call site.
+        case prologue
+        /// From the frame pointer, checked against the call site.
+        case framePointer = "frame-pointer"
+        /// From a word on the stack that follows a call; may be stale.
+        case scan
+        /// From Swift's chain of asynchronous contexts.
+        case asynchronous = "async"
+    }
+
+    /// The return address, or the program counter for the innermost frame.
+    public var address: UInt64
+    /// Index into ``CapturedProcess/images``.
+    public var imageIndex: Int
+    /// ``address`` minus the image's base.
+    public var imageOffset: UInt64
+    /// The demangled function name; nil when unknown.
+    public var symbol: String?
+    /// ``address`` minus the function's start; present exactly when ``symbol`` is, and 0 for an inlined frame.
+    public var symbolLocation: UInt64?
+    /// The path of the source file, as in the debug information.
+    public var sourceFile: String?
+    /// The line in ``sourceFile``, from 1.
+    public var sourceLine: Int?
+    /// True for a call that the compiler inlined into the next frame.
+    public var isInlined: Bool
+    /// How the frame was found.
+    public var trust: Trust
+
+    /// Creates a frame from its parts.
+    public init(
+        address: UInt64,
+        imageIndex: Int,
+        imageOffset: UInt64,
+        symbol: String? = nil,
+        symbolLocation: UInt64? = nil,
+        sourceFile: String? = nil,
+        sourceLine: Int? = nil,
+        isInlined: Bool = false,
+        trust: Trust
+    ) {
+        self.address = address
+        self.imageIndex = imageIndex
+        self.imageOffset = imageOffset
+        self.symbol = symbol
+        self.symbolLocation = symbolLocation
+        self.sourceFile = sourceFile
+        self.sourceLine = sourceLine
+        self.isInlined = isInlined
+        self.trust = trust
+    }
+}
+
+/// One ELF file mapped into the process.
+public struct BinaryImage: Codable, Sendable, Equatable {
+    /// Load address of the first mapping; 0 for ``unknown``.
+    public var base: UInt64
+    /// Bytes from ``base`` to the end of the last mapping.
+    public var size: UInt64
+    /// The GNU build ID in lower-case hexadecimal; nil when the image has none or could not be read.
+    public var buildID: String?
+    /// The path as in `/proc/PID/maps`, with a trailing " (deleted)" if the kernel appends it.
+    public var path: String
+    /// The last component of the path.
+    public var name: String
+    /// The architecture as Apple's tools spell it: `x86_64`, `arm64`.
+    public var architecture: String
+
+    /// Creates an image from its parts.
+    public init(base: UInt64, size: UInt64, buildID: String?, path: String, name: String, architecture: String) {
+        self.base = base
+        self.size = size
+        self.buildID = buildID
+        self.path = path
+        self.name = name
+        self.architecture = architecture
+    }
+
+    /// The image for frames whose address lies in no image.
+    public static let unknown = BinaryImage(base: 0, size: 0, buildID: nil, path: "", name: "???", architecture: "")
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A system call as `/proc/PID/task/TID/syscall` shows it, proc_pid_syscall(5): decimal number, six arguments, stack
+/// pointer and program counter.
+public struct SystemCall: Hashable, Sendable {
+    /// What the file says about a thread.
+    public enum Position: Hashable, Sendable {
+        /// `running`: on a CPU or waiting for one, so the kernel cannot inspect it.
+        case running
+        /// Number −1: blocked, but not in a system call; for example, in a page fault.
+        case outside
+        /// Blocked in a system call.
+        case inside(SystemCall)
+    }
+
+    /// The call's number on this architecture.
+    public var number: Int
+    /// The six argument registers.
+    public var arguments: [UInt64]
+
+    /// Creates a system call.
+    public init(number: Int, arguments: [UInt64]) {
+        self.number = number
+        self.arguments = arguments
+    }
+
+    /// Parses the text of the file.
+    ///
+    /// - Returns: nil for an empty text and for anything that proc_pid_syscall(5) does not describe.
+    public static func position(in text: String) -> Position? {
+        let fields = text.prefix(256).split(whereSeparator: \.isWhitespace)
+        if fields == ["running"] { return .running }
+        guard let first = fields.first, let number = Int(first) else { return nil }
+        let words = fields.dropFirst().compactMap { $0.hasPrefix("0x") ? UInt64($0.dropFirst(2), radix: 16) : nil }
+        guard words.count == fields.count - 1 else { return nil }
+        switch (number, words.count) {
+        case (-1, 2): return .outside
+        case (0..., 8): return .inside(SystemCall(number: number, arguments: Array(words.prefix(6))))
+        default: return nil
+        }
+    }
+
+    /// The name of the call; nil when the number is not in the table for this architecture.
+    public var name: String? {
+        #if arch(x86_64)
+            SystemCallNames.name(of: number)
+        #else
+            nil
+        #endif
+    }
+
+    /// The descriptor in the first argument, if the call takes one there.
+    public var descriptor: Int32? {
+        guard let name, SystemCallNames.onDescriptor.contains(name), let word = arguments.first else { return nil }
+        // The kernel takes an int: the upper half of the register may contain anything.
+        let descriptor = Int32(truncatingIfNeeded: word)
+        return descriptor >= 0 ? descriptor : nil
+    }
+
+    /// Whether this is the call that the kernel makes on a thread's behalf after a stop interrupted its sleep,
+    /// restart_syscall(2): the number hides what the thread waits for.
+    public var isRestart: Bool { name == "restart_syscall" }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+extension Finding {
+    /// What the process failed to do.
+    public enum Awaited: Sendable {
+        /// Nothing: somebody asked for the stacks.
+        case nothing
+        /// To become ready: of the other threads, only one that computes delays it.
+        case readiness
+        /// To answer.
+        case answer
+    }
+
+    /// What the stacks reveal, the most direct cause first; empty when no name reveals anything.
+    ///
+    /// A pure function of its arguments. Frames that were found by scanning do not count.
+    public static func all(
+        in capture: CapturedProcess?, main: Int, evidence: HangEvidence, samples: ProcessSamples? = nil,
+        awaits: Awaited = .answer
+    ) -> [Finding] {
+        var findings: [Finding] = []
+        if let inversion = priorityInversion(evidence) { findings.append(inversion) }
+        if evidence.isPagingIn {
+            let pages = evidence.strain?.majorFaults.map { " (\($0) so far)" } ?? ""
+            findings.append(
+                Finding(
+                    kind: .pageIn, text: "Pages of files are read from the disk as they are touched\(pages)",
+                    source: "/proc/PID/task/TID/stat fields 3 and 12, wchan"))
+        }
+        guard let capture, let thread = capture.threads.first(where: { $0.id == main }) else { return findings }
+        let stack = NamedStack(thread, in: capture)
+        let isHolderKnown = evidence.waits.first?.holder != nil
+        findings += FindingRule.all.compactMap { $0.finding(in: stack, evidence) }.filter {
+            !(isHolderKnown && $0.kind == .readWriteLock)
+        }
+        if let idle = EventLoop(stack, hasReturned: samples?.hasReturned(main) ?? false).finding {
+            // The script that started the loop does not run.
+            findings.removeAll { $0.kind == .embeddedScript }
+            findings.append(idle)
+        }
+        // A library's own wait says more than the primitive it is built on. Two rules may yield the same finding.
+        var seen: Set<Kind> = []
+        findings = findings.filter { seen.insert($0.kind).inserted }
+        findings = findings.map { finding in
+            switch finding.kind {
+            case .dispatchSync:
+                dispatchDeadlock(capture, main: main)
+                    ?? finding.naming(dispatchWorkers(capture, except: main), "runs a block of a queue")
+            case .pythonGIL:
+                finding.naming(interpreters(capture, except: main), "runs Python code or an extension")
+                    .noting(convoy: interpreterQueue(capture, except: main))
+            default: finding
+            }
+        }
+        if let starved = OtherThread.starvedSignaller(in: capture, main: main, evidence, samples, of: findings) {
+            findings.insert(starved, at: 0)
+        }
+        if let full = cooperativePool(capture, evidence) { findings.append(full) }
+        if awaits != .nothing,
+            let other = OtherThread.finding(
+                in: capture, main: main, evidence, samples, beside: findings, computingOnly: awaits == .readiness)
+        {
+            findings.append(other)
+        }
+        return findings
+    }
+
+    private func naming(_ threads: [CapturedThread], _ deed: String) -> Finding {
+        var finding = self
+        if threads.count == 1, let thread = threads.first {
+            finding.text += "; thread \(thread.id) \"\(thread.name.singleLine(limit: 32))\" \(deed)"
+            finding.thread = thread.id
+        } else if threads.count > 1 {
+            finding.text += "; one of \(threads.count) threads that \(deed.replacingFirst("runs", with: "run"))"
+        }
+        return finding
+    }
+
+    private static func priorityInversion(_ evidence: HangEvidence) -> Finding? {
+        guard let wait = evidence.waits.first, let holder = wait.holder, holder.relation == .holds,
+            holder.state == "R", let own = wait.priority, let other = holder.priority, other > own
+        else { return nil }
+        return Finding(
+            kind: .priorityInversion,
+            text:
+                "Priority inversion: thread \(holder.thread ?? holder.process) \"\(holder.name)\" holds the lock with "
+                + "priority \(other), is runnable, and the main thread's priority is \(own) (less is more urgent)",
+            source: "/proc/\(holder.process)/task/\(holder.thread ?? holder.process)/stat fields 3 and 18",
+            thread: holder.thread)
+    }
+
+    private static let blockRunners = [
+        "_dispatch_lane_serial_drain", "_dispatch_lane_invoke", "_dispatch_lane_barrier_sync_invoke_and_complete",
+        "_dispatch_sync_invoke_and_complete", "_dispatch_lane_concurrent_drain", "_dispatch_client_callout",
+    ]
+    private static let queueWait = ["__DISPATCH_WAIT_FOR_QUEUE__"]
+
+    /// Threads of libdispatch that are running a block.
+    private static func dispatchWorkers(_ capture: CapturedProcess, except main: Int) -> [CapturedThread] {
+        capture.threads.filter { thread in
+            let stack = NamedStack(thread, in: capture)
+            return thread.id != main && stack.contains(blockRunners) && !stack.contains(queueWait)
+        }
+    }
+
+    /// The main thread is inside a queue and waits for another one, a second thread does the same, and no other thread
+    /// runs a block.
+    private static func dispatchDeadlock(_ capture: CapturedProcess, main: Int) -> Finding? {
+        guard dispatchWorkers(capture, except: main).isEmpty else { return nil }
+        let inside = capture.threads.filter { thread in
+            let stack = NamedStack(thread, in: capture)
+            return stack.contains(blockRunners) && stack.contains(queueWait)
+        }
+        guard inside.count > 1, inside.contains(where: { $0.id == main }),
+            let other = inside.first(where: { $0.id != main })
+        else { return nil }
+        let more = inside.count > 2 ? " and \(inside.count - 2) more" : ""
+        return Finding(
+            kind: .dispatchDeadlock,
+            text:
+                "Deadlock of queues: the main thread and thread \(other.id) \"\(other.name.singleLine(limit: 32))\"\(more) "
+                + "each run a block of a queue and wait for another in DispatchQueue.sync, and no other thread runs a block",
+            source: "frames __DISPATCH_WAIT_FOR_QUEUE__ inside a block on \(inside.count) threads", thread: other.id)
+    }
+
+    /// Threads inside the interpreter that neither wait for its lock nor released it for a blocking call.
+    private static func interpreters(_ capture: CapturedProcess, except main: Int) -> [CapturedThread] {
+        capture.threads.filter { thread in
+            let stack = NamedStack(thread, in: capture)
+            return thread.id != main && stack.contains(["_PyEval_EvalFrameDefault"])
+                && !stack.isWaitingForInterpreter
+                && (thread.state == "R" || !stack.isInPythonCallThatReleases)
+        }
+    }
+
+    /// How many other threads queue for the interpreter's lock.
+    private static func interpreterQueue(_ capture: CapturedProcess, except main: Int) -> Int {
+        capture.threads.count { $0.id != main && NamedStack($0, in: capture).isWaitingForInterpreter }
+    }
+
+    private func noting(convoy count: Int) -> Finding {
+        guard count > 0 else { return self }
+        var finding = self
+        finding.text +=
+            "; \(count) other thread\(count == 1 ? " waits" : "s wait") for it too, and each has to take its turn"
+        return finding
+    }
+
+    private static func cooperativePool(_ capture: CapturedProcess, _ evidence: HangEvidence) -> Finding? {
+        let workers = capture.threads.filter { thread in
+            let stack = NamedStack(thread, in: capture)
+            return stack.contains(["swift_job_run", "swift_job_runImpl", "swift::runJobInEstablishedExecutorContext"])
+                && stack.contains(["_dispatch_worker_thread", "_dispatch_root_queue_drain"])
+        }
+        guard workers.count >= evidence.processorCount, workers.count > 0 else { return nil }
+        let blocked = workers.filter { $0.state != "R" }.count
+        return Finding(
+            kind: .cooperativePoolFull,
+            text:
+                "Swift's cooperative pool is full: \(workers.count) threads for \(evidence.processorCount) CPUs run tasks, "
+                + "\(blocked) of them blocked in a call that does not suspend; no other task can run",
+            source: "frames swift_job_run on \(workers.count) threads")
+    }
+}
+
+extension String {
+    fileprivate func replacingFirst(_ text: String, with other: String) -> String {
+        guard let range = firstRange(of: text) else { return self }
+        return self[..<range.lowerBound] + other + self[range.upperBound...]
+    }
+}
+
+/// The names on a thread's stack, innermost first.
+struct NamedStack {
+    /// Names without offsets, but with the decorations that the demangler or the linker added.
+    let names: [String]
+    let images: [String]
+    let syscall: String?
+    let state: String
+
+    init(_ thread: CapturedThread, in capture: CapturedProcess) {
+        let frames = thread.frames.filter { $0.trust != .scan }
+        names = frames.map { $0.symbol ?? "" }
+        images = frames.map { capture.images.indices.contains($0.imageIndex) ? capture.images[$0.imageIndex].name : "" }
+        if case .inside(let call)? = thread.syscall.flatMap(SystemCall.position(in:)) {
+            syscall = call.name
+        } else {
+            syscall = nil
+        }
+        state = thread.state
+    }
+
+    /// The index of the innermost frame whose function is one of these.
+    func first(_ functions: [String], within depth: Int = .max) -> Int? {
+        names.prefix(depth).firstIndex { name in functions.contains { Self.isFunction(name, $0) } }
+    }
+
+    func contains(_ functions: [String]) -> Bool { first(functions) != nil }
+
+    /// Whether a name is the function itself or a variant of it (`foo.part.0`, `foo@@GLIBC_2.34`, `foo(int)`).
+    static func isFunction(_ name: String, _ function: String) -> Bool {
+        guard name.hasPrefix(function) else { return false }
+        guard let next = name.dropFirst(function.count).first else { return true }
+        return !(next.isLetter || next.isNumber || next == "_")
+    }
+
+    /// Whether the thread waits for Python's interpreter lock.
+    ///
+    /// In a stripped interpreter `take_gil` has no name, but nothing else below a frame of Python code waits for a
+    /// condition with a time limit: locks use semaphores.
+    var isWaitingForInterpreter: Bool {
+        if first(Self.interpreterLock, within: 12) != nil { return true }
+        guard syscall == "futex", let wait = first(Self.timedWait, within: 4) else { return false }
+        let caller = names[(wait + 1)...].prefix(4).first { !$0.isEmpty && !Self.timedWait.contains($0) }
+        return caller.map { Self.isFunction($0, "_PyEval_EvalFrameDefault") } ?? false
+    }
+
+    static let interpreterLock = ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "PyGILState_Ensure"]
+    private static let timedWait = [
+        "pthread_cond_timedwait", "___pthread_cond_timedwait64", "pthread_cond_clockwait",
+        "___pthread_cond_clockwait64",
+        "__pthread_cond_wait_common",
+    ]
+
+    /// Whether the interpreter releases its lock for the call that it is in.
+    var isInPythonCallThatReleases: Bool {
+        contains([
+            "select_select_impl", "time_sleep", "sock_recv_guts", "sock_call_ex", "_io_FileIO_read_impl",
+            "os_waitpid_impl",
+            "lock_PyThread_acquire_lock", "acquire_timed", "PyThread_acquire_lock_timed", "os_read_impl",
+        ])
+            || ["clock_nanosleep", "nanosleep", "recvfrom", "poll", "select", "pselect6", "epoll_wait", "read"]
+                .contains(syscall)
+    }
+}

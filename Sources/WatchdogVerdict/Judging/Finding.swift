@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the names on the stacks reveal about a hang beyond the kernel's view, with the frames that show it.
+public struct Finding: Codable, Hashable, Sendable {
+    /// Kinds of findings.
+    public enum Kind: String, Codable, Sendable, CaseIterable {
+        /// A name lookup.
+        case nameLookup = "name-lookup"
+        /// SQLite is waiting for a lock on its database.
+        case sqliteBusy = "sqlite-busy"
+        /// SQLite is writing or syncing its database.
+        case sqliteWrite = "sqlite-write"
+        /// A libdispatch semaphore.
+        case dispatchSemaphore = "dispatch-semaphore"
+        /// A libdispatch group.
+        case dispatchGroup = "dispatch-group"
+        /// `DispatchQueue.sync`: waiting for a queue.
+        case dispatchSync = "dispatch-sync"
+        /// A one-time initializer that another thread is running.
+        case oneTimeInitialiser = "one-time-initialiser"
+        /// A task on the main actor works or waits without suspending.
+        case mainActorWork = "main-actor-work"
+        /// Every thread of Swift's cooperative pool is busy.
+        case cooperativePoolFull = "cooperative-pool-full"
+        /// Python's global interpreter lock.
+        case pythonGIL = "python-gil"
+        /// A lock of Python's threading module.
+        case pythonLock = "python-lock"
+        /// A condition variable.
+        case conditionVariable = "condition-variable"
+        /// A read-write lock.
+        case readWriteLock = "read-write-lock"
+        /// A POSIX semaphore.
+        case posixSemaphore = "posix-semaphore"
+        /// A thread barrier.
+        case barrier
+        /// The allocator's lock.
+        case allocatorLock = "allocator-lock"
+        /// The dynamic loader's lock, or a library's initializer.
+        case loader
+        /// A page of a file is being read from disk.
+        case pageIn = "page-in"
+        /// A sync to disk.
+        case diskSync = "disk-sync"
+        /// A lower-priority thread holds what the main thread waits for, and gets no CPU.
+        case priorityInversion = "priority-inversion"
+        /// A wait for a child process.
+        case childProcess = "child-process"
+        /// A connection is being established.
+        case connecting
+        /// A regular expression.
+        case regularExpression = "regular-expression"
+        /// A cycle of `DispatchQueue.sync` calls.
+        case dispatchDeadlock = "dispatch-deadlock"
+        /// An idle event loop.
+        case idleEventLoop = "idle-event-loop"
+        /// A lock inside a database server.
+        case databaseLock = "database-lock"
+        /// An answer from a database server.
+        case databaseAnswer = "database-answer"
+        /// A script that runs inside the program.
+        case embeddedScript = "embedded-script"
+        /// Another thread, where the main thread itself is not the cause.
+        case otherThread = "other-thread"
+    }
+
+    /// What was found.
+    public var kind: Kind
+    /// One line for the reader, without a trailing period.
+    public var text: String
+    /// The frames or files that show it.
+    public var source: String
+    /// The kernel's thread ID of another thread that is involved.
+    public var thread: Int?
+
+    /// Creates a finding.
+    public init(kind: Kind, text: String, source: String, thread: Int? = nil) {
+        self.kind = kind
+        self.text = text
+        self.source = source
+        self.thread = thread
+    }
+}

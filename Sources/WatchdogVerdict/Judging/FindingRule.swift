@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// A pattern on the main thread's stack, and what it means.
+struct FindingRule {
+    let kind: Finding.Kind
+    let text: String
+    /// At least one of these must be on the stack.
+    let functions: [String]
+    /// How many frames from the innermost one are searched.
+    var depth = Int.max
+    /// The system call must be one of these, if there are any.
+    var calls: Set<String> = []
+    /// The image of the frame, for images whose name alone is enough; `functions` is then empty.
+    var image: String?
+    /// None of these may be on the stack.
+    var unless: [String] = []
+    /// What else must be true of the stack; `functions` only has to be there for the source.
+    var condition: (@Sendable (NamedStack) -> Bool)?
+
+    func finding(in stack: NamedStack, _ evidence: HangEvidence) -> Finding? {
+        if !calls.isEmpty {
+            guard let call = stack.syscall, calls.contains(call) else { return nil }
+        }
+        guard condition.map({ $0(stack) }) ?? true else { return nil }
+        guard unless.isEmpty || !stack.contains(unless) else { return nil }
+        if let image {
+            guard let index = stack.images.firstIndex(where: { $0.hasPrefix(image) }) else { return nil }
+            return Finding(
+                kind: kind, text: text, source: "frame \(index) in \(stack.images[index].singleLine(limit: 64))")
+        }
+        guard let index = stack.first(functions, within: depth) else { return nil }
+        return Finding(kind: kind, text: text, source: "frame \(index): \(stack.names[index].singleLine(limit: 128))")
+    }
+
+    private static let waiting: Set<String> = ["futex", "futex_wait", "futex_waitv"]
+    private static let polling = EventLoop.polling
+
+    /// Ordered by how causes are reported: a library's own wait before the primitive it is built on.
+    static let all: [FindingRule] = [
+        FindingRule(
+            kind: .nameLookup, text: "A host name is being looked up (getaddrinfo)",
+            functions: [
+                "getaddrinfo", "gethostbyname", "gethostbyname_r", "gethostbyname2_r", "getnameinfo", "gethostbyaddr_r",
+                "__res_context_query", "__res_context_search", "res_nquery", "__libc_res_nsearch",
+            ]),
+        FindingRule(
+            kind: .sqliteBusy, text: "SQLite waits for another connection's lock on the database (busy)", functions: [],
+            calls: ["clock_nanosleep", "nanosleep"], image: "libsqlite3"),
+        FindingRule(
+            kind: .sqliteBusy, text: "SQLite waits for another connection's lock on the database (busy)",
+            functions: ["sqliteDefaultBusyCallback", "sqlite3InvokeBusyHandler", "sqlite3_sleep"],
+            calls: ["clock_nanosleep", "nanosleep"]),
+        FindingRule(
+            kind: .sqliteWrite, text: "SQLite writes its database to disk", functions: [],
+            calls: ["fsync", "fdatasync", "pwrite64", "write"], image: "libsqlite3"),
+        FindingRule(
+            kind: .pythonGIL, text: "The thread waits for Python's global interpreter lock",
+            functions: NamedStack.interpreterLock + ["_PyEval_EvalFrameDefault"], depth: 12,
+            condition: \.isWaitingForInterpreter),
+        FindingRule(
+            kind: .pythonLock, text: "A lock of Python's threading module is waited for (a Lock, an Event, a Queue)",
+            functions: ["PyThread_acquire_lock_timed"], depth: 8, calls: waiting),
+        FindingRule(
+            kind: .dispatchSync, text: "DispatchQueue.sync waits for its turn on a queue that is busy",
+            functions: ["__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow", "_dispatch_thread_event_wait_slow"],
+            calls: waiting),
+        FindingRule(
+            kind: .dispatchSemaphore, text: "A DispatchSemaphore is waited for; nothing says who will signal it",
+            functions: ["_dispatch_semaphore_wait_slow", "dispatch_semaphore_wait", "_dispatch_sema4_wait"],
+            calls: waiting, unless: ["_dispatch_group_wait_slow", "dispatch_group_wait"]),
+        FindingRule(
+            kind: .dispatchGroup, text: "A DispatchGroup is waited for; nothing says who will leave it",
+            functions: ["_dispatch_group_wait_slow", "dispatch_group_wait"], calls: waiting),
+        FindingRule(
+            kind: .oneTimeInitialiser, text: "A one-time initialiser is waited for, which another thread runs",
+            functions: [
+                "_dispatch_once_wait", "swift_once", "__pthread_once_slow", "pthread_once", "__cxa_guard_acquire",
+            ],
+            depth: 10, calls: waiting),
+        FindingRule(
+            kind: .barrier, text: "A barrier is waited for that not all of its threads have reached",
+            functions: ["pthread_barrier_wait", "___pthread_barrier_wait", "__pthread_barrier_wait"], depth: 6,
+            calls: waiting),
+        FindingRule(
+            kind: .conditionVariable, text: "JavaScript's Atomics.wait: somebody has to call Atomics.notify",
+            functions: ["v8::internal::FutexEmulation::WaitSync"], depth: 8, calls: waiting),
+        FindingRule(
+            kind: .conditionVariable,
+            text: "A condition variable is waited for; nobody holds it, somebody has to signal it",
+            functions: [
+                "std::sys::sync::condvar::futex::Condvar::wait",
+                "std::sys::sync::condvar::futex::Condvar::wait_timeout",
+                "std::sys::sync::condvar::futex::Condvar::wait_optional_timeout",
+                "std::sys::pal::unix::locks::futex_condvar::Condvar::wait",
+                "std::sys::pal::unix::locks::futex_condvar::Condvar::wait_timeout",
+                "std::sys::pal::unix::locks::futex_condvar::Condvar::wait_optional_timeout",
+                "std::sys::unix::locks::futex_condvar::Condvar::wait",
+                "std::sys::unix::locks::futex_condvar::Condvar::wait_timeout",
+                "std::sys::unix::locks::futex_condvar::Condvar::wait_optional_timeout",
+                "std::sync::poison::condvar::Condvar::wait", "std::sync::condvar::Condvar::wait",
+                "pthread_cond_wait", "pthread_cond_timedwait", "___pthread_cond_wait", "___pthread_cond_timedwait64",
+                "__pthread_cond_wait_common", "__pthread_cond_wait", "pthread_cond_clockwait",
+                "___pthread_cond_clockwait64",
+            ],
+            depth: 8, calls: waiting, condition: { !$0.isWaitingForInterpreter }),
+        FindingRule(
+            kind: .readWriteLock, text: "A read-write lock is waited for; where readers hold it, it does not name them",
+            functions: [
+                "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "___pthread_rwlock_rdlock",
+                "___pthread_rwlock_wrlock",
+                "__pthread_rwlock_rdlock_full64", "__pthread_rwlock_wrlock_full64", "__pthread_rwlock_rdlock",
+                "__pthread_rwlock_wrlock",
+            ],
+            depth: 6, calls: waiting),
+        FindingRule(
+            kind: .posixSemaphore, text: "A semaphore is waited for; nothing says who will post it",
+            functions: [
+                "sem_wait", "sem_timedwait", "sem_clockwait", "__new_sem_wait", "__new_sem_wait_slow64",
+                "__new_sem_wait_slow64.constprop.0", "___new_sem_wait",
+            ],
+            depth: 6, calls: waiting,
+            unless: ["_dispatch_semaphore_wait_slow", "PyThread_acquire_lock_timed", "_dispatch_sema4_wait"]),
+        FindingRule(
+            kind: .allocatorLock,
+            text: "The allocator's lock is waited for: a signal handler or a child of fork may have entered it twice",
+            functions: [
+                "malloc", "free", "calloc", "realloc", "_int_free", "_int_malloc", "__libc_malloc", "tcache_init",
+            ],
+            depth: 4, calls: waiting),
+        FindingRule(
+            kind: .loader, text: "A library is being loaded, or the loader's lock is waited for",
+            functions: ["_dl_open", "dlopen", "dl_open_worker", "_dl_init", "call_init", "_dl_fini", "dlclose"]),
+        FindingRule(
+            kind: .connecting, text: "A connection is being made",
+            functions: ["connect", "__libc_connect", "__connect"],
+            depth: 4, calls: ["connect"]),
+        FindingRule(
+            kind: .diskSync, text: "Written data is being forced to the disk",
+            functions: ["fsync", "fdatasync", "msync", "syncfs", "sync", "sync_file_range"], depth: 3,
+            calls: ["fsync", "fdatasync", "msync", "syncfs", "sync", "sync_file_range"]),
+        FindingRule(
+            kind: .childProcess, text: "A child process is waited for",
+            functions: ["waitpid", "wait4", "__wait4", "wait", "waitid", "__waitid", "system", "do_system", "pclose"],
+            depth: 6, calls: ["wait4", "waitid"]),
+        FindingRule(
+            kind: .childProcess, text: "A child process of execSync or spawnSync is waited for",
+            functions: ["node::SyncProcessRunner::TryInitializeAndRunLoop"], depth: 6, calls: polling),
+        FindingRule(
+            kind: .databaseLock, text: "PostgreSQL waits for a lock that another of its sessions holds",
+            functions: ["ProcSleep"], calls: polling),
+        FindingRule(
+            kind: .databaseAnswer, text: "The answer of a database server is waited for",
+            functions: [
+                "PQexec", "PQexecParams", "PQexecPrepared", "PQgetResult", "pqWaitTimed", "mysql_real_query",
+                "mysql_query",
+                "redisGetReply",
+            ],
+            depth: 8, calls: polling.union(["recvfrom", "recvmsg", "read"])),
+        FindingRule(
+            kind: .embeddedScript, text: "A Lua script runs inside the program, which does nothing else meanwhile",
+            functions: ["lua_pcall", "lua_pcallk", "lua_call", "lua_callk", "lua_resume"]),
+        FindingRule(
+            kind: .regularExpression, text: "A regular expression is being matched; some take exponential time",
+            functions: [
+                "re_search_internal", "regexec", "__regexec", "sre_ucs1_match", "sre_match", "sre_ucs1_search",
+                "pcre2_match_8", "pcre_exec", "internal_match", "v8::internal::RegExpImpl::IrregexpExec",
+                "v8::internal::Runtime_RegExpExec", "Builtins_RegExpExecInternal", "Builtins_RegExpMatchFast",
+                "Builtins_RegExpPrototypeExec", "Builtins_RegExpPrototypeTest", "Builtins_RegExpReplace",
+                // Perl, Ruby, libstdc++.
+                "Perl_regexec_flags", "Perl_pregexec", "S_regmatch", "S_regtry", "rb_reg_search", "rb_reg_search0",
+                "rb_reg_search_set_match", "rb_reg_start_with_p", "rb_reg_match", "onig_match", "onig_search",
+                "std::__detail::_Executor",
+            ]),
+        FindingRule(
+            kind: .mainActorWork, text: "A task of the main actor works or waits on the main thread without suspending",
+            functions: ["swift_job_run", "swift_job_runImpl", "swift::runJobInEstablishedExecutorContext"]),
+    ]
+}

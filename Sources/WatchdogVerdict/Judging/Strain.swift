@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// Which resources were short while the main thread did not answer, observed from about half of its allowance on.
+public struct Strain: Hashable, Sendable {
+    /// A process that used the CPUs during that time.
+    public struct Consumer: Hashable, Sendable {
+        /// The process ID.
+        public var process: Int
+        /// The name that the process gave itself.
+        public var name: String
+        /// Its CPU time.
+        public var time: Duration
+
+        /// Creates a consumer.
+        public init(process: Int, name: String, time: Duration) {
+            self.process = process
+            self.name = name
+            self.time = time
+        }
+    }
+
+    /// The CPU time of all processes, and the part that the app's own processes took.
+    public struct ProcessorTime: Hashable, Sendable {
+        /// The CPU time of all processes.
+        public var total: Duration
+        /// The CPU time of the app's main process and its descendants.
+        public var own: Duration
+
+        /// Creates a part of a whole.
+        public init(total: Duration, own: Duration) {
+            self.total = total
+            self.own = own
+        }
+    }
+
+    /// How long the resources were observed.
+    public var window: Duration
+    /// How long CPU quotas kept the process's cgroups from running, in total over all CPUs.
+    public var throttled: Duration = .zero
+    /// How many quota periods were throttled.
+    public var throttledPeriods: UInt64 = 0
+    /// How long some task waited for memory.
+    public var memoryStalled: Duration = .zero
+    /// The file that this was read from.
+    public var memorySource = "/proc/pressure/memory"
+    /// How long some task waited for a disk.
+    public var diskStalled: Duration = .zero
+    /// The file that this was read from.
+    public var diskSource = "/proc/pressure/io"
+    /// How many pages the main thread had to wait for until they were read from disk; nil when unknown.
+    public var majorFaults: UInt64?
+    /// The processes that used the most CPU time, highest first.
+    public var consumers: [Consumer] = []
+    /// Nil when unknown.
+    public var processorTime: ProcessorTime?
+
+    /// Creates a strain without any shortage.
+    public init(window: Duration) {
+        self.window = window
+    }
+
+    var isThrottled: Bool { isAtLeast(VerdictThresholds.throttled, throttled) }
+    var isMemoryStalled: Bool { isAtLeast(VerdictThresholds.memoryStalled, memoryStalled) }
+
+    private func isAtLeast(_ tenths: Int, _ part: Duration) -> Bool {
+        window > .zero && part > .zero && part * 1_000 >= window * tenths
+    }
+
+    /// ``throttled`` as a percentage of one CPU: the kernel adds up the time of all CPUs, so that two of them can be kept
+    /// from running for 200 % of the time.
+    var throttledPercent: Int64 {
+        guard window > .zero else { return 0 }
+        return Int64(min((Double(throttled.nanoseconds) / Double(window.nanoseconds) * 100).rounded(), 1e9))
+    }
+
+    /// `pid 7 "make" (1.80 s) and pid 9 "cc1" (0.70 s)`; nil when no consumer is known.
+    var consumersText: String? {
+        let words = consumers.prefix(2).map {
+            "pid \($0.process) \"\($0.name.singleLine(limit: 32))\" (\($0.time.seconds(fractionDigits: 2)) s)"
+        }
+        return words.isEmpty ? nil : words.joined(separator: " and ")
+    }
+
+    /// What the statement about ``processorTime`` says.
+    package static let ownTime = "CPU time of the app's own processes, of that of all"
+
+    /// The shortages, each with its source.
+    package func statements(pid: Int, thread: Int) -> [EvidenceStatement] {
+        func text(_ duration: Duration) -> String { "\(duration.seconds(fractionDigits: 6)) s" }
+        var statements = [
+            EvidenceStatement(what: "time watched for what was short", value: text(window), source: "CLOCK_MONOTONIC"),
+            EvidenceStatement(
+                what: "time for which quotas kept the app's cgroups from running",
+                value: "\(text(throttled)) in \(throttledPeriods) periods"
+                    + (throttled > .zero ? ", \(throttledPercent) % of one CPU" : ""),
+                source: "cpu.stat of its cgroups, the sum over CPUs"),
+            EvidenceStatement(
+                what: "time for which tasks waited for memory", value: text(memoryStalled), source: memorySource),
+            EvidenceStatement(
+                what: "time for which tasks waited for disks", value: text(diskStalled), source: diskSource),
+        ]
+        if let majorFaults {
+            statements.append(
+                EvidenceStatement(
+                    what: "pages that the main thread waited for", value: String(majorFaults),
+                    source: "/proc/\(pid)/task/\(thread)/stat field 12"))
+        }
+        if let processorTime {
+            statements.append(
+                EvidenceStatement(
+                    what: Self.ownTime, value: "\(text(processorTime.own)) of \(text(processorTime.total))",
+                    source: "/proc/*/stat fields 4, 14 and 15"))
+        }
+        if let consumersText {
+            statements.append(
+                EvidenceStatement(
+                    what: "processes that used most CPU time meanwhile", value: consumersText,
+                    source: "/proc/*/stat fields 14 and 15"))
+        }
+        return statements
+    }
+}
+
+extension HangEvidence {
+    /// Whether the main thread waits for pages: in uninterruptible sleep outside any system call, or after many major
+    /// faults.
+    var isPagingIn: Bool {
+        if let faults = strain?.majorFaults, faults >= 16 { return true }
+        guard state == "D", case .outside = syscall.flatMap(SystemCall.position(in:)) else { return false }
+        return true
+    }
+}

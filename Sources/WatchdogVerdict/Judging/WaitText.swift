@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// A chain of waits in words; the first wait is the main thread's.
+package struct WaitText {
+    /// Longer text is left to ``lines(threadIndex:)``, so that the verdict fits into 160 columns.
+    static let longestSubject = 100
+
+    private let waits: [WaitDetails]
+
+    package init(_ waits: [WaitDetails]) {
+        self.waits = waits
+    }
+
+    /// The text that replaces `fd 7` in the verdict; nil when nothing more is known.
+    var subject: String? {
+        guard let whole else { return nil }
+        if whole.count <= Self.longestSubject { return whole }
+        return first.map { $0 + deadlock }.map { $0.count <= Self.longestSubject ? $0 : $0.singleLine(limit: 100) }
+    }
+
+    /// The chain as one sentence.
+    package var whole: String? {
+        first.map { ([$0] + waits.dropFirst().map { "which \(predicate($0))" }).joined(separator: ", ") + deadlock }
+    }
+
+    /// One line per wait and one for a deadlock; empty when the verdict says it all.
+    ///
+    /// - Parameter threadIndex: the index under which the report lists a thread.
+    package func lines(threadIndex: (Int) -> Int?) -> [String] {
+        guard let whole, let main = waits.first, main.holder != nil || whole.count > Self.longestSubject else {
+            return []
+        }
+        var lines = waits.map { wait in
+            let call = Self.callName(wait).map { "in \($0)" } ?? "not in a system call"
+            let subject = noun(wait, isPlain: true).map { ": \($0)" } ?? ""
+            let holder = wait.holder?.thread.flatMap { index($0, in: wait.holder?.process, threadIndex) } ?? ""
+            let own = index(wait.thread, in: wait.process, threadIndex) ?? ""
+            return "Waits: \(title(wait))\(own) \(call)\(subject)\(holder)"
+        }
+        let circle = waits.filter(\.isDeadlocked)
+        if let start = circle.first {
+            let predicates = circle.map { predicate($0, isPlain: true) }.joined(separator: ", which ")
+            lines.append("Waits: deadlock: \(title(start)) \(predicates)")
+        }
+        return lines
+    }
+
+    private var deadlock: String { waits.contains(where: \.isDeadlocked) ? ": deadlock" : "" }
+    private var first: String? { waits.first.flatMap { noun($0) } }
+
+    private func index(_ thread: Int, in process: Int?, _ threadIndex: (Int) -> Int?) -> String? {
+        guard process == waits.first?.process else { return nil }
+        return threadIndex(thread).map { " (Thread \($0))" }
+    }
+
+    private func title(_ wait: WaitDetails) -> String {
+        wait.process == waits.first?.process
+            ? "thread \(wait.thread) \"\(wait.name)\"" : "pid \(wait.process) \"\(wait.name)\""
+    }
+
+    private func predicate(_ wait: WaitDetails, isPlain: Bool = false) -> String {
+        let noun = noun(wait, isPlain: isPlain)
+        if wait.holder?.relation == .holds, let noun {
+            return "waits for \("aeiou".contains(noun.first ?? " ") ? "an" : "a") \(noun)"
+        }
+        guard let call = Self.callName(wait) else {
+            return wait.syscall == "running" ? "runs" : "is not in a system call"
+        }
+        return "is in \(call)" + (noun.map { " (\($0))" } ?? "")
+    }
+
+    /// - Parameter isPlain: whether to call the main thread by its number instead of "this thread".
+    private func noun(_ wait: WaitDetails, isPlain: Bool = false) -> String? {
+        guard let subject = wait.subject else { return nil }
+        guard let holder = wait.holder else { return subject }
+        let name = "\"\(holder.name)\""
+        let state = holder.state.flatMap { Self.states[$0] }.map { ", \($0)" } ?? ""
+        let isOwnProcess = holder.process == waits.first?.process
+        let thread =
+            holder.thread.map { thread in
+                !isPlain && isOwnProcess && thread == waits.first?.thread ? "this thread" : "thread \(thread) \(name)"
+            } ?? "pid \(holder.process) \(name)"
+        switch holder.relation {
+        case .holds: return "\(subject) held by \(thread)"
+        case .locks:
+            if !isPlain, isOwnProcess { return "\(subject), locked by this process" }
+            return "\(subject), locked by \(holder.state == nil ? "pid \(holder.process), which is gone" : thread)"
+        case .child: return "child \(holder.process) \(name)\(state)"
+        case .anyChild: return "any child, such as \(holder.process) \(name)\(state)"
+        case .ends: return "the end of \(thread)"
+        }
+    }
+
+    /// Nil for a thread that is not in a system call.
+    private static func callName(_ wait: WaitDetails) -> String? {
+        guard case .inside(let call) = SystemCall.position(in: wait.syscall) else { return nil }
+        return call.name ?? "system call \(call.number)"
+    }
+
+    private static let states = [
+        "R": "runnable", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped",
+        "t": "stopped by a tracer", "Z": "ended and not yet reaped", "X": "ended", "I": "idle",
+    ]
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ReportFixtures
+import Testing
+import WatchdogBase
+import WatchdogPolicy
+
+@testable import WatchdogRendering
+@testable import WatchdogReport
+@testable import WatchdogVerdict
+
+@Suite("Crashes in reports")
+struct CrashTests {
+    private func line(_ crash: CrashDetails, capture: CapturedProcess? = nil) -> String {
+        Crashes.report(crash, capture: capture).body.linux?.verdict.line ?? ""
+    }
+
+    private func signal(
+        _ number: Int32, code: Int, union: UInt64 = 0, cause: Outcome.Cause = .exited
+    ) -> CrashDetails {
+        var crash = Crashes.details(.signaled(signal: number, coreDumped: true), cause: cause)
+        crash.note(SignalInfo(signal: Int(number), code: code, union: union))
+        return crash
+    }
+
+    @Test("The first line says what, where, and on which thread")
+    func verdict() {
+        #expect(
+            line(Crashes.segmentation, capture: Crashes.capture(.core))
+                == "Crashed: SIGSEGV at 0x18 (where no memory is mapped) in __memmove_avx_unaligned_erms, from "
+                + "parse_header (parse.c:12), on thread 4243")
+        #expect(line(Crashes.segmentation) == "Crashed: SIGSEGV at 0x18 (where no memory is mapped)")
+        // What abort() calls is no place to look at.
+        #expect(
+            line(Crashes.abort, capture: Crashes.capture(.journal))
+                == "Crashed: SIGABRT in Socket.receive() (Socket.swift:41)")
+        var stripped = Crashes.capture(.core)
+        stripped.threads[0].frames.remove(at: 1)
+        stripped.threads[0].frames[1].symbol = nil
+        stripped.threads[0].frames[1].symbolLocation = nil
+        stripped.threads[0].frames[1].sourceFile = nil
+        #expect(line(Crashes.abort, capture: stripped) == "Crashed: SIGABRT in recv, from hang-main + 0x1234")
+        var trap = signal(4, code: 2, union: 0x7f2a_9cf0_f2ad)
+        trap.thread = 4_242
+        #expect(line(trap, capture: Crashes.capture(.core)) == "Crashed: SIGILL in Socket.receive() (Socket.swift:41)")
+        #expect(line(Crashes.memory) == "Killed by the kernel because memory was short (SIGKILL)")
+        #expect(line(Crashes.exit) == "Exited unexpectedly with code 3")
+    }
+
+    @Test("Who sent a signal is told, and to raise it oneself is another thing")
+    func sender() {
+        let other = signal(11, code: 0, union: 77 | 1_000 << 32)
+        #expect(line(other) == "Killed by pid 77 of user 1000, which sent SIGSEGV")
+        #expect(other.senderPID == 77 && other.senderUserID == 1_000 && other.address == nil)
+        let own = signal(11, code: -6, union: 4_242)
+        #expect(line(own) == "Crashed: SIGSEGV")
+        let stranger = Crashes.details(.signaled(signal: 9, coreDumped: false))
+        #expect(line(stranger) == "Killed by SIGKILL, which watchdogd did not send")
+        #expect(Blame(for: Crashes.report(stranger, capture: nil)).party == .somebodyElse)
+        #expect(Blame(for: Crashes.report(own, capture: nil)).party == .app)
+        #expect(Blame(for: Crashes.report(Crashes.memory, capture: nil)).party == .machine)
+    }
+
+    @Test("A sender without a number here is outside the pid namespace, and nobody's pid 0")
+    func senderOutside() throws {
+        let report = Crashes.report(signal(11, code: 0), capture: nil)
+        #expect(
+            report.body.linux?.verdict.line == "Killed by a process outside its pid namespace, which sent SIGSEGV")
+        #expect(report.body.linux?.verdict.brief == "SIGSEGV from outside")
+        #expect(Blame(for: report).party == .somebodyElse)
+        let lines = try #require(report.body.applicationSpecificInformation?["watchdogd"])
+        #expect(lines.contains("Sender: a process outside its pid namespace"))
+        #expect(report.body.termination?.byPid == nil)
+        #expect(!TextRenderer.render(report).contains("pid 0"))
+    }
+
+    @Test(
+        "A signal's words are followed by its number, unless they are its number",
+        arguments: [
+            (11, "Segmentation fault: 11"), (16, "SIGSTKFLT: 16"), (31, "Bad system call: 31"), (32, "signal 32"),
+            (34, "signal 34"),
+        ])
+    func indicator(signal: Int, text: String) {
+        #expect(SignalText.indicator(signal) == text)
+    }
+
+    @Test("Memory that was short earlier did not end it; where nobody looked shortly before, perhaps")
+    func earlierMemoryKills() {
+        var crash = Crashes.memory
+        crash.memoryKills = 2
+        for (recent, party) in [(0, .somebodyElse), (1, .machine), (2, .machine), (nil, .unknown)]
+            as [(Int?, Blame.Party)]
+        {
+            crash.recentMemoryKills = recent
+            let report = Crashes.report(crash, capture: nil)
+            #expect(Blame(for: report).party == party)
+            #expect(line(crash).hasPrefix("Killed by the kernel because") == (party == .machine))
+            #expect(Explanation(of: report).advice.contains("memory.max") == (party == .machine))
+        }
+        #expect(line(crash) == "Killed by SIGKILL, perhaps by the kernel: memory has been short since the launch")
+        crash.recentMemoryKills = 0
+        #expect(line(crash) == "Killed by SIGKILL, which watchdogd did not send")
+        let lines = Crashes.report(crash, capture: nil).body.applicationSpecificInformation?["watchdogd"] ?? []
+        #expect(
+            lines.contains(
+                "Memory: the kernel has killed 2 processes of its cgroup because memory was short, none of them lately")
+        )
+    }
+
+    @Test("An address of the kernel's own making is not told")
+    func nonCanonical() {
+        let crash = signal(11, code: 0x80)
+        #expect(crash.codeName == "SI_KERNEL" && crash.address == nil)
+        #expect(line(crash) == "Crashed: SIGSEGV at an address that no memory can have")
+    }
+
+    @Test("Exit codes that shells make of signals say so, others do not")
+    func shellCodes() {
+        #expect(
+            line(Crashes.details(.exited(code: 139)))
+                == "Exited unexpectedly with code 139, as if SIGSEGV had ended it")
+        #expect(line(Crashes.details(.exited(code: 128))) == "Exited unexpectedly with code 128")
+    }
+
+    @Test("A crash at the end says that the app was ending")
+    func ending() {
+        let crash = signal(11, code: 1, union: 0x10, cause: .terminated)
+        #expect(line(crash) == "Crashed: SIGSEGV at 0x10 (where no memory is mapped), while it was ending")
+    }
+
+    @Test(
+        "Exceptions are those of Apple",
+        arguments: [
+            (11, 1, "EXC_BAD_ACCESS", [1, 0x18], "KERN_INVALID_ADDRESS at 0x0000000000000018"),
+            (11, 2, "EXC_BAD_ACCESS", [2, 0x18], "KERN_PROTECTION_FAILURE at 0x0000000000000018"),
+            (7, 2, "EXC_BAD_ACCESS", [1, 0x18], "KERN_INVALID_ADDRESS at 0x0000000000000018"),
+            (4, 2, "EXC_BAD_INSTRUCTION", [1, 0x18], nil), (5, 1, "EXC_BREAKPOINT", [1, 0x18], nil),
+            (8, 1, "EXC_ARITHMETIC", [1, 0x18], nil), (6, -6, "EXC_CRASH", [0, 0], nil),
+            (11, 0, "EXC_CRASH", [0, 0], nil), (31, 1, "EXC_CRASH", [0, 0], nil),
+        ] as [(Int32, Int, String, [UInt64], String?)])
+    func exception(number: Int32, code: Int, type: String, codes: [UInt64], subtype: String?) {
+        let exception = ExceptionInfo(signal(number, code: code, union: 0x18))
+        #expect(exception.type == type)
+        #expect(exception.rawCodes == codes)
+        #expect(exception.subtype == subtype)
+        #expect(exception.signal == SignalName.of(Int(number)))
+    }
+
+    @Test("The termination names the signal and its sender in Apple's words")
+    func termination() throws {
+        let fault = try #require(Crashes.report(Crashes.segmentation, capture: nil).body.termination)
+        #expect(fault.namespace == "SIGNAL" && fault.code == 11)
+        #expect(fault.indicator == "Segmentation fault: 11" && fault.byProc == "exc handler" && fault.byPid == 4_242)
+        let exit = try #require(Crashes.report(Crashes.exit, capture: nil).body.termination)
+        #expect(exit.namespace == "EXIT" && exit.code == 3 && exit.indicator == "exit code 3")
+        let text = TextRenderer.render(Crashes.report(Crashes.segmentation, capture: Crashes.capture(.core)))
+        #expect(text.contains("\nException Type:  EXC_BAD_ACCESS (SIGSEGV)\n"))
+        #expect(text.contains("\nTermination Reason: SIGNAL 11 Segmentation fault: 11\n"))
+        #expect(text.contains("\nTriggered by Thread:  1\n") && text.contains("\nThread 1 Crashed:\n"))
+        #expect(text.contains("\nStacks: from the core file /srv/photos/core.4242\n"))
+        #expect(!text.contains("SIMULATED"))
+    }
+
+    @Test("A crash is explained without an allowance, and where stacks are missing it says how to get them")
+    func explanation() {
+        let core = Explanation(of: Crashes.report(Crashes.segmentation, capture: Crashes.capture(.core)))
+        #expect(core.allowance == nil)
+        #expect(core.event == "crash")
+        #expect(core.calls.first?.function == "parse_header")
+        #expect(core.advice.hasPrefix("It followed a null pointer"))
+        #expect(!core.advice.contains("CrashStacks"))
+        var crash = Crashes.details(.signaled(signal: 11, coreDumped: false))
+        crash.stacks = "none: the kernel could not write a core"
+        #expect(!Explanation(of: Crashes.report(crash, capture: nil)).advice.contains("CrashStacks"))
+        crash.stacks = "none: its limit on core files is 0; CrashStacks=yes raises it"
+        let none = Explanation(of: Crashes.report(crash, capture: nil))
+        #expect(none.advice.hasSuffix("CrashStacks=yes (run: --crash-stacks)."))
+        #expect(none.confidence.first == "Stacks: none: its limit on core files is 0; CrashStacks=yes raises it.")
+    }
+
+    @Test("One cause has one signature, with or without a core; another signal has another")
+    func signature() {
+        func signature(_ crash: CrashDetails, _ capture: CapturedProcess?) -> Signature {
+            Signature(of: Crashes.report(crash, capture: capture))
+        }
+        #expect(signature(Crashes.segmentation, Crashes.capture(.core)).frames == ["parse_header"])
+        #expect(signature(Crashes.segmentation, nil).cause == "SIGSEGV")
+        #expect(signature(Crashes.abort, nil).cause == "SIGABRT")
+        #expect(signature(Crashes.exit, nil).cause == "exit code 3")
+    }
+}

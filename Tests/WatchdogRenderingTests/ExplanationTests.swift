@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import ReportFixtures
+import Testing
+import WatchdogPolicy
+
+@testable import WatchdogRendering
+@testable import WatchdogReport
+@testable import WatchdogVerdict
+
+@Suite("Explanations")
+struct ExplanationTests {
+    private func report(_ evidence: HangEvidence) -> Report { Samples.report(Samples.facts(evidence: evidence)) }
+
+    private func evidence(running: Int = 0, waiting: Int = 0, state: Character = "S", call: Int? = nil) -> HangEvidence
+    {
+        HangEvidence(
+            window: .seconds(10), runTime: .milliseconds(running * 100), runDelay: .milliseconds(waiting * 100),
+            state: state, syscall: call.map { "\($0) 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1" }, tracer: 0, isFrozen: false,
+            processorCount: 2)
+    }
+
+    @Test("Nobody is blamed but by evidence")
+    func blame() {
+        #expect(Blame(for: report(evidence())).party == .app)
+        #expect(Blame(for: report(evidence(running: 98, state: "R"))).party == .app)
+        #expect(Blame(for: report(evidence(running: 9, waiting: 91, state: "R"))).party == .machine)
+        #expect(Blame(for: report(evidence(running: 55, waiting: 45, state: "R"))).party == .app)
+        #expect(Blame(for: report(evidence(state: "D"))).party == .machine)
+        #expect(Blame(for: report(evidence(state: "T"))).party == .somebodyElse)
+        #expect(Blame(for: report(evidence(state: "t"))).party == .somebodyElse)
+        var frozen = evidence()
+        frozen.isFrozen = true
+        #expect(Blame(for: report(frozen)).party == .somebodyElse)
+        #expect(Blame(for: report(HangEvidence(processorCount: 2))).party == .unknown)
+    }
+
+    @Test("A capture that somebody asked for has no event, no allowance and nobody to blame")
+    func capture() {
+        var facts = Samples.facts(.sceneUpdate, .requested, allowance: .zero, evidence: evidence(call: 232))
+        facts.kind = .capture
+        facts.enforcement = .report
+        facts.kill = .none
+        facts.exitStatus = nil
+        let report = Samples.report(facts)
+        let text = Explanation(of: report).text
+        #expect(text.hasPrefix("HangMain[4242] · capture · "))
+        #expect(!text.contains("Fault") && !text.contains("Allowance") && !text.contains("scene-update"))
+        #expect(text.contains("Somebody asked for the stacks"))
+        let page = HTMLRenderer.render(report)
+        #expect(!page.contains("Fault") && !page.contains("Allowance"))
+        #expect(Signature(of: report).event == "capture")
+    }
+
+    @Test("An app whose own workers take the CPUs is starved by itself")
+    func ownStarvation() {
+        var facts = Samples.facts(evidence: evidence(running: 20, waiting: 80, state: "R"))
+        facts.cpu?.application = .seconds(7)
+        #expect(Blame(for: Samples.report(facts)).party == .app)
+        facts.cpu?.application = .seconds(2)
+        #expect(Blame(for: Samples.report(facts)).party == .appAndMachine)
+    }
+
+    @Test("CPU time of its own children is the app's from half of all on")
+    func ownChildren() {
+        func blame(_ own: Duration) -> Blame {
+            var evidence = evidence(running: 5, waiting: 95, state: "R")
+            evidence.strain = Strain(window: .seconds(5))
+            evidence.strain?.processorTime = .init(total: .seconds(10), own: own)
+            return Blame(for: report(evidence))
+        }
+        #expect(blame(.seconds(5)).party == .app)
+        #expect(
+            blame(.seconds(9)).reason
+                == "its own processes took 90 % of the CPU time that its main thread waited for")
+        #expect(blame(.milliseconds(4_999)).party == .machine)
+    }
+
+    @Test("A main thread that never slept and ran for a second is at fault beside the machine, less is not")
+    func computesUnderLoad() {
+        func blame(_ run: Duration, _ delay: Duration, throttled: Duration = .zero) -> Blame {
+            var evidence = evidence(state: "R")
+            evidence.runTime = run
+            evidence.runDelay = delay
+            evidence.strain = Strain(window: .seconds(5))
+            evidence.strain?.throttled = throttled
+            return Blame(for: report(evidence))
+        }
+        #expect(blame(.seconds(1), .seconds(9)).party == .appAndMachine)
+        #expect(blame(.seconds(1), .milliseconds(8_900)).party == .appAndMachine)
+        #expect(blame(.seconds(1), .milliseconds(8_899)).party == .machine)
+        #expect(blame(.milliseconds(999), .seconds(9)).party == .machine)
+        #expect(
+            blame(.milliseconds(1_200), .milliseconds(8_800)).reason
+                == "the main thread never slept and ran for 1.20 s without coming back, while others had the CPUs")
+        #expect(blame(.seconds(2), .seconds(8), throttled: .seconds(4)).party == .appAndMachine)
+        #expect(blame(.milliseconds(999), .seconds(9), throttled: .seconds(4)).party == .machine)
+    }
+
+    @Test("Busy is the app's, and the machine's as well if it waited longer for a CPU than it ran")
+    func busy() {
+        #expect(Blame(for: report(evidence(running: 48, waiting: 48, state: "R"))).party == .app)
+        #expect(Blame(for: report(evidence(running: 47, waiting: 48, state: "R"))).party == .appAndMachine)
+    }
+
+    @Test(
+        "The advice fits the call",
+        arguments: [(202, "lock"), (45, "peer"), (7, "descriptors"), (73, "LOCK_NB"), (61, "child")])
+    func advice(call: Int, word: String) {
+        var capture = Samples.capture
+        capture.threads[0].syscall = "\(call) 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1"
+        let report = Samples.report(Samples.facts(evidence: evidence(call: call)), capture: capture)
+        #expect(Explanation(of: report).advice.contains(word))
+    }
+
+    @Test("At most 25 lines of 79 columns, whatever the app says, and nothing that steers a terminal")
+    func size() {
+        let long = String(repeating: "\u{1b}[2J veryLongWord", count: 300)
+        for (_, report) in Samples.goldens {
+            var report = report
+            report.metadata.appName = long
+            report.body.captureTime = long
+            report.body.linux?.verdict.line = long
+            report.body.linux?.notes = Array(repeating: long, count: 40)
+            report.body.threads[0].name = long
+            for index in report.body.threads[0].frames.indices { report.body.threads[0].frames[index].symbol = long }
+            let lines = Explanation(of: report).text.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.count <= 26)
+            #expect(lines.allSatisfy { $0.count < 80 })
+            #expect(lines.joined().unicodeScalars.allSatisfy { $0.value >= 0x20 })
+            let difference = ReportComparison(report, Samples.report()).text.split(separator: "\n")
+            #expect(difference.allSatisfy { $0.count < 80 })
+        }
+    }
+
+    @Test("A thread that the verdict names is told before others")
+    func named() {
+        var report = Samples.report()
+        report.body.linux?.verdict.line = "Main thread blocked 10 s in futex (held by thread 4243)"
+        let others = Explanation(of: report).others
+        #expect(others.map(\.index) == [1])
+        #expect(others.map { $0.isNamed } == [true])
+    }
+
+    @Test("A report compared with itself has the same signature, no change and one common stack")
+    func same() {
+        let comparison = ReportComparison(Samples.report(), Samples.report())
+        #expect(comparison.isSameSignature)
+        #expect(comparison.facts + comparison.verdict + comparison.images == [])
+        #expect(comparison.stack.map(\.side) == [.both])
+        #expect(comparison.onlyBefore + comparison.onlyAfter == [])
+    }
+
+    @Test("As JSON, explanation, comparison and MetricKit's payload are JSON of integers")
+    func json() {
+        for (_, report) in Samples.goldens {
+            let texts = [
+                Explanation(of: report).json, ReportComparison(report, Samples.report()).json,
+                MetricKitPayload(report).json,
+            ]
+            #expect(texts.map { JSONFault.first(in: Array($0.utf8)) } == [nil, nil, nil])
+        }
+    }
+}

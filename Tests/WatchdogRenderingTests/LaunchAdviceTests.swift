@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ReportFixtures
+import Testing
+import WatchdogBase
+import WatchdogRecording
+
+@testable import WatchdogRendering
+
+/// Every advice as a pair: just over its threshold it is given, just under it is not.
+@Suite("Launch advice")
+struct LaunchAdviceTests {
+    /// A launch of one second with a main thread that is blocked for a while.
+    private func launch(
+        blocked time: Double, in detail: String?, by waker: Waker? = nil, length: Double = 1_000
+    ) -> LaunchRecording {
+        let main = LaneScript(thread: 10, process: 10, name: "app")
+        main.run(1).blocked(time, in: detail, by: waker).run(length - time - 1)
+        return Launches.recording(
+            of: "/usr/bin/app", [main.lane], rung: .a, phases: [(.main, length)],
+            end: LaunchEnd(kind: .firstFrame, time: ms(length)))
+    }
+
+    private func kinds(_ recording: LaunchRecording) -> [LaunchAdvice.Kind] {
+        LaunchAdvice.all(LaunchFigures(recording)).map(\.kind)
+    }
+
+    @Test(
+        "5 % of the launch in one kind of wait is worth a sentence, less is not",
+        arguments: [
+            ("fsync catalog.db", LaunchAdvice.Kind.files), ("disk I/O", .files), ("read /etc/passwd", .files),
+            ("read, uninterruptible", .files),
+            ("connect TCP 10.0.0.1:80", .network), ("poll TCP 10.0.0.1:80", .network), ("recvfrom", .network),
+            ("wait4 4711", .child), ("clock_nanosleep", .sleep),
+        ])
+    func waits(detail: String, kind: LaunchAdvice.Kind) throws {
+        #expect(kinds(launch(blocked: 50, in: detail, by: .interrupt)) == [kind])
+        #expect(kinds(launch(blocked: 49.4, in: detail, by: .interrupt)) == [])
+        let sentence = try #require(launch(blocked: 50, in: detail).advice.first)
+        #expect(sentence.contains("50 ms (5 %)"))
+    }
+
+    @Test("5 ms is worth a sentence in a short launch, less is not, whatever its share")
+    func leastTime() {
+        #expect(kinds(launch(blocked: 5, in: "fsync", length: 20)) == [.files])
+        #expect(kinds(launch(blocked: 4.999, in: "fsync", length: 20)) == [])
+    }
+
+    @Test("Waits in an event loop, for a pipe or a lock without a known waker are nobody's fault")
+    func innocentWaits() {
+        for detail in [
+            "epoll_wait", "read pipe:[4]", "read", "futex", "connect unix /run/x", "uninterruptible",
+            "stopped by the recorder", nil,
+        ] {
+            #expect(kinds(launch(blocked: 900, in: detail, by: .interrupt)) == [])
+        }
+        let stranger = Waker.thread(id: 99, name: "server", nice: 19, isOwn: false)
+        #expect(kinds(launch(blocked: 900, in: "futex", by: stranger)) == [])
+    }
+
+    @Test("A wait after the end of the launch does not count")
+    func afterTheEnd() {
+        var recording = launch(blocked: 900, in: "fsync")
+        recording.end.time = ms(40)
+        #expect(kinds(recording) == [.files])
+        recording.end.time = ms(1)
+        #expect(kinds(recording) == [])
+    }
+
+    @Test("A wait for a thread of lower priority is an inversion, for an equal or higher one it is not")
+    func inversion() {
+        func kind(nice: Int?, _ waker: ThreadScheduling? = nil, main: ThreadScheduling? = nil) -> [LaunchAdvice.Kind] {
+            var recording = launch(
+                blocked: 400, in: "futex", by: .thread(id: 11, name: "loader", nice: nice, isOwn: true))
+            if let main { recording.lanes[0].scheduling = main }
+            var lane = ThreadLane(threadID: 11, processID: 10, name: "loader", begin: .zero)
+            lane.scheduling = waker
+            recording.lanes.append(lane)
+            return kinds(recording)
+        }
+        #expect(kind(nice: 1) == [.inversion])
+        #expect(kind(nice: 0) == [.ownThread])
+        #expect(kind(nice: -1) == [.ownThread])
+        #expect(kind(nice: nil) == [.ownThread])
+        func policy(_ name: String, _ priority: Int = 0) -> ThreadScheduling {
+            ThreadScheduling(policy: name, nice: 0, priority: priority, affinity: "0-1")
+        }
+        #expect(kind(nice: 0, policy("SCHED_IDLE")) == [.inversion])
+        #expect(kind(nice: 0, policy("SCHED_FIFO", 1)) == [.ownThread])
+        #expect(kind(nice: 0, policy("SCHED_FIFO", 1), main: policy("SCHED_FIFO", 2)) == [.inversion])
+        #expect(kind(nice: 0, policy("SCHED_FIFO", 2), main: policy("SCHED_FIFO", 2)) == [.ownThread])
+        #expect(kind(nice: 0, policy("SCHED_OTHER"), main: policy("SCHED_RR", 1)) == [.inversion])
+    }
+
+    @Test("More than 10 % of waiting for a CPU is a warning, 10 % is not")
+    func contention() throws {
+        func launch(waiting: Double) -> LaunchRecording {
+            let main = LaneScript(thread: 10, process: 10, name: "app")
+            main.run(100).preempted(waiting / 2).run(10).preempted(waiting / 2).run(890 - waiting)
+            return Launches.recording(
+                of: "/usr/bin/app", [main.lane], rung: .a, phases: [(.main, 1_000)],
+                end: LaunchEnd(kind: .firstFrame, time: ms(1_000)))
+        }
+        let over = LaunchFigures(launch(waiting: 101))
+        #expect(LaunchAdvice.warning(over)?.hasPrefix("Warning: the program waited 10 % of the time for a CPU") == true)
+        #expect(kinds(over.recording) == [.contention])
+        let under = LaunchFigures(launch(waiting: 100))
+        #expect(LaunchAdvice.warning(under) == nil)
+        #expect(kinds(under.recording) == [])
+        #expect(try #require(over.recording.advice.first).contains("other programs had the CPUs"))
+
+        var crowded = launch(waiting: 310)
+        let worker = LaneScript(thread: 11, process: 10, name: "worker")
+        worker.run(800)
+        crowded.lanes.append(worker.lane)
+        #expect(
+            try #require(crowded.advice.first).contains("310 ms (31 %) for a CPU; for 310 ms of that, its own threads"))
+        #expect(LaunchAdvice.warning(LaunchFigures(crowded))?.contains("31 %") == true)
+    }
+
+    @Test("Constructors, linking, late files and own constructors count from 5 % on")
+    func loading() {
+        func kinds(_ kind: LaunchPhase.Kind, _ time: Double) -> [LaunchAdvice.Kind] {
+            let recording = Launches.recording(
+                of: "/usr/bin/app", [], rung: .b, phases: [(kind, time), (.main, 1_000)],
+                end: LaunchEnd(kind: .firstFrame, time: ms(1_000)))
+            return self.kinds(recording)
+        }
+        for (phase, advice) in [
+            (LaunchPhase.Kind.libraryConstructors, LaunchAdvice.Kind.libraryConstructors),
+            (.ownConstructors, .ownConstructors), (.mapping, .linking), (.relocation, .linking),
+        ] {
+            #expect(kinds(phase, 50) == [advice])
+            #expect(kinds(phase, 49.4) == [])
+        }
+    }
+
+    @Test("Wrappers count from 5 % on, and what they waited for does not count again")
+    func wrappers() throws {
+        func recording(_ time: Double, wrappers: [String] = ["/usr/bin/env", "/bin/sh"]) -> LaunchRecording {
+            let main = LaneScript(thread: 10, process: 10, name: "app")
+            main.blocked(time, in: "wait4").run(1_000 - time)
+            var recording = Launches.recording(
+                of: "/usr/bin/app", [main.lane], rung: .a, phases: [(.request, time), (.main, 1_000)],
+                end: LaunchEnd(kind: .firstFrame, time: ms(1_000)))
+            recording.program.executables = wrappers + ["/usr/bin/app"]
+            return recording
+        }
+        #expect(kinds(recording(50)) == [.wrappers])
+        #expect(kinds(recording(49.4)) == [])
+        #expect(kinds(recording(50, wrappers: [])) == [])
+        #expect(
+            recording(50).advice == [
+                "50 ms (5 %) passed before app was executed, through 2 files, the first of them /usr/bin/env: start it directly."
+            ])
+    }
+
+    @Test("A wait that another process of the program ends is a wait for a child")
+    func children() {
+        var recording = launch(blocked: 50, in: "read", by: .thread(id: 20, name: "sh", nice: 19, isOwn: true))
+        recording.lanes.append(ThreadLane(threadID: 20, processID: 20, name: "sh", begin: .zero))
+        #expect(kinds(recording) == [.child])
+    }
+
+    @Test("A library counts as unused only with enough samples, and only if it cost enough")
+    func unusedLibraries() {
+        func kinds(cost: Double, samples: Int, isUsed: Bool? = false) -> [LaunchAdvice.Kind] {
+            var recording = launch(blocked: 1, in: nil)
+            recording.samples = SampledCalls(interval: .microseconds(1), count: samples, roots: [])
+            recording.objects = [
+                LoadedObject(path: "/lib/libunused.so", mapped: ms(1), relocation: ms(cost), isUsed: isUsed)
+            ]
+            return self.kinds(recording)
+        }
+        #expect(kinds(cost: 50, samples: 100) == [.unusedLibraries])
+        #expect(kinds(cost: 49.4, samples: 100) == [])
+        #expect(kinds(cost: 50, samples: 99) == [])
+        #expect(kinds(cost: 50, samples: 100, isUsed: true) == [])
+        #expect(kinds(cost: 50, samples: 100, isUsed: nil) == [])
+    }
+
+    @Test("Own work is named if it is in a quarter of the samples")
+    func work() throws {
+        func recording(_ count: Int) -> LaunchRecording {
+            var recording = launch(blocked: 1, in: nil)
+            recording.samples = SampledCalls(
+                interval: .milliseconds(1), count: 400,
+                roots: [.init(function: "main", count: 400, callees: [.init(function: "parse()", count: count)])])
+            return recording
+        }
+        #expect(kinds(recording(100)) == [.work])
+        #expect(kinds(recording(99)) == [])
+        for nameless in ["?", ""] {
+            var unknown = recording(100)
+            unknown.samples?.roots[0].callees[0].function = nameless
+            #expect(kinds(unknown) == [])
+        }
+        #expect(try #require(recording(100).advice.first).hasPrefix("parse() is in 100 of 400 samples"))
+    }
+
+    @Test("The four causes of the star story are all named, the longest first")
+    func starSearcher() {
+        #expect(kinds(Launches.starSearcher) == [.inversion, .work, .libraryConstructors, .files])
+    }
+}

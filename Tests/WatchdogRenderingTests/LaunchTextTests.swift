@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import ReportFixtures
+import Testing
+import WatchdogBase
+import WatchdogRecording
+
+@testable import WatchdogRendering
+
+/// Recordings as text; the goldens also show readers of the documentation what to expect.
+///
+/// `WATCHDOGD_UPDATE_GOLDENS=1 swift test --filter LaunchTextTests` writes them anew.
+@Suite("Launch text")
+struct LaunchTextTests {
+    static let recordings: [(name: String, recording: LaunchRecording)] = [
+        ("starsearcher", Launches.starSearcher), ("python", Launches.python), ("killed", Launches.killed),
+        ("rung-c", Launches.rungC), ("rung-d", Launches.rungD),
+    ]
+
+    @Test("Texts are what they were, narrow and wide", arguments: recordings.map(\.name))
+    func unchanged(name: String) throws {
+        let recording = try #require(Self.recordings.first { $0.name == name }?.recording)
+        for columns in [79, 199] {
+            let text = recording.text(LaunchTextStyle(columns: columns))
+            let path = TestFiles.folder(of: #filePath) + "/Goldens/launches/\(name).\(columns + 1).txt"
+            if getenv("WATCHDOGD_UPDATE_GOLDENS").map({ String(cString: $0) }) == "1" {
+                try TestFiles.write(Array(text.utf8), to: path)
+            }
+            let golden = try #require(TestFiles.read(path), "\(path) is missing; set WATCHDOGD_UPDATE_GOLDENS=1")
+            #expect(text == String(decoding: golden, as: UTF8.self), "\(path)")
+            #expect(text.split(separator: "\n").filter { $0.count > columns } == [])
+        }
+    }
+
+    @Test("Colors add only escape sequences")
+    func colors() {
+        for (_, recording) in Self.recordings {
+            let colored = recording.text(LaunchTextStyle(columns: 100, isColored: true))
+            let plain = recording.text(LaunchTextStyle(columns: 100))
+            #expect(colored.contains("\u{1b}["))
+            #expect(Self.trimmed(colored.replacing(/\u{1b}\[[0-9;]*m/, with: "")) == Self.trimmed(plain))
+        }
+    }
+
+    /// The lines without the blanks at their ends, which escape sequences may follow.
+    private static func trimmed(_ text: String) -> [String] {
+        text.split(separator: "\n").map { line in
+            var line = String(line)
+            while line.hasSuffix(" ") { line.removeLast() }
+            return line
+        }
+    }
+
+    @Test("Names with escape sequences and line breaks cannot leave their place")
+    func hostileNames() {
+        var recording = Launches.starSearcher
+        let evil = "\u{1b}[2J\nroot: \u{202e}x"
+        recording.lanes[1].name = evil
+        recording.objects[0].path = "/" + evil
+        recording.program.command = [evil]
+        recording.program.executables = [evil]
+        recording.marks[2].name = evil
+        recording.notes = [evil]
+        recording.lanes[0].spans[3].detail = evil
+        recording.samples?.roots[0].function = evil
+        let text = recording.text()
+        #expect(!text.contains("\u{1b}"))
+        #expect(!text.contains("\u{202e}"))
+        #expect(!text.contains("\nroot:"))
+    }
+
+    @Test("Functions are listed by the samples in themselves, whoever called them, then code without names")
+    func functions() {
+        var recording = Launches.python
+        let leaf = SampledCalls.Call(function: "parse", object: "/bin/app", count: 30)
+        recording.samples = SampledCalls(
+            interval: .milliseconds(1), count: 100,
+            roots: [
+                .init(function: "main", object: "/bin/app", count: 60, callees: [leaf]),
+                .init(function: "libz.so.1", object: "/lib/libz.so.1", count: 25),
+                .init(function: "parse", object: "/bin/app", count: 14),
+                .init(function: "rare", object: "/bin/app", count: 1),
+            ])
+        let text = recording.text()
+        #expect(
+            text.contains(
+                "ran in\n    44.0 %  parse  (app)\n    30.0 %  main  (app)\n    25.0 %  code without names\n\n"))
+    }
+
+    @Test("Of a deep path the beginning and the end are shown")
+    func deepPath() {
+        var recording = Launches.python
+        var call = SampledCalls.Call(function: "f29", object: "/bin/app", count: 100)
+        for depth in (0..<29).reversed() {
+            call = .init(function: "f\(depth)", object: "/bin/app", count: 100, callees: [call])
+        }
+        recording.samples = SampledCalls(interval: .milliseconds(1), count: 100, roots: [call])
+        let text = recording.text()
+        #expect(text.contains("  f2  (app)\n               15 more calls\n   100.0 %     f18  (app)\n"))
+        #expect(text.contains("f29  (app)"))
+        #expect(!text.contains("f17") && !text.contains("f3 "))
+    }
+
+    @Test("A library is marked as unused only with enough samples", arguments: [(99, false), (100, true)])
+    func unusedMark(samples: Int, isMarked: Bool) {
+        var recording = Launches.starSearcher
+        recording.samples?.count = samples
+        #expect(recording.text().contains("- in no sample of the main thread") == isMarked)
+    }
+
+    @Test("Values that no recorder writes are drawn all the same")
+    func absurdValues() {
+        var recording = Launches.starSearcher
+        recording.end.time = .nanoseconds(-5)
+        _ = recording.text()
+        recording.end.time = .nanoseconds(Int64.max)
+        recording.phases[2].end = .nanoseconds(Int64.min)
+        recording.lanes[0].spans[4].begin = .nanoseconds(Int64.min)
+        recording.lanes[0].spans[5].end = .nanoseconds(Int64.max)
+        recording.samples?.count = 0
+        recording.resources.peakMemory = .max
+        recording.resources.bytesRead = .min
+        #expect(!recording.text(LaunchTextStyle(columns: -1)).isEmpty)
+    }
+
+    @Test("Phases without times are not taken for time in which nothing happened")
+    func partialTimes() throws {
+        var recording = Launches.rungC
+        #expect(recording.phases.contains { $0.time == nil } && recording.phases.contains { $0.time != nil })
+        #expect(LaunchFigures(recording).mainTime == recording.lanes[0].accounting)
+        recording.lanes = []
+        #expect(LaunchFigures(recording).mainTime == nil)
+        for index in recording.phases.indices { recording.phases[index].time = ThreadTime(running: ms(1)) }
+        #expect(LaunchFigures(recording).mainTime == ThreadTime(running: ms(Double(recording.phases.count))))
+    }
+
+    @Test("A launch with hundreds of threads has a bounded number of lines")
+    func crowd() {
+        let text = Launches.crowd(spansPerThread: 30).text()
+        #expect(text.split(separator: "\n").count < 100)
+        #expect(text.contains("184 more, which ran"))
+    }
+}

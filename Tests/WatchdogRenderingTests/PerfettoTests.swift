@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import ReportFixtures
+import Testing
+import WatchdogBase
+import WatchdogRecording
+
+@testable import WatchdogRendering
+
+/// Traces, as events and as read by Perfetto's own definition of the format.
+@Suite("Perfetto traces")
+struct PerfettoTests {
+    @Test("A lane becomes the kernel's events: who left a CPU in which state, and who woke whom")
+    func events() {
+        let first = LaneScript(thread: 10, process: 10, name: "app")
+        first.run(2, on: 1).preempted(1).run(1, on: 1)
+        first.blocked(3, in: "disk I/O", by: .thread(id: 11, name: "b", nice: nil, isOwn: true)).runnable(1).run(
+            1, on: 0)
+        first.exit()
+        let second = LaneScript(thread: 11, process: 10, name: "b", begin: 2)
+        second.run(1, on: 1).blocked(2, in: "futex", by: .interrupt).run(3, on: 2)
+        let recording = Launches.recording(
+            of: "/usr/bin/app", [first.lane, second.lane], rung: .a, phases: [],
+            end: LaunchEnd(kind: .exit, time: ms(9), code: 0))
+        typealias Entry = SchedulerEvents.Entry
+        #expect(
+            SchedulerEvents(recording).entries == [
+                Entry(time: ms(0), processor: 1, event: .switched(from: 0, state: .runnable, to: 10)),
+                Entry(time: ms(2), processor: 1, event: .switched(from: 10, state: .runnable, to: 11)),
+                Entry(time: ms(3), processor: 1, event: .switched(from: 11, state: .interruptible, to: 10)),
+                Entry(time: ms(4), processor: 1, event: .switched(from: 10, state: .uninterruptible, to: 0)),
+                Entry(time: ms(5), processor: 2, event: .waking(thread: 11, by: 0, isInterrupt: true)),
+                Entry(time: ms(5), processor: 2, event: .switched(from: 0, state: .runnable, to: 11)),
+                Entry(time: ms(7), processor: 0, event: .waking(thread: 10, by: 11, isInterrupt: false)),
+                Entry(time: ms(8), processor: 2, event: .switched(from: 11, state: .interruptible, to: 0)),
+                Entry(time: ms(8), processor: 0, event: .switched(from: 0, state: .runnable, to: 10)),
+                Entry(time: ms(9), processor: 0, event: .switched(from: 10, state: .dead, to: 0)),
+            ])
+    }
+
+    @Test("Threads that run at the same time on unknown CPUs have one each")
+    func inventedProcessors() {
+        let lanes = (0..<3).map { index in
+            LaneScript(thread: Int32(20 + index), process: 20, name: "t").run(5, on: nil).lane
+        }
+        let recording = Launches.recording(
+            of: "/bin/x", lanes, rung: .b, phases: [], end: LaunchEnd(kind: .exit, time: ms(5)))
+        let begun = SchedulerEvents(recording).entries.prefix(3)
+        #expect(Set(begun.map(\.processor)) == [0, 1, 2])
+    }
+
+    @Test("Numbers and texts are encoded as protobuf's documentation has them")
+    func protobuf() {
+        var message = ProtobufMessage()
+        message.number(1, 150)
+        message.text(2, "testing")
+        message.message(3) { $0.number(1, -1) }
+        #expect(
+            message.bytes
+                == [0x08, 0x96, 0x01, 0x12, 0x07] + Array("testing".utf8) + [0x1a, 0x0b, 0x08]
+                + [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01])
+    }
+
+    private static let program = """
+        import sys, collections
+        from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+        trace = Trace()
+        trace.ParseFromString(open(sys.argv[1], 'rb').read())
+        count = collections.Counter()
+        depth = collections.Counter()
+        names, threads, last = [], [], collections.defaultdict(int)
+        def unknown(m):
+            from google.protobuf.unknown_fields import UnknownFieldSet
+            return len(UnknownFieldSet(m)) + sum(unknown(v) for f, x in m.ListFields() if f.message_type
+                                                 for v in (x if f.is_repeated else [x]))
+        for p in trace.packet:
+            if p.HasField('ftrace_events'):
+                for e in p.ftrace_events.event:
+                    kind = e.WhichOneof('event')
+                    count[kind] += 1
+                    if kind == 'sched_switch':
+                        assert last[p.ftrace_events.cpu] <= e.timestamp
+                        last[p.ftrace_events.cpu] = e.timestamp
+            if p.HasField('process_tree'):
+                threads += [t.name for t in p.process_tree.threads]
+            if p.HasField('track_event'):
+                t = p.track_event
+                depth[t.track_uuid] += {1: 1, 2: -1}.get(t.type, 0)
+                assert depth[t.track_uuid] >= 0
+                if t.name: names.append(t.name)
+            if p.HasField('system_info'):
+                print(p.system_info.utsname.release)
+        assert not any(depth.values()), depth
+        assert unknown(trace) == 0, unknown(trace)
+        print(count['sched_switch'] > 50, count['sched_waking'])
+        print(threads)
+        print([n for n in names if n in ('first frame after 2.30 s', 'library constructors', 'futex', 'hello')])
+        """
+
+    @Test("Perfetto's own definition of the format reads a trace without an unknown field")
+    func published() throws {
+        guard try run(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"]).status == 0 else {
+            print("skipped: \(Self.interpreter) has no modules perfetto and protobuf ('pip install perfetto protobuf')")
+            return
+        }
+        try TestFiles.withFolder { folder in
+            let path = "\(folder)/trace.perfetto"
+            try TestFiles.write(PerfettoTrace.encode(Launches.starSearcher), to: path)
+            let (status, output) = try run(["-c", Self.program, path])
+            #expect(status == 0, "\(output)")
+            #expect(
+                output == """
+                    6.18.5
+                    True 12
+                    ['StarSearcher', 'star loader', 'web']
+                    ['first frame after 2.30 s', 'library constructors', 'hello', 'futex', 'futex']
+
+                    """)
+        }
+    }
+
+    /// The interpreter of the project's own environment, or that of the system.
+    private static var interpreter: String { ForeignReaderTests.interpreter }
+
+    private func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        try ForeignReaderTests.run(arguments)
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ReportFixtures
+import Testing
+import WatchdogBase
+
+@testable import WatchdogRendering
+@testable import WatchdogReport
+@testable import WatchdogVerdict
+
+@Suite("Filters")
+struct ReportFilterTests {
+    private let all = Samples.goldens.enumerated().map { index, golden in
+        var metadata = golden.report.metadata
+        metadata.timestamp = WallTime(seconds: Samples.captureTime.seconds - Int64(index) * 3_600).text(
+            fractionDigits: 2)
+        return StoredReport(
+            name: golden.name, path: golden.name, size: 1, modified: Samples.captureTime, metadata: metadata,
+            fault: nil, isInStore: true)
+    }
+
+    private func names(_ filter: ReportFilter) -> [String] { filter.apply(to: all).map(\.name) }
+
+    @Test("App, event, verdict, time and number narrow a list")
+    func filters() {
+        #expect(names(ReportFilter()).count == 4)
+        #expect(names(ReportFilter(app: "hangmain")).count == 4)
+        #expect(names(ReportFilter(app: "Hang")) == [])
+        #expect(names(ReportFilter(event: "process-exit")) == ["process-exit"])
+        #expect(names(ReportFilter(verdict: "blocked")) == ["process-launch", "scene-update"])
+        #expect(names(ReportFilter(verdict: "FUTEX")) == ["process-launch"])
+        #expect(names(ReportFilter(verdict: "uninterruptible")) == ["process-exit"])
+        #expect(names(ReportFilter(limit: 2)) == ["process-launch", "scene-create"])
+        let hourAgo = ReportFilter.beginning("1h", now: Samples.captureTime)
+        #expect(names(ReportFilter(since: hourAgo)) == ["process-launch"])
+        #expect(names(ReportFilter(verdict: "blocked", limit: 1)) == ["process-launch"])
+    }
+
+    @Test(
+        "A beginning is a span, a day or a day and a time, in the zone of now",
+        arguments: [
+            ("2h", "2026-11-21 00:20:22 +0100"), ("1min 30s", "2026-11-21 02:18:52 +0100"),
+            ("2026-11-20", "2026-11-20 00:00:00 +0100"), ("2026-11-20 18:30", "2026-11-20 18:30:00 +0100"),
+            ("2026-11-20T18:30:05", "2026-11-20 18:30:05 +0100"), ("yesterday", nil), ("", nil), ("5", nil),
+            ("2026-13-01", nil), ("2026-11-20 18:30 +0000", nil),
+        ] as [(String, String?)])
+    func beginnings(text: String, expected: String?) throws {
+        let now = try #require(WallTime("2026-11-21 02:20:22 +0100"))
+        #expect(ReportFilter.beginning(text, now: now)?.text(fractionDigits: 0) == expected)
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import ReportFixtures
+import Testing
+
+@testable import WatchdogRendering
+@testable import WatchdogReport
+@testable import WatchdogVerdict
+
+@Suite("List")
+struct ReportListingTests {
+    private func stored(_ report: Report) -> StoredReport {
+        StoredReport(
+            name: "x.ips", path: "/r/x.ips", size: 4_096, modified: Samples.captureTime, metadata: report.metadata,
+            fault: nil, isInStore: true)
+    }
+
+    @Test("A list has one line per report")
+    func table() {
+        let damaged = StoredReport(
+            name: "Broken-2026-11-21-002022.ips", path: "/r/Broken-2026-11-21-002022.ips", size: 1,
+            modified: Samples.captureTime, metadata: nil, fault: "line 1: no metadata", isInStore: true)
+        #expect(
+            ReportListing.text(Samples.goldens.map { stored($0.report) } + [damaged]) == """
+                ID        DATE              APP            PID  EVENT           VERDICT
+                00000000  2026-11-21 00:20  HangMain      4242  process-launch  blocked in f...
+                00000000  2026-11-21 00:20  HangMain      4242  scene-create    starved
+                00000000  2026-11-21 00:20  HangMain      4242  scene-update    blocked in r...
+                00000000  2026-11-21 00:20  HangMain      4242  process-exit    D state at f...
+                -         2026-11-21 00:20  Broken-20...     -  -               damaged
+
+                """)
+        #expect(
+            ReportListing.text([stored(Samples.report())]) == """
+                ID        DATE              APP        PID  EVENT         VERDICT
+                00000000  2026-11-21 00:20  HangMain  4242  scene-update  blocked in recvfrom
+
+                """)
+        #expect(ReportListing.text([]) == "No reports.\n")
+    }
+
+    @Test("No line is longer than 80 columns, whatever the names are, and none can steer a terminal")
+    func width() {
+        var report = Samples.report()
+        report.metadata.appName = "\u{1b}[2J" + String(repeating: "a", count: 200)
+        report.metadata.timestamp = String(repeating: "9", count: 200)
+        report.metadata.incidentID = "\n" + String(repeating: "A", count: 200)
+        report.metadata.linux = .init(
+            pid: .max, event: String(repeating: "e", count: 99), verdict: String(repeating: "v", count: 200))
+        let text = ReportListing.text([stored(report)])
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+        #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 })
+        #expect(text.split(separator: "\n").count == 2)
+    }
+
+    @Test("As JSON a list has the same and more")
+    func json() throws {
+        struct Entry: Decodable, Equatable {
+            let incident, file, path, timestamp, app, event, verdict: String
+            let size, pid: Int
+        }
+        let text = ReportListing.json([stored(Samples.report())])
+        #expect(
+            try JSONDecoder().decode([Entry].self, from: Data(text.utf8)) == [
+                Entry(
+                    incident: "00000000-0000-4000-8000-000000000001", file: "x.ips", path: "/r/x.ips",
+                    timestamp: "2026-11-21 00:20:22.12 +0000", app: "HangMain", event: "scene-update",
+                    verdict: "blocked in recvfrom", size: 4_096, pid: 4_242)
+            ])
+    }
+}

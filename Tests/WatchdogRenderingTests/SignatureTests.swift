@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ReportFixtures
+import Testing
+import WatchdogBase
+
+@testable import WatchdogRendering
+@testable import WatchdogReport
+@testable import WatchdogVerdict
+
+@Suite("Signatures")
+struct SignatureTests {
+    @Test("A signature names app, event, cause and the app's innermost calls, without libc's")
+    func parts() {
+        let signature = Signature(of: Samples.report())
+        #expect(signature.app == "HangMain")
+        #expect(signature.event == "scene-update")
+        #expect(signature.cause == "blocked in recvfrom")
+        #expect(
+            signature.frames == ["Socket.receive()", "closure #1 in Worker.run(depth:)", "hang-main + 0x2000"])
+        #expect(signature.id.count == 8)
+    }
+
+    @Test("It does not depend on pids, thread numbers, addresses, registers and other threads")
+    func stability() {
+        let signature = Signature(of: Samples.report())
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            var facts = Samples.facts()
+            let pid = Int.random(in: 2...4_000_000, using: &generator)
+            facts.pid = pid
+            var capture = Samples.capture
+            capture.threads[0].id = pid
+            capture.threads[0].registers = capture.threads[0].registers.mapValues { _ in .random(in: 0 ... .max) }
+            for index in capture.images.indices {
+                capture.images[index].base = .random(in: 1...0x7fff_ffff_f000, using: &generator)
+            }
+            // The C library inlines otherwise.
+            let libc = capture.threads[0].frames[0]
+            for _ in 0..<Int.random(in: 0...3, using: &generator) {
+                var frame = libc
+                frame.isInlined = .random(using: &generator)
+                frame.symbol = "__libc_\(Int.random(in: 0...9, using: &generator))"
+                capture.threads[0].frames.insert(frame, at: 0)
+            }
+            capture.threads[1].id = pid + 1
+            if Bool.random(using: &generator) { capture.threads.removeLast() }
+            #expect(Signature(of: Samples.report(facts, capture: capture)) == signature)
+        }
+    }
+
+    @Test("Another function, cause, event or app is another signature")
+    func differences() {
+        var signatures: Set<String> = []
+        for (_, report) in Samples.goldens { signatures.insert(Signature(of: report).id) }
+        #expect(signatures.count == Samples.goldens.count)
+        var report = Samples.report()
+        report.body.threads[0].frames[1].symbol = "Socket.send()"
+        #expect(Signature(of: report) != Signature(of: Samples.report()))
+    }
+
+    @Test("A foreign report is known by its exception")
+    func foreign() throws {
+        let signature = Signature(of: try ReportCoding.decode(Array(ForeignSample.ips.utf8)))
+        #expect(signature.cause == "EXC_BREAKPOINT (SIGTRAP)")
+        #expect(signature.frames == ["Notes.crash()", "Notes + 0x2000"])
+    }
+
+    @Test("Groups count what has one signature, the most frequent first")
+    func groups() throws {
+        var second = Samples.facts(number: 8)
+        second.captureTime.seconds += 60
+        second.pid = 9
+        let reports = [Samples.report(), Samples.goldens[1].report, Samples.report(second)]
+        #expect(
+            ReportGroup.text(ReportGroup.grouping(reports)) == """
+                COUNT  FIRST             LAST              NEWEST    SIGNATURE
+                    2  2026-11-21 00:20  2026-11-21 00:21  00000000  \(Signature(of: reports[0]).id)
+                       HangMain · scene-update · blocked in recvfrom
+                       Socket.receive() < closure #1 in Worker.run(depth:) < hang-main + 0x2000
+                    1  2026-11-21 00:20  2026-11-21 00:20  00000000  \(Signature(of: reports[1]).id)
+                       HangMain · scene-create · starved
+                       Socket.receive() < closure #1 in Worker.run(depth:) < hang-main + 0x2000
+
+                """)
+        var counting = reports[0]
+        counting.body.linux?.repeats = RepeatDetails(count: 12, last: "2026-11-21 03:04:05.0000 +0000")
+        let group = try #require(ReportGroup.grouping([counting, reports[2]]).first)
+        #expect(group.count == 14)
+        #expect(group.last.text(fractionDigits: 0) == "2026-11-21 03:04:05 +0000")
+        #expect(ReportGroup.text([]) == "No reports.\n")
+        #expect(ReportGroup.json([]) == "[\n\n]\n")
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ReportFixtures
+import Testing
+import WatchdogRendering
+import WatchdogReport
+import WatchdogVerdict
+
+@Suite("Termination messages")
+struct TerminationMessageTests {
+    private func update() throws -> Report {
+        try #require(Samples.goldens.first { $0.name == "scene-update" }).report
+    }
+
+    @Test("say what happened, whose fault it is, where, and how to find the report")
+    func whole() throws {
+        let report = try update()
+        let explanation = Explanation(of: report)
+        let lines = TerminationMessage.text("maps[7] killed", explanation, report: "/r/maps.ips").split(separator: "\n")
+        #expect(lines.first == "maps[7] killed")
+        #expect(lines[1] == explanation.verdict)
+        #expect(lines[2] == "Event: scene-update")
+        #expect(lines[3].hasPrefix("Fault: "))
+        let own = try #require(explanation.calls.first)
+        #expect(lines.contains { $0.contains(own.function) && ($0.hasPrefix("In: ") || $0.hasPrefix("From: ")) })
+        #expect(lines.suffix(2) == ["Incident: \(report.body.incident)", "Report: /r/maps.ips"])
+    }
+
+    @Test("have one line where there is no report")
+    func short() {
+        #expect(
+            TerminationMessage.text("sh[7] was ended by SIGSEGV", nil, report: nil) == "sh[7] was ended by SIGSEGV\n")
+    }
+
+    @Test(
+        "are valid UTF-8 in at most 4,096 bytes, with the incident at their end",
+        arguments: ["\u{1f415}", "\u{1}", "x"])
+    func bounds(character: String) throws {
+        let long = String(repeating: character, count: 10_000)
+        var report = try update()
+        report.body.linux?.verdict.line = long
+        for index in report.body.threads.indices {
+            for frame in report.body.threads[index].frames.indices {
+                report.body.threads[index].frames[frame].symbol = long
+            }
+        }
+        let text = TerminationMessage.text(long, Explanation(of: report), report: "/r/maps.ips")
+        #expect(text.utf8.count <= TerminationMessage.limit)
+        #expect(text.hasSuffix("Incident: \(report.body.incident)\nReport: /r/maps.ips\n"))
+        let path = TerminationMessage.text(long, Explanation(of: report), report: long)
+        #expect(path.utf8.count <= TerminationMessage.limit)
+    }
+}

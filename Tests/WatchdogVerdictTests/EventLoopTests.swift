@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+
+@testable import WatchdogVerdict
+
+@Suite("Event loops, and who else is at work")
+struct EventLoopTests {
+    private static let calls = [
+        "epoll": "281 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", "poll": "7 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00",
+        "select": "23 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", "futex": "202 0x1 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00",
+        "sigsuspend": "130 0x1 0x8 0x0 0x0 0x0 0x0 0x7ffe 0x7f00",
+        "nanosleep": "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00",
+        "recvfrom": "45 0x7 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00",
+        "running": "running",
+    ]
+    private static let images = ["app", "libc.so.6", "libglib-2.0.so.0", "python3.11"]
+
+    /// Frames such as `poll@libc.so.6`; those without an image are the app's.
+    private static func thread(_ id: Int, _ call: String, _ frames: [String], state: String = "S") -> CapturedThread {
+        CapturedThread(
+            id: id, name: "t\(id)", state: state, syscall: calls[call],
+            frames: frames.map { text in
+                let parts = text.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
+                let image = parts.count > 1 ? images.firstIndex { $0.hasPrefix(parts[1]) } ?? 0 : 0
+                return Frame(
+                    address: 1, imageIndex: image, imageOffset: 1, symbol: parts[0].isEmpty ? nil : parts[0],
+                    symbolLocation: parts[0].isEmpty ? nil : 0, trust: .cfi)
+            })
+    }
+
+    private static func findings(
+        _ threads: [CapturedThread], waits: [WaitDetails] = [], samples: ProcessSamples? = nil,
+        awaits: Finding.Awaited = .answer
+    ) -> [Finding] {
+        let capture = CapturedProcess(
+            method: .ptrace, threads: threads,
+            images: images.map {
+                BinaryImage(base: 0, size: 4096, buildID: nil, path: "/x/\($0)", name: $0, architecture: "x86_64")
+            })
+        return Finding.all(
+            in: capture, main: 1, evidence: HangEvidence(processorCount: 2, waits: waits), samples: samples,
+            awaits: awaits)
+    }
+
+    /// Samples over a second: for each thread its state, and the time that it ran and waited for a CPU.
+    private static func samples(_ threads: [Int: (state: String, run: Duration, delay: Duration)]) -> ProcessSamples {
+        var samples = ProcessSamples(
+            process: 1, name: "app", path: "/x/app", time: WallTime(seconds: 0), interval: .milliseconds(100),
+            duration: .seconds(1), sampleCount: 11, stacks: [], images: [])
+        for (id, thread) in threads.sorted(by: { $0.key < $1.key }) {
+            samples.stacks.append(.init(state: thread.state, syscall: nil, frames: []))
+            samples.threads.append(
+                .init(
+                    id: id, name: "t\(id)", runTime: thread.run, runDelay: thread.delay,
+                    runs: [.init(first: 0, count: 11, stack: samples.stacks.count - 1)]))
+        }
+        return samples
+    }
+
+    @Test(
+        "A loop's own wait is idle",
+        arguments: [
+            ("epoll", ["epoll_wait@libc", "", "ngx_process_events_and_timers", "ngx_worker_process_cycle"]),
+            ("sigsuspend", ["sigsuspend@libc", "ngx_master_process_cycle", "main"]),
+            ("epoll", ["epoll_wait@libc", "_do_poll", "run_poll_loop", "main"]),
+            ("epoll", ["epoll_wait@libc", "", "fpm_event_loop", "fpm_run", "main"]),
+            ("epoll", ["epoll_wait@libc", "WaitEventSetWait", "", "PostmasterMain", "main"]),
+            ("select", ["select@libc", "", "PostmasterMain", "main"]),
+            ("poll", ["poll@libc", "handle_connections_sockets()", "mysqld_main(int, char**)"]),
+            ("epoll", ["epoll_wait@libc", "", "fdevent_poll", "server_main_loop", "main"]),
+            ("epoll", ["epoll_wait@libc", "", "aeProcessEvents", "aeMain", "main"]),
+            ("poll", ["poll@libc", "@libglib", "g_main_loop_run@libglib", "main"]),
+            ("poll", ["ppoll", "__CFRunLoopServiceFileDescriptors", "__CFRunLoopRun", "CFRunLoopRunSpecific"]),
+            ("epoll", ["epoll_wait@libc", "@python", "@python", "_PyEval_EvalFrameDefault@python"]),
+            ("futex", ["runtime.futex.abi0", "runtime.futexsleep", "runtime.notesleep", "runtime.mPark"]),
+        ])
+    func idle(call: String, frames: [String]) {
+        #expect(Self.findings([Self.thread(1, call, frames)]).map(\.kind) == [.idleEventLoop])
+    }
+
+    @Test(
+        "A wait in the app's own code is not, even below a loop",
+        arguments: [
+            ("poll", ["poll@libc", "download_feed", "main"]),
+            ("poll", ["poll@libc", "download_feed", "aeProcessEvents", "aeMain", "main"]),
+            ("poll", ["poll@libc", "", "aeProcessEvents", "aeMain", "main"]),
+            ("poll", ["poll@libc", "@python", "_PyEval_EvalFrameDefault@python"]),
+            ("futex", ["__lll_lock_wait@libc", "event_base_loop", "main"]),
+            ("nanosleep", ["clock_nanosleep@libc", "migrateDatabase()", "main"]),
+            ("poll", ["poll@libc", "main"]), ("poll", ["poll@libc", "", "__libc_start_call_main@libc"]),
+        ])
+    func notIdle(call: String, frames: [String]) {
+        #expect(!Self.findings([Self.thread(1, call, frames)]).contains { $0.kind == .idleEventLoop })
+    }
+
+    @Test(
+        "A wait in main or in a function called a loop is a loop once it has come back from there",
+        arguments: [
+            ["poll@libc", "main"], ["poll@libc", "", "__libc_start_call_main@libc"], ["poll@libc", "serveLoop"],
+        ])
+    func returned(frames: [String]) {
+        let main = Self.thread(1, "poll", frames)
+        let returned = Self.samples([1: ("S", .microseconds(40), .zero)])
+        #expect(Self.findings([main], samples: returned).map(\.kind) == [.idleEventLoop])
+        #expect(Self.findings([main], samples: Self.samples([1: ("S", .zero, .zero)])) == [])
+        let client = Self.thread(1, "poll", ["poll@libc", "download_feed", "main"])
+        #expect(Self.findings([client], samples: returned) == [])
+    }
+
+    private static let loop = thread(1, "epoll", ["epoll_wait@libc", "uv_run", "main"])
+
+    @Test("Beside an idle main thread the one that computes is named, before one that sleeps")
+    func computes() throws {
+        let sleeper = Self.thread(2, "recvfrom", ["recv@libc", "fetch"])
+        let busy = Self.thread(3, "running", ["crunch", "work"], state: "R")
+        let samples = Self.samples([
+            1: ("S", .zero, .zero), 2: ("S", .zero, .zero), 3: ("R", .milliseconds(980), .milliseconds(20)),
+        ])
+        let found = try #require(Self.findings([Self.loop, sleeper, busy], samples: samples).last)
+        #expect(found.kind == .otherThread)
+        #expect(found.thread == 3)
+        #expect(
+            found.text
+                == "Thread 3 \"t3\" computes (0.98 s of 1.00 s on a CPU), from crunch, while the main thread waits in its loop"
+        )
+        let rest = try #require(Self.findings([Self.loop, sleeper], samples: samples).last)
+        #expect(rest.thread == 2)
+        #expect(rest.text.hasPrefix("Thread 2 \"t2\" sleeps in recvfrom, from fetch,"))
+    }
+
+    @Test("Half of the time on or waiting for a CPU is computing, less is not")
+    func computingBoundary() {
+        let worker = Self.thread(2, "running", ["crunch"], state: "R")
+        func thread(_ run: Duration, _ delay: Duration) -> Int? {
+            Self.findings([Self.loop, worker], samples: Self.samples([2: ("S", run, delay)])).last?.thread
+        }
+        #expect(thread(.milliseconds(400), .milliseconds(100)) == 2)
+        #expect(thread(.milliseconds(400), .milliseconds(100) - .nanoseconds(1)) == nil)
+    }
+
+    @Test("An idle worker, a thread that moves and a second loop are not named; a stuck lock and state D are")
+    func others() {
+        func named(_ thread: CapturedThread, runs: Int = 1) -> Int? {
+            var samples = Self.samples([2: ("S", .microseconds(runs == 1 ? 0 : 1), .zero)])
+            if runs > 1 { samples.threads[0].runs.append(.init(first: 11, count: 1, stack: 0)) }
+            return Self.findings([Self.loop, thread], samples: samples).last?.thread
+        }
+        #expect(named(Self.thread(2, "futex", ["pthread_cond_wait@libc", "pool_worker"])) == nil)
+        #expect(named(Self.thread(2, "futex", ["__lll_lock_wait@libc", "pthread_mutex_lock@libc", "store"])) == 2)
+        #expect(named(Self.thread(2, "nanosleep", ["clock_nanosleep@libc", "janitor"]), runs: 2) == nil)
+        #expect(named(Self.thread(2, "poll", ["poll@libc", "uv_run", "thread"])) == nil)
+        #expect(named(Self.thread(2, "recvfrom", ["recv@libc"], state: "D")) == 2)
+    }
+
+    @Test("Where the main thread waits in its own code nobody else is named, nor for a capture on request")
+    func notElsewhere() {
+        let busy = Self.thread(3, "running", ["crunch"], state: "R")
+        let samples = Self.samples([3: ("R", .seconds(1), .zero)])
+        let own = Self.thread(1, "recvfrom", ["recv@libc", "signIn"])
+        #expect(Self.findings([own, busy], samples: samples) == [])
+        #expect(Self.findings([Self.loop, busy], samples: samples, awaits: .nothing).map(\.kind) == [.idleEventLoop])
+        let sleeper = Self.thread(2, "recvfrom", ["recv@libc", "fetch"])
+        #expect(Self.findings([Self.loop, sleeper], awaits: .readiness).map(\.kind) == [.idleEventLoop])
+    }
+
+    @Test("A main thread that joins another names that one if it computes, else whoever computes")
+    func joined() {
+        let main = Self.thread(
+            1, "futex", ["__futex_abstimed_wait_common@libc", "__pthread_clockjoin_ex@libc", "java"])
+        let wait = WaitDetails(
+            process: 1, thread: 1, name: "java", syscall: Self.calls["futex"] ?? "", subject: "thread",
+            holder: .init(relation: .ends, process: 1, thread: 2, name: "main", state: "R"), sources: [])
+        let work = Self.thread(2, "running", ["Interpreter"], state: "R")
+        let collector = Self.thread(3, "running", ["G1ParScanThreadState::trim_queue"], state: "R")
+        let both = Self.samples([2: ("R", .milliseconds(600), .zero), 3: ("R", .milliseconds(900), .zero)])
+        #expect(Self.findings([main, work, collector], waits: [wait], samples: both).last?.thread == 2)
+        let parked = Self.thread(2, "futex", ["pthread_cond_wait@libc", "Parker::park"])
+        let one = Self.samples([2: ("S", .zero, .zero), 3: ("R", .milliseconds(900), .zero)])
+        #expect(Self.findings([main, parked, collector], waits: [wait], samples: one).last?.thread == 3)
+        #expect(Self.findings([main, parked], waits: [wait], samples: one) == [])
+    }
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ReportFixtures
+import Testing
+import WatchdogBase
+
+@testable import WatchdogReport
+@testable import WatchdogVerdict
+
+@Suite("What the names on the stacks say")
+struct FindingTests {
+    private static let futex = "202 0x1 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00"
+    private static let running = "running"
+    private static let epoll = "281 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00"
+
+    private static func thread(
+        _ id: Int, _ symbols: [String], syscall: String = futex, state: String = "S", image: Int = 0,
+        trust: Frame.Trust = .cfi
+    ) -> CapturedThread {
+        CapturedThread(
+            id: id, name: "t\(id)", state: state, syscall: syscall,
+            frames: symbols.map {
+                Frame(
+                    address: 1, imageIndex: image, imageOffset: 1, symbol: $0.isEmpty ? nil : $0,
+                    symbolLocation: $0.isEmpty ? nil : 0, trust: trust)
+            })
+    }
+
+    private static func findings(
+        _ threads: [CapturedThread], _ evidence: HangEvidence = HangEvidence(processorCount: 2)
+    ) -> [Finding] {
+        let images = ["app", "libsqlite3.so.0.8.6"].map {
+            BinaryImage(base: 0, size: 4096, buildID: nil, path: "/lib/\($0)", name: $0, architecture: "x86_64")
+        }
+        let capture = CapturedProcess(method: .ptrace, threads: threads, images: images)
+        return Finding.all(in: capture, main: 1, evidence: evidence)
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let kind: Finding.Kind
+        let stack: [String]
+        var syscall = futex
+        var testDescription: String { kind.rawValue }
+    }
+
+    static let cases: [Case] = [
+        Case(
+            kind: .nameLookup, stack: ["poll", "send_dg", "__libc_res_nsearch", "getaddrinfo", "main"],
+            syscall: "7 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00"),
+        Case(
+            kind: .dispatchSemaphore,
+            stack: ["futex_wait", "_dispatch_sema4_wait", "_dispatch_semaphore_wait_slow", "DispatchSemaphore.wait()"]),
+        Case(kind: .dispatchGroup, stack: ["futex", "_dispatch_group_wait_slow", "main"]),
+        Case(
+            kind: .dispatchSync,
+            stack: [
+                "futex", "_dispatch_thread_event_wait_slow", "__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow",
+            ]),
+        Case(kind: .oneTimeInitialiser, stack: ["syscall", "_dispatch_once_wait", "swift_once"]),
+        Case(
+            kind: .conditionVariable,
+            stack: ["__futex_abstimed_wait_common", "__pthread_cond_wait_common", "pthread_cond_wait@@GLIBC_2.3.2"]),
+        Case(kind: .readWriteLock, stack: ["__futex_abstimed_wait_common", "pthread_rwlock_wrlock"]),
+        Case(
+            kind: .posixSemaphore,
+            stack: ["__futex_abstimed_wait_common", "__new_sem_wait_slow64.constprop.0", "sem_wait"]),
+        Case(
+            kind: .conditionVariable,
+            stack: ["syscall", "std::sys::sync::condvar::futex::Condvar::wait_optional_timeout", "park::main"]),
+        Case(kind: .regularExpression, stack: ["", "Perl_regexec_flags", "Perl_pp_match", "main"], syscall: running),
+        Case(kind: .regularExpression, stack: ["match_at", "onig_search", "rb_reg_search"], syscall: running),
+        Case(
+            kind: .regularExpression, stack: ["std::__detail::_Executor<char const*>::_M_dfs(int)", "main"],
+            syscall: running),
+        Case(kind: .barrier, stack: ["futex_wait", "pthread_barrier_wait"]),
+        Case(kind: .allocatorLock, stack: ["__lll_lock_wait_private", "malloc", "handler"]),
+        Case(
+            kind: .pythonLock,
+            stack: ["__futex_abstimed_wait_common", "__new_sem_wait_slow64", "PyThread_acquire_lock_timed"]),
+        Case(
+            kind: .loader, stack: ["nanosleep", "initializer", "call_init", "_dl_init", "_dl_open"],
+            syscall: "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"),
+        Case(kind: .regularExpression, stack: ["check_matching", "re_search_internal", "regexec"], syscall: running),
+        Case(
+            kind: .childProcess,
+            stack: [
+                "epoll_pwait", "uv__io_poll", "uv_run",
+                "node::SyncProcessRunner::TryInitializeAndRunLoop(v8::Local<v8::Value>)",
+            ], syscall: epoll),
+        Case(
+            kind: .conditionVariable,
+            stack: [
+                "__futex_abstimed_wait_common", "pthread_cond_wait", "v8::internal::FutexEmulation::WaitSync<int>(int)",
+            ]),
+        Case(kind: .databaseLock, stack: ["epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep"], syscall: epoll),
+        Case(
+            kind: .databaseAnswer, stack: ["poll", "", "pqWaitTimed", "PQgetResult", "PQexec", "main"],
+            syscall: "7 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00"),
+        Case(
+            kind: .idleEventLoop, stack: ["sigsuspend", "_dispatch_sigsuspend", "_dispatch_sig_thread"],
+            syscall: "130 0x1 0x8 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"),
+        Case(kind: .idleEventLoop, stack: ["epoll_pwait", "uv__io_poll", "uv_run", "main"], syscall: epoll),
+        Case(kind: .embeddedScript, stack: ["", "", "lua_pcall", "luaCallFunction", "call"], syscall: running),
+        Case(
+            kind: .mainActorWork,
+            stack: ["work()", "closure #1 in load()", "swift_job_run", "_dispatch_main_queue_drain"], syscall: running),
+    ]
+
+    @Test("each wait is known by its functions, and nothing else is said", arguments: cases)
+    func rule(example: Case) {
+        let found = Self.findings([Self.thread(1, example.stack, syscall: example.syscall)])
+        #expect(found.map(\.kind) == [example.kind])
+        #expect(found.allSatisfy { $0.source.hasPrefix("frame ") && !$0.text.hasSuffix(".") })
+    }
+
+    @Test("the same functions say nothing when the thread is not blocked in them")
+    func notBlocked() {
+        let stack = ["pthread_cond_wait", "main"]
+        #expect(Self.findings([Self.thread(1, stack, syscall: Self.running, state: "R")]).isEmpty)
+    }
+
+    @Test("frames that were found by scanning say nothing")
+    func scanned() {
+        #expect(Self.findings([Self.thread(1, ["getaddrinfo", "main"], trust: .scan)]).isEmpty)
+    }
+
+    @Test("a longer name that begins alike is another function")
+    func otherFunction() {
+        #expect(Self.findings([Self.thread(1, ["pthread_cond_wait_for_my_own", "main"])]).isEmpty)
+    }
+
+    @Test("SQLite that sleeps is busy, also without symbols")
+    func sqlite() {
+        let sleep = "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"
+        #expect(Self.findings([Self.thread(1, ["", ""], syscall: sleep, image: 1)]).map(\.kind) == [.sqliteBusy])
+    }
+
+    @Test("the one thread that runs a block of a queue is named, of several their number")
+    func dispatchSync() {
+        let main = Self.thread(1, ["__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow"])
+        let worker = Self.thread(2, ["read", "work", "_dispatch_client_callout", "_dispatch_lane_serial_drain"])
+        let one = Self.findings([main, worker])
+        #expect(one.first?.thread == 2)
+        #expect(one.first?.text.contains("thread 2 \"t2\" runs a block of a queue") == true)
+        var other = worker
+        other.id = 3
+        let two = Self.findings([main, worker, other])
+        #expect(two.first?.thread == nil)
+        #expect(two.first?.text.contains("one of 2 threads") == true)
+    }
+
+    @Test("threads inside queues that wait for each other's are a deadlock; with anybody at work they are not")
+    func dispatchDeadlock() {
+        let inside = [
+            "futex", "__DISPATCH_WAIT_FOR_QUEUE__", "block", "_dispatch_lane_barrier_sync_invoke_and_complete",
+        ]
+        let (main, other) = (Self.thread(1, inside), Self.thread(2, inside))
+        let worker = Self.thread(3, ["read", "work", "_dispatch_client_callout", "_dispatch_lane_serial_drain"])
+        let found = Self.findings([main, other])
+        #expect(found.map(\.kind) == [.dispatchDeadlock])
+        #expect(found.first?.thread == 2)
+        #expect(Self.findings([main, other, worker]).map(\.kind) == [.dispatchSync])
+        #expect(Self.findings([Self.thread(1, Array(inside.prefix(2))), other]).map(\.kind) == [.dispatchSync])
+    }
+
+    @Test("a loop that runs a handler is not idle")
+    func notIdle() {
+        let stack = ["epoll_wait", "a", "b", "handler", "aeMain", "main"]
+        #expect(Self.findings([Self.thread(1, stack, syscall: Self.epoll)]).isEmpty)
+    }
+
+    @Test("who holds Python's interpreter lock is named where one thread can")
+    func interpreterLock() {
+        let main = Self.thread(1, ["pthread_cond_timedwait", "", "PyEval_RestoreThread", "_PyEval_EvalFrameDefault"])
+        let waiting = Self.thread(2, ["pthread_cond_timedwait", "take_gil", "_PyEval_EvalFrameDefault"])
+        let computing = Self.thread(
+            3, ["crunch", "ffi_call", "_PyEval_EvalFrameDefault"], syscall: "running", state: "R")
+        let found = Self.findings([main, waiting, computing])
+        #expect(found.map(\.kind) == [.pythonGIL])
+        #expect(found.first?.thread == 3)
+    }
+
+    @Test("a stripped interpreter's lock is known by its timed wait, a lock of Python's threads is another")
+    func strippedInterpreter() {
+        let wait = ["__futex_abstimed_wait_common", "___pthread_cond_timedwait64", "", "", "_PyEval_EvalFrameDefault"]
+        let main = Self.thread(1, wait)
+        #expect(Self.findings([main]).map(\.kind) == [.pythonGIL])
+        let called = Self.thread(
+            1, ["___pthread_cond_timedwait64", "", "PyObject_Vectorcall", "_PyEval_EvalFrameDefault"])
+        #expect(Self.findings([called]).map(\.kind) == [.conditionVariable])
+        let convoy = Self.findings([main, Self.thread(2, wait), Self.thread(3, wait)])
+        #expect(convoy.first?.text.hasSuffix("2 other threads wait for it too, and each has to take its turn") == true)
+    }
+
+    @Test("a full cooperative pool is said once as many threads run tasks as there are CPUs")
+    func cooperativePool() {
+        let main = Self.thread(1, ["epoll_wait", "main"])
+        let worker = Self.thread(2, ["futex_wait", "task", "swift_job_run", "_dispatch_root_queue_drain"])
+        var other = worker
+        other.id = 3
+        #expect(Self.findings([main, worker]).isEmpty)
+        let found = Self.findings([main, worker, other])
+        #expect(found.map(\.kind) == [.cooperativePoolFull])
+        #expect(found.first?.text.contains("2 threads for 2 CPUs run tasks, 2 of them blocked") == true)
+    }
+
+    @Test("a runnable holder of lower priority is a priority inversion, one of the same is not")
+    func priorityInversion() {
+        var wait = WaitDetails(
+            process: 1, thread: 1, name: "m", syscall: Self.futex, subject: "mutex",
+            holder: .init(relation: .holds, process: 1, thread: 2, name: "low", state: "R", priority: 39),
+            sources: [])
+        wait.priority = 20
+        var evidence = HangEvidence(processorCount: 2, waits: [wait])
+        #expect(Self.findings([], evidence).map(\.kind) == [.priorityInversion])
+        evidence.waits[0].holder?.priority = 20
+        #expect(Self.findings([], evidence).isEmpty)
+        evidence.waits[0].holder?.priority = 39
+        evidence.waits[0].holder?.state = "S"
+        #expect(Self.findings([], evidence).isEmpty)
+    }
+
+    @Test(
+        "a semaphore whose only possible signaller gets no CPU is an inversion",
+        arguments: [
+            (200, 800, true), (201, 799, false), (0, 800, true), (0, 799, false),
+        ])
+    func starvedSignaller(ran: Int, waited: Int, isInversion: Bool) {
+        let main = Self.thread(1, ["_dispatch_semaphore_wait_slow", "open"])
+        let decoder = Self.thread(2, ["decode"], syscall: Self.running, state: "R")
+        var samples = ProcessSamples(
+            process: 1, name: "app", path: "/app", time: Samples.captureTime, interval: .milliseconds(100),
+            duration: .seconds(1), sampleCount: 11, stacks: [.init(state: "S", syscall: nil, frames: [])], images: [])
+        samples.threads = [
+            .init(
+                id: 2, name: "decoder", runTime: .milliseconds(ran), runDelay: .milliseconds(waited),
+                runs: [.init(first: 0, count: 11, stack: 0)])
+        ]
+        func findings(_ threads: [CapturedThread]) -> [Finding] {
+            Finding.all(
+                in: CapturedProcess(method: .ptrace, threads: threads, images: []), main: 1,
+                evidence: HangEvidence(processorCount: 2), samples: samples)
+        }
+        let found = findings([main, decoder, Self.thread(3, ["pthread_cond_wait"])])
+        #expect(found.map(\.kind) == (isInversion ? [.priorityInversion] : []) + [.dispatchSemaphore])
+        #expect(found.first?.thread == (isInversion ? 2 : nil))
+        if isInversion {
+            #expect(
+                found.first?.text.hasSuffix(
+                    "thread 2 \"t2\", the only one that does not sleep and could end that, had a CPU for 0.\(ran == 0 ? "00" : "20") s of 1.00 s"
+                )
+                    == true)
+        }
+        // Another thread that runs could signal it as well.
+        #expect(
+            findings([main, decoder, Self.thread(3, ["work"], syscall: Self.running, state: "R")]).map(\.kind)
+                == [.dispatchSemaphore])
+    }
+
+    // MARK: - Over time
+
+    @Test("the same stack at both ends and in between is said to be the same")
+    func sameStages() {
+        let stages = StackStages(
+            samples: Causes.samples(isMoving: false), frames: Samples.capture.threads[0].frames, main: 4242,
+            first: .seconds(5), last: .seconds(10))
+        #expect(stages?.isSame == true)
+        #expect(
+            stages?.line(threadIndex: 0)
+                == "Stages: thread 0: same 5 frames at 5.00 s and 10.00 s, and in all 10 looks from the first on")
+    }
+
+    @Test("a stack that changed says how much of it did not")
+    func movedStages() {
+        let stages = StackStages(
+            samples: Causes.samples(isMoving: true), frames: Samples.capture.threads[0].frames, main: 4242,
+            first: .seconds(5), last: .seconds(10))
+        #expect(stages?.isSame == false)
+        #expect(stages?.sameFrames == 4)
+        #expect(stages?.line(threadIndex: 0).contains("outermost 4 of 5 frames the same") == true)
+    }
+
+    @Test("a deep stack that looks cut earlier than the end is the same as far as both go")
+    func cutStages() {
+        func frames(_ count: Int, first: UInt64 = 1) -> [Frame] {
+            (0..<count).map { Frame(address: $0 == 0 ? first : 2, imageIndex: 0, imageOffset: 1, trust: .cfi) }
+        }
+        func stages(_ earlier: [Frame], _ later: [Frame]) -> StackStages? {
+            var samples = Causes.samples(isMoving: false)
+            for index in samples.stacks.indices { samples.stacks[index].frames = earlier }
+            return StackStages(samples: samples, frames: later, main: 4242, first: .zero, last: .seconds(1))
+        }
+        #expect(stages(frames(64), frames(257))?.isSame == true)
+        #expect(stages(frames(64), frames(257))?.sameFrames == 64)
+        #expect(stages(frames(64), frames(257, first: 3))?.isSame == false)
+        #expect(stages(frames(5), frames(6))?.isSame == false)
+        // 32 calls may be cut, 31 are not.
+        #expect(stages(frames(32), frames(33))?.isSame == true)
+        #expect(stages(frames(31), frames(32))?.isSame == false)
+    }
+
+    @Test("of a cut stack that differs nothing is said of the outermost frames, and its looks are still the same")
+    func cutAndMoved() throws {
+        func frames(_ count: Int, first: UInt64) -> [Frame] {
+            (0..<count).map { Frame(address: $0 == 0 ? first : 2, imageIndex: 0, imageOffset: 1, trust: .cfi) }
+        }
+        for (earlier, later) in [(257, 64), (64, 257)] {
+            var samples = Causes.samples(isMoving: false)
+            for index in samples.stacks.indices { samples.stacks[index].frames = frames(earlier, first: 1) }
+            let stages = try #require(
+                StackStages(
+                    samples: samples, frames: frames(later, first: 3), main: 4242, first: .zero, last: .seconds(1)))
+            #expect(stages.sameLooks == stages.looks)
+            #expect(stages.sameFrames == 0 && stages.firstFrames == earlier && stages.lastFrames == later)
+            #expect(
+                stages.line(threadIndex: 0)
+                    == "Stages: thread 0: other frames at 0.00 s and 1.00 s: it moved in between")
+        }
+    }
+
+    @Test("without a stack at one of the ends nothing is compared")
+    func missingStage() {
+        let samples = Causes.samples(isMoving: false)
+        #expect(StackStages(samples: samples, frames: [], main: 4242, first: .zero, last: .seconds(1)) == nil)
+        let frames = Samples.capture.threads[0].frames
+        #expect(StackStages(samples: samples, frames: frames, main: 1, first: .zero, last: .seconds(1)) == nil)
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ReportFixtures
+import Testing
+
+@testable import WatchdogReport
+@testable import WatchdogVerdict
+
+@Suite("Verdict")
+struct VerdictTests {
+    /// Ten seconds of which a part was run and a part waited, in tenths of a percent and a rest in nanoseconds.
+    private func evidence(running: Int, waiting: Int = 0, more: Int = 0, state: Character = "S") -> HangEvidence {
+        HangEvidence(
+            window: .seconds(10), runTime: .milliseconds(10 * running) + .nanoseconds(more),
+            runDelay: .milliseconds(10 * waiting), state: state, processorCount: 2)
+    }
+
+    @Test("A blocked main thread is told with its call, its descriptor and its shares")
+    func blocked() {
+        let verdict = Verdict(judging: Samples.blocked)
+        #expect(
+            verdict.line
+                == "Main thread blocked 19.97 s in recvfrom (fd 7) · 0.4 % running, 0.0 % waiting for CPU")
+        #expect(verdict.kind == .blocked)
+        #expect(verdict.runningTenths == 4)
+        #expect(verdict.waitingTenths == 0)
+        #expect(verdict.brief == "blocked in recvfrom")
+    }
+
+    @Test("A subject stands in place of the descriptor")
+    func subject() {
+        var evidence = Samples.blocked
+        evidence.subject = "fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, nothing received"
+        #expect(
+            Verdict(judging: evidence).line.hasPrefix(
+                "Main thread blocked 19.97 s in recvfrom (fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, nothing received) ·"
+            ))
+    }
+
+    // MARK: Boundaries
+
+    @Test("Up to 5.0 % on a CPU is blocked, anything above is not")
+    func blockedBoundary() {
+        #expect(Verdict(judging: evidence(running: 50)).kind == .blocked)
+        #expect(Verdict(judging: evidence(running: 50, more: 1)).kind == .partlyRunning)
+        #expect(Verdict(judging: evidence(running: 50, waiting: 150)).kind == .blocked)
+    }
+
+    @Test("Waiting for a CPU is not running: a thread that slept for 80.0 % is blocked, less is not")
+    func asleepBoundary() {
+        #expect(Verdict(judging: evidence(running: 0, waiting: 60)).kind == .blocked)
+        #expect(Verdict(judging: evidence(running: 20, waiting: 180)).kind == .blocked)
+        #expect(Verdict(judging: evidence(running: 20, waiting: 180, more: 1)).kind == .partlyRunning)
+    }
+
+    @Test("Up to 10.0 % on a CPU is blocked if every look shows the same sleep, anything above is not")
+    func sameSleepBoundary() {
+        func kind(_ running: Int, _ waiting: Int = 0, more: Int = 0) -> Verdict.Kind {
+            var evidence = evidence(running: running, waiting: waiting, more: more)
+            evidence.isSameSleep = true
+            return Verdict(judging: evidence).kind
+        }
+        #expect(kind(75, 26) == .blocked)
+        #expect(kind(100) == .blocked)
+        #expect(kind(100, more: 1) == .partlyRunning)
+        #expect(kind(100, 100) == .blocked)
+        #expect(kind(100, 101) == .partlyRunning)
+    }
+
+    @Test("From 90.0 % on a CPU on it is spinning, anything below is not")
+    func spinningBoundary() {
+        #expect(Verdict(judging: evidence(running: 900)).kind == .spinning)
+        #expect(Verdict(judging: evidence(running: 900, more: -1)).kind == .partlyRunning)
+    }
+
+    @Test("From 50.0 % waiting for a CPU on it is starved, anything below is not")
+    func starvedBoundary() {
+        #expect(Verdict(judging: evidence(running: 100, waiting: 500)).kind == .starved)
+        #expect(Verdict(judging: evidence(running: 100, waiting: 499)).kind == .partlyRunning)
+        #expect(Verdict(judging: evidence(running: 500, waiting: 500)).kind == .starved)
+        #expect(Verdict(judging: evidence(running: 501, waiting: 499)).kind == .busy)
+    }
+
+    @Test("From 90.0 % awake on it is busy, anything below is partly running")
+    func busyBoundary() {
+        #expect(Verdict(judging: evidence(running: 600, waiting: 300)).kind == .busy)
+        #expect(Verdict(judging: evidence(running: 600, waiting: 300, more: -1)).kind == .partlyRunning)
+    }
+
+    @Test("The state letter D makes a blocked thread uninterruptible, and nothing else")
+    func uninterruptible() {
+        #expect(Verdict(judging: evidence(running: 50, state: "D")).kind == .uninterruptible)
+        #expect(Verdict(judging: evidence(running: 50, more: 1, state: "D")).kind == .partlyRunning)
+    }
+
+    @Test("Shares are rounded to tenths of a percent")
+    func sharesAreRounded() {
+        let low = Verdict(judging: evidence(running: 4, more: 4_999_999))
+        let high = Verdict(judging: evidence(running: 4, more: 5_000_000))
+        #expect(low.runningTenths == 4)
+        #expect(high.runningTenths == 5)
+        #expect(high.line.hasSuffix("0.5 % running, 0.0 % waiting for CPU"))
+    }
+
+    // MARK: Held from outside
+
+    @Test("Who holds the process from outside is named before any share")
+    func heldFromOutside() {
+        var evidence = evidence(running: 0)
+        evidence.state = "T"
+        #expect(Verdict(judging: evidence).kind == .stopped)
+        #expect(Verdict(judging: evidence).line.hasPrefix("Main thread stopped by a signal (state T) ·"))
+        evidence.state = "t"
+        #expect(Verdict(judging: evidence).kind == .traced)
+        evidence.tracer = 4_711
+        #expect(Verdict(judging: evidence).line.hasPrefix("Process traced by pid 4711, which had stopped it ·"))
+        evidence.state = "S"
+        #expect(Verdict(judging: evidence).line.hasPrefix("Process traced by pid 4711, main thread in state S ·"))
+        evidence.isFrozen = true
+        #expect(Verdict(judging: evidence).kind == .frozen)
+    }
+
+    @Test("The freezer of cgroup version 1 is no uninterruptible sleep", arguments: ["__refrigerator", "freezer"])
+    func freezer(waitChannel: String) {
+        var evidence = evidence(running: 0, state: "D")
+        evidence.waitChannel = "folio_wait_bit_common"
+        #expect(Verdict(judging: evidence).kind == .uninterruptible)
+        evidence.waitChannel = waitChannel
+        #expect(Verdict(judging: evidence).kind == .frozen)
+        evidence.state = "S"
+        #expect(Verdict(judging: evidence).kind == .blocked)
+    }
+
+    @Test("What a quota withheld on several CPUs at once is CPU time, which may exceed the time that was watched")
+    func throttled() {
+        var evidence = evidence(running: 100, waiting: 800, state: "R")
+        evidence.strain = Strain(window: .milliseconds(4_310))
+        evidence.strain?.throttled = .milliseconds(8_110)
+        #expect(
+            Verdict(judging: evidence).line.hasPrefix(
+                "Main thread throttled: the CPU quota of its cgroup withheld 8.11 s of CPU time in 4.31 s"
+                    + " (188 % of one CPU) ·"))
+        evidence.strain?.throttled = .milliseconds(4_300)
+        #expect(Verdict(judging: evidence).line.contains("withheld 4.30 s of CPU time in 4.31 s (100 % of one CPU) ·"))
+        evidence.strain = Strain(window: .nanoseconds(1))
+        evidence.strain?.throttled = .nanoseconds(Int64.max)
+        #expect(Verdict(judging: evidence).kind == .throttled, "absurd counters are no reason to trap")
+    }
+
+    @Test("Tracer 0 is no tracer, and a cgroup that is not frozen freezes nothing")
+    func notHeld() {
+        var evidence = evidence(running: 0)
+        evidence.tracer = 0
+        evidence.isFrozen = false
+        #expect(Verdict(judging: evidence).kind == .blocked)
+    }
+
+    @Test("A main thread that has ended is told so", arguments: ["Z", "X"] as [Character])
+    func exited(state: Character) {
+        #expect(Verdict(judging: evidence(running: 0, state: state)).kind == .exited)
+    }
+
+    // MARK: Less evidence
+
+    @Test("Without evidence the verdict says that there is none")
+    func noEvidence() {
+        let verdict = Verdict(judging: HangEvidence(processorCount: 2))
+        #expect(verdict.kind == .unknown)
+        #expect(verdict.line == "No evidence of what the main thread did")
+        #expect(verdict.runningTenths == nil)
+    }
+
+    @Test("One look at the state tells no duration")
+    func oneLook() {
+        let sleeping = HangEvidence(state: "S", syscall: Samples.blocked.syscall, processorCount: 2)
+        #expect(
+            Verdict(judging: sleeping).line
+                == "Main thread asleep in recvfrom (fd 7) when looked at · time on the CPU not known")
+        let running = HangEvidence(state: "R", syscall: "running", processorCount: 2)
+        #expect(Verdict(judging: running).kind == .unknown)
+        let disk = HangEvidence(state: "D", waitChannel: "folio_wait_bit_common", processorCount: 2)
+        #expect(
+            Verdict(judging: disk).line
+                == "Main thread in uninterruptible sleep in the kernel at folio_wait_bit_common when looked at"
+                + " · time on the CPU not known")
+    }
+
+    @Test("A counter that ran backwards, and a window without length, are no evidence")
+    func impossibleCounters() {
+        var evidence = evidence(running: 500)
+        evidence.runTime = .nanoseconds(-1)
+        #expect(Verdict(judging: evidence).runningTenths == nil)
+        evidence = self.evidence(running: 0)
+        evidence.window = .zero
+        #expect(Verdict(judging: evidence).runningTenths == nil)
+    }
+
+    @Test("Counters that exceed the window by a tick stay within 100 %")
+    func countersAheadOfTheWindow() {
+        let verdict = Verdict(judging: evidence(running: 1_001, waiting: 3))
+        #expect(verdict.kind == .spinning)
+        #expect(verdict.runningTenths == 1_000)
+        #expect(verdict.waitingTenths == 0)
+    }
+
+    // MARK: Where it waits
+
+    @Test(
+        "Where the thread waits is told as far as it is known",
+        arguments: [
+            ("202 0x5 0x80 0x0 0x0 0x0 0x0 0x1 0x2", nil, "in futex"),
+            ("7 0x7ffd 0x2 0x1 0x0 0x0 0x0 0x1 0x2", "do_sys_poll", "in poll"),
+            ("401 0x1 0x2 0x1 0x0 0x0 0x0 0x1 0x2", nil, "in system call 401"),
+            ("401 0x1 0x2 0x1 0x0 0x0 0x0 0x1 0x2", "some_wait", "in system call 401 (wait channel some_wait)"),
+            (
+                "219 0x1 0x2 0x1 0x0 0x0 0x0 0x1 0x2", "hrtimer_nanosleep",
+                "in restart_syscall, an interrupted sleep taken up again (wait channel hrtimer_nanosleep)"
+            ),
+            ("-1 0x1 0x2", "userfaultfd", "outside any system call (wait channel userfaultfd)"),
+            ("running", "0", "until shortly before the look, then runnable"),
+            (nil, "ep_poll", "in the kernel at ep_poll"),
+            (nil, "0", "on what is not known"),
+            (nil, nil, "on what is not known"),
+            ("garbage", "\u{1b}[31m", "on what is not known"),
+        ] as [(String?, String?, String)]
+    )
+    func whereItWaits(syscall: String?, waitChannel: String?, text: String) {
+        var evidence = evidence(running: 0)
+        evidence.syscall = syscall
+        evidence.waitChannel = waitChannel
+        #expect(
+            Verdict(judging: evidence).line
+                == "Main thread blocked 10.00 s \(text) · 0.0 % running, 0.0 % waiting for CPU")
+    }
+
+    @Test("The machine's share of the blame is told with its CPUs")
+    func starvedLine() {
+        #expect(
+            Verdict(judging: evidence(running: 250, waiting: 748)).line
+                == "Main thread starved: waited 7.48 s of 10.00 s for one of 2 CPUs"
+                + " · 25.0 % running, 74.8 % waiting for CPU")
+    }
+
+    @Test("Every piece of evidence carries its source")
+    func sources() {
+        let statements = Samples.blocked.statements(pid: 4242)
+        #expect(statements.allSatisfy { !$0.source.isEmpty && !$0.value.isEmpty })
+        #expect(
+            statements.contains(
+                EvidenceStatement(
+                    what: "main thread's time on a CPU in the window", value: "0.080000 s",
+                    source: "/proc/4242/task/4242/schedstat field 1")))
+        #expect(HangEvidence(processorCount: 1).statements(pid: 1).map(\.what) == ["CPUs online"])
+    }
+}

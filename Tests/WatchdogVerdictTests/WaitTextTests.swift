@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ReportFixtures
+import Testing
+
+@testable import WatchdogReport
+@testable import WatchdogVerdict
+
+@Suite("Waits in words")
+struct WaitTextTests {
+    private static let futex = "202 0x7f10 0x80 0x2 0x0 0x0 0x0 0x7ffd 0x7f00"
+
+    private func wait(
+        _ thread: Int, _ name: String, for subject: String? = "mutex", heldBy holder: WaitDetails.Holder? = nil,
+        call: String = futex, isDeadlocked: Bool = false
+    ) -> WaitDetails {
+        WaitDetails(
+            process: 101, thread: thread, name: name, syscall: call, subject: subject, holder: holder,
+            isDeadlocked: isDeadlocked, sources: ["/proc/101/task/\(thread)/syscall"])
+    }
+
+    private func thread(_ id: Int, _ name: String) -> WaitDetails.Holder {
+        .init(relation: .holds, process: 101, thread: id, name: name, state: "S")
+    }
+
+    @Test("A deadlock is named, in the verdict and with both threads' numbers below")
+    func deadlock() throws {
+        let waits = [
+            wait(101, "main", heldBy: thread(117, "indexer"), isDeadlocked: true),
+            wait(117, "indexer", heldBy: thread(101, "main"), isDeadlocked: true),
+        ]
+        let text = WaitText(waits)
+        #expect(
+            text.subject
+                == "mutex held by thread 117 \"indexer\", which waits for a mutex held by this thread: deadlock")
+        #expect(
+            text.lines { [101: 0, 117: 2][$0] } == [
+                "Waits: thread 101 \"main\" (Thread 0) in futex: mutex held by thread 117 \"indexer\" (Thread 2)",
+                "Waits: thread 117 \"indexer\" (Thread 2) in futex: mutex held by thread 101 \"main\" (Thread 0)",
+                "Waits: deadlock: thread 101 \"main\" waits for a mutex held by thread 117 \"indexer\", "
+                    + "which waits for a mutex held by thread 101 \"main\"",
+            ])
+    }
+
+    @Test("A holder that only takes long is no deadlock")
+    func longLock() {
+        let waits = [
+            wait(101, "main", heldBy: thread(117, "indexer")),
+            wait(117, "indexer", for: nil, call: "35 0x7f10 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x7f00"),
+        ]
+        #expect(WaitText(waits).subject == "mutex held by thread 117 \"indexer\", which is in nanosleep")
+        let running = [waits[0], wait(117, "indexer", for: nil, call: "running")]
+        #expect(WaitText(running).subject == "mutex held by thread 117 \"indexer\", which runs")
+    }
+
+    @Test("A file lock, a child, the end of a thread")
+    func others() {
+        let lock = WaitDetails.Holder(relation: .locks, process: 812, name: "HangMain", state: "S")
+        #expect(
+            WaitText([wait(101, "main", for: "fd 8: /x/catalog", heldBy: lock)]).subject
+                == "fd 8: /x/catalog, locked by pid 812 \"HangMain\"")
+        let child = WaitDetails.Holder(relation: .child, process: 912, name: "sleep", state: "S")
+        #expect(
+            WaitText([wait(101, "main", for: "child", heldBy: child)]).subject == "child 912 \"sleep\", sleeping")
+        let end = WaitDetails.Holder(relation: .ends, process: 101, thread: 117, name: "indexer", state: "S")
+        #expect(
+            WaitText([wait(101, "main", for: "x", heldBy: end)]).subject == "the end of thread 117 \"indexer\"")
+        #expect(WaitText([]).subject == nil)
+        #expect(WaitText([wait(101, "main", for: nil)]).subject == nil)
+        #expect(WaitText([wait(101, "main", for: "fd 7: pipe")]).lines { _ in nil } == [])
+    }
+
+    @Test("A long chain leaves the verdict short and is told line by line")
+    func longChain() throws {
+        let chain = [
+            wait(101, "main", heldBy: thread(117, "a-long-name-117")),
+            wait(117, "a-long-name-117", heldBy: thread(118, "a-long-name-118")),
+            wait(118, "a-long-name-118", heldBy: thread(119, "a-long-name-119")),
+            wait(119, "a-long-name-119", for: "fd 3: /a/file", call: "0 0x3 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x7f00"),
+        ]
+        #expect(WaitText(chain).subject == "mutex held by thread 117 \"a-long-name-117\"")
+        #expect(WaitText(chain).lines { _ in nil }.count == 4)
+        let path = "fd 3: /" + String(repeating: "deep/", count: 60)
+        let subject = try #require(WaitText([wait(101, "main", for: path)]).subject)
+        #expect(subject.count <= 100 && subject.hasSuffix("..."))
+        #expect(WaitText([wait(101, "main", for: path)]).lines { _ in nil }.first?.contains(path) == true)
+    }
+
+    @Test("A report shows waits in its verdict, its lines, its evidence and its JSON, and keeps them")
+    func report() throws {
+        var evidence = Samples.blocked
+        evidence.waits = [
+            wait(
+                4242, "bad\u{1b}[2Jname", for: "fd 7: TCP 127.0.0.1:1 → 127.0.0.1:2\nfake: line",
+                call: evidence.syscall ?? "")
+        ]
+        let report = Report(of: Samples.facts(evidence: evidence), on: Samples.host, capture: Samples.capture)
+        let linux = try #require(report.body.linux)
+        #expect(linux.verdict.line.contains("in recvfrom (fd 7: TCP 127.0.0.1:1 → 127.0.0.1:2\\x0afake: line) · "))
+        #expect(linux.waits?.first?.name == "bad\\x1b[2Jname")
+        let statement = linux.evidence.first { $0.what == "subject of the system call" }
+        #expect(statement?.source == "/proc/101/task/4242/syscall")
+        #expect(try ReportCoding.decode(ReportCoding.encode(report)).body.linux?.waits == linux.waits)
+    }
+
+    @Test("A report without waits has none in its JSON")
+    func noWaits() throws {
+        let report = Report(of: Samples.facts(), on: Samples.host, capture: Samples.capture)
+        #expect(report.body.linux?.waits == nil)
+    }
+}
