@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The events of a recording: perf_event_open(2). All are stamped with CLOCK_MONOTONIC, and every record ends with, or
+ * begins with, its thread, time, CPU and event: PERF_SAMPLE_IDENTIFIER, sample_id_all.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum wd_record_event_kind {
+    WD_RECORD_TASK,       /* mappings, names, forks, exits and context switches of the process and its descendants */
+    WD_RECORD_TRACEPOINT, /* value: the tracepoint's id */
+    WD_RECORD_BREAKPOINT, /* value: an address of the process; the execution there */
+    WD_RECORD_CLOCK,      /* value: nanoseconds of CPU time between two samples of the stack */
+    WD_RECORD_NOTHING,    /* holds a ring */
+};
+
+struct wd_record_event {
+    enum wd_record_event_kind kind;
+    uint64_t value;
+    bool excludes_kernel; /* what an ordinary user may see at perf_event_paranoid 2 */
+    bool inherits;        /* descendants, too; the kernel then maps no ring for all CPUs */
+    bool is_enabled;      /* at once; otherwise at the process's next execve(2) */
+};
+
+/* Opens an event of a process (or -1: all) on a CPU (or -1: all), and stores its id. */
+int wd_record_event_open(const struct wd_record_event *event, pid_t process, int cpu, uint64_t *id);
+
+/* Sends the records of an event to the ring of another one on the same CPU. */
+int wd_record_event_redirect(int event, int ring);
+
+int wd_record_event_enable(int event);
+int wd_record_event_disable(int event);
+
+/* A descriptor of tracefs, mounted where nobody else sees it: fsmount(2). Needs CAP_SYS_ADMIN. */
+int wd_record_tracefs(void);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+/// Launches that have something in common, counted.
+public struct LaunchGroup: Equatable, Sendable {
+    /// What launches are grouped by.
+    public enum Key: String, Sendable, CaseIterable {
+        /// The app's name.
+        case app
+        /// The program's version.
+        case version
+        /// The machine.
+        case host
+        /// Launch or resume, cold or warm.
+        case kind
+        /// Why the app was launched.
+        case cause
+    }
+
+    /// What they have in common: a name, a version, `cold launch`.
+    public var label: String
+    /// How many there were, also those that never became ready.
+    public var count: Int
+    /// The durations of those that became ready.
+    public var durations: DurationBuckets
+    /// When the first of them was requested.
+    public var first: WallTime
+    /// When the last of them was requested.
+    public var last: WallTime
+
+    /// How many never became ready.
+    public var failures: Int { max(0, count - durations.count) }
+
+    /// Creates a group.
+    public init(label: String, count: Int, durations: DurationBuckets, first: WallTime, last: WallTime) {
+        self.label = label
+        self.count = count
+        self.durations = durations
+        self.first = first
+        self.last = last
+    }
+
+    /// Adds the launches of another group.
+    public mutating func add(_ other: LaunchGroup) {
+        count += other.count
+        durations.add(other.durations)
+        first = first.microseconds <= other.first.microseconds ? first : other.first
+        last = last.microseconds >= other.last.microseconds ? last : other.last
+    }
+}
+
+/// The launches of one app, or of all apps.
+public struct LaunchSummaryTable: Equatable, Sendable {
+    /// The app; nil for all.
+    public var app: String?
+    /// What the launches are grouped by.
+    public var key: LaunchGroup.Key
+    /// The groups: those of a version in the order of their first launch, others the largest first.
+    public var groups: [LaunchGroup]
+    /// The version of the first launch; nil without an app or without launches.
+    public var firstVersion: ProgramVersion?
+    /// The version of the last launch.
+    public var lastVersion: ProgramVersion?
+
+    /// Creates a table.
+    public init(
+        app: String?, key: LaunchGroup.Key, groups: [LaunchGroup], firstVersion: ProgramVersion? = nil,
+        lastVersion: ProgramVersion? = nil
+    ) {
+        self.app = app
+        self.key = key
+        self.groups = groups
+        self.firstVersion = firstVersion
+        self.lastVersion = lastVersion
+    }
+
+    /// All groups together; nil if there are none.
+    public var total: LaunchGroup? {
+        guard var total = groups.first else { return nil }
+        for group in groups.dropFirst() { total.add(group) }
+        total.label = "all"
+        return total
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// Counts durations in buckets whose width grows with the value: quantiles are accurate to 1/64 of the value.
+///
+/// Only buckets that hold something take space, so that the counts of a day take a few hundred bytes.
+public struct DurationBuckets: Equatable, Sendable {
+    private static let subBuckets: Int64 = 32
+    /// 2^47 µs, more than four years.
+    private static let longest: Int64 = 1 << 47
+    /// The most launches of one row that are believed, so that sums fit.
+    static let largestCount = 1 << 32
+
+    private var counts: [Int: Int] = [:]
+    /// How many durations were added.
+    public private(set) var count = 0
+
+    /// Creates empty buckets.
+    public init() {}
+
+    /// Adds one duration; a negative one counts as zero.
+    public mutating func add(_ duration: Duration) { add(microseconds: duration.wholeMicroseconds) }
+
+    mutating func add(microseconds: Int64) { add(Self.bucket(of: microseconds), count: 1) }
+
+    /// Adds what other buckets hold.
+    public mutating func add(_ other: DurationBuckets) {
+        for (bucket, count) in other.counts { add(bucket, count: count) }
+    }
+
+    private mutating func add(_ bucket: Int, count more: Int) {
+        counts[bucket, default: 0] += more
+        count += more
+    }
+
+    /// The duration that `fraction` of those added do not exceed, as the middle of its bucket; nil if there are none.
+    public func quantile(_ fraction: Double) -> Duration? {
+        guard count > 0 else { return nil }
+        let rank = min(count, max(1, Int((min(max(fraction, 0), 1) * Double(count)).rounded(.up))))
+        var seen = 0
+        for (bucket, count) in counts.sorted(by: { $0.key < $1.key }) {
+            seen += count
+            if seen >= rank { return .microseconds(Self.middle(of: bucket)) }
+        }
+        return nil
+    }
+
+    /// The buckets that hold something, in ascending order: from, up to but excluding, how many.
+    public var ranges: [(from: Duration, to: Duration, count: Int)] {
+        counts.sorted { $0.key < $1.key }.map {
+            (.microseconds(Self.start(of: $0.key)), .microseconds(Self.start(of: $0.key + 1)), $0.value)
+        }
+    }
+
+    // MARK: - Buckets
+
+    private static func bucket(of microseconds: Int64) -> Int {
+        let value = min(max(microseconds, 0), longest)
+        guard value >= subBuckets else { return Int(value) }
+        let exponent = 63 - value.leadingZeroBitCount
+        return (exponent - 4) * Int(subBuckets) + Int(value >> (exponent - 5)) - Int(subBuckets)
+    }
+
+    private static func start(of bucket: Int) -> Int64 {
+        let sub = Int(subBuckets)
+        guard bucket >= sub else { return Int64(bucket) }
+        return (Int64(bucket % sub) + subBuckets) << (bucket / sub - 1)
+    }
+
+    private static func middle(of bucket: Int) -> Int64 { (start(of: bucket) + start(of: bucket + 1)) / 2 }
+
+    // MARK: - Bytes
+
+    /// The bytes that the store keeps: for each bucket the distance from the one before and its count, in base 128.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        var last = 0
+        for (bucket, count) in counts.sorted(by: { $0.key < $1.key }) {
+            Self.append(UInt64(bucket - last), to: &bytes)
+            Self.append(UInt64(count), to: &bytes)
+            last = bucket
+        }
+        return bytes
+    }
+
+    /// Reads ``bytes``; nil if they are damaged.
+    init?(bytes: some Sequence<UInt8>) {
+        guard add(bytes: bytes) else { return nil }
+    }
+
+    /// Adds what ``bytes`` of others hold, up to where they are damaged; then returns false.
+    mutating func add(bytes: some Sequence<UInt8>) -> Bool {
+        var iterator = bytes.makeIterator()
+        var bucket = 0
+        let most = Self.bucket(of: .max)
+        var total = 0
+        while let distance = Self.next(&iterator) {
+            guard let count = Self.next(&iterator), distance <= UInt64(most), bucket + Int(distance) <= most,
+                count <= UInt64(Self.largestCount - total)
+            else { return false }
+            bucket += Int(distance)
+            total += Int(count)
+            add(bucket, count: Int(count))
+        }
+        return true
+    }
+
+    private static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(rest & 0x7F) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    private static func next(_ bytes: inout some IteratorProtocol<UInt8>) -> UInt64? {
+        var value: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 63, by: 7) {
+            guard let byte = bytes.next() else { return nil }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+        }
+        return nil
+    }
+
+    /// Compares the counts of every bucket.
+    public static func == (left: DurationBuckets, right: DurationBuckets) -> Bool { left.counts == right.counts }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import WatchdogBase
+public import WatchdogLinux
+
+/// The thread that writes the history, so that the loop never waits for the disk.
+///
+/// What was recorded while a transaction was under way is written in the next one. When the queue is full, entries are
+/// dropped and counted.
+///
+/// Isolation: may be used from any thread.
+public final class HistoryWriter: Sendable {
+    /// What the thread has to say.
+    public enum News: Equatable, Sendable {
+        /// Something about the store, as a sentence.
+        case problem(String)
+        /// A new version launches more slowly.
+        case regression(LaunchRegression)
+    }
+
+    private struct State {
+        var waiting: [HistoryEntry] = []
+        var dropped = 0
+        var isWriting = false
+        var isEnding = false
+        var thread: WorkerThread?
+    }
+
+    /// The most entries that wait.
+    private let capacity: Int
+    private let state = Mutex(State())
+    private let wakeUp = PosixSemaphore()
+
+    /// Starts the thread, which opens the store.
+    ///
+    /// - Parameters:
+    ///   - path: the file of the store.
+    ///   - limits: how much is kept.
+    ///   - host: this machine's name.
+    ///   - capacity: the most entries that wait; more are dropped and counted.
+    ///   - tell: called on the thread.
+    /// - Throws: if the thread cannot be started.
+    public init(
+        path: String, limits: HistoryStore.Limits = HistoryStore.Limits(), host: String, capacity: Int = 4_096,
+        tell: @escaping @Sendable (News) -> Void
+    ) throws(LinuxError) {
+        self.capacity = capacity
+        let thread = try WorkerThread.start { [self] in
+            var work = HistoryWork(path: path, limits: limits, host: host, tell: tell)
+            while let (entries, dropped) = next() { work.write(entries, dropped: dropped) }
+            work.end()
+        }
+        state.withLock { $0.thread = thread }
+    }
+
+    /// Records an entry; never waits longer than it takes to copy it.
+    ///
+    /// - Returns: false if the queue was full, and the entry was dropped.
+    @discardableResult
+    public func record(_ entry: HistoryEntry) -> Bool {
+        let fits = state.withLock { state in
+            guard !state.isEnding, state.waiting.count < capacity else {
+                state.dropped += 1
+                return false
+            }
+            state.waiting.append(entry)
+            return true
+        }
+        if fits { wakeUp.signal() }
+        return fits
+    }
+
+    /// Ends the thread once it has written the queue; waits for that, but no longer than `limit`.
+    ///
+    /// - Returns: false if the thread was still writing.
+    @discardableResult
+    public func shutDown(within limit: Duration) -> Bool {
+        let thread = state.withLock { state in
+            state.isEnding = true
+            defer { state.thread = nil }
+            return state.thread
+        }
+        wakeUp.signal()
+        return thread?.join(until: .now() + limit) ?? true
+    }
+
+    /// Waits until everything is written, but no longer than `limit`.
+    public func settle(within limit: Duration) {
+        let end = Instant.now() + limit
+        while state.withLock({ $0.isWriting || !$0.waiting.isEmpty }), .now() < end { usleep(1_000) }
+    }
+
+    /// Waits for entries; nil at the end.
+    private func next() -> (entries: [HistoryEntry], dropped: Int)? {
+        while true {
+            let (entries, dropped, isEnding) = state.withLock { state in
+                state.isWriting = !state.waiting.isEmpty
+                defer { (state.waiting, state.dropped) = ([], 0) }
+                return (state.waiting, state.dropped, state.isEnding)
+            }
+            if !entries.isEmpty || dropped > 0 { return (entries, dropped) }
+            if isEnding { return nil }
+            wakeUp.wait()
+        }
+    }
+}
+
+/// What the thread does: opens the store, writes, prunes, and looks for regressions.
+///
+/// Isolation: the history's thread.
+private struct HistoryWork {
+    private static let pruning: Duration = .seconds(3_600)
+    /// How long a store that failed is left alone.
+    private static let patience: Duration = .seconds(60)
+
+    private let path: String
+    private let limits: HistoryStore.Limits
+    private let host: String
+    private let tell: @Sendable (HistoryWriter.News) -> Void
+    private let packages = DebianPackages()
+    private var store: HistoryStore?
+    private var lastProblem: String?
+    private var retry: Instant?
+    private var pruned: Instant?
+    private var lost = 0
+    /// When the latest moment of each app's launches began.
+    private var moments: [String: Instant] = [:]
+
+    init(
+        path: String, limits: HistoryStore.Limits, host: String,
+        tell: @escaping @Sendable (HistoryWriter.News) -> Void
+    ) {
+        self.path = path
+        self.limits = limits
+        self.host = host
+        self.tell = tell
+        open()
+    }
+
+    private mutating func open() {
+        do throws(HistoryError) {
+            let opened = try HistoryStore.open(path, limits: limits)
+            store = opened.store
+            if let warning = opened.warning { tell(.problem(warning)) }
+            (retry, lastProblem) = (nil, nil)
+        } catch {
+            failed(error)
+        }
+    }
+
+    /// Says a problem once, and tries again later.
+    private mutating func failed(_ error: HistoryError) {
+        store = nil
+        // Nothing but another watchdogd or an administrator changes that.
+        retry = [.newer, .foreign].contains(error.code) ? nil : .now() + Self.patience
+        guard error.description != lastProblem else { return }
+        lastProblem = error.description
+        tell(.problem("launches are not kept: \(error)"))
+    }
+
+    mutating func write(_ entries: [HistoryEntry], dropped: Int) {
+        lost += dropped
+        let now = Instant.now()
+        if store == nil, let retry, now >= retry { open() }
+        guard let store else {
+            lost += entries.count
+            return
+        }
+        let entries = entries.map { $0.resolved(by: packages) }
+        do throws(HistoryError) {
+            try store.add(entries)
+            if pruned.map({ now - $0 >= Self.pruning }) ?? true {
+                pruned = now
+                try store.prune(at: .now())
+            }
+            try look(for: entries, in: store, at: now)
+        } catch {
+            lost += entries.count
+            failed(error)
+            // A damaged store is set aside at once.
+            if error.code == .damaged { open() }
+            return
+        }
+        guard lost > 0 else { return }
+        tell(.problem("launches, hangs and ends that were not kept, because the disk was too slow or full: \(lost)"))
+        lost = 0
+    }
+
+    /// Looks for regressions of apps whose launches begin a new moment.
+    private mutating func look(
+        for entries: [HistoryEntry], in store: HistoryStore, at now: Instant
+    ) throws(HistoryError) {
+        for case .launch(let launch) in entries where launch.kind == .launch {
+            if let moment = moments[launch.app], now - moment < RegressionRule.momentLength { continue }
+            moments[launch.app] = now
+            if let regression = try store.regression(of: launch.app, on: host) { tell(.regression(regression)) }
+        }
+    }
+
+    mutating func end() { store = nil }
+}

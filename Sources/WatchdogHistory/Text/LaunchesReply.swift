@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// What `watchdogd launches --json` prints; times are microseconds since 1970, durations microseconds.
+public struct LaunchesReply: Encodable, Sendable {
+    private struct Bucket: Encodable {
+        let fromUSec: Int64
+        let toUSec: Int64
+        let count: Int
+    }
+
+    private struct Group: Encodable {
+        let label: String
+        let count: Int
+        let notReady: Int
+        let p50USec: Int64?
+        let p90USec: Int64?
+        let p99USec: Int64?
+        let firstUSec: Int64
+        let lastUSec: Int64
+        let histogram: [Bucket]
+
+        init(_ group: LaunchGroup) {
+            label = group.label
+            count = group.count
+            notReady = group.failures
+            p50USec = group.durations.quantile(0.5)?.wholeMicroseconds
+            p90USec = group.durations.quantile(0.9)?.wholeMicroseconds
+            p99USec = group.durations.quantile(0.99)?.wholeMicroseconds
+            firstUSec = group.first.microseconds
+            lastUSec = group.last.microseconds
+            histogram = group.durations.ranges.map {
+                Bucket(fromUSec: $0.from.wholeMicroseconds, toUSec: $0.to.wholeMicroseconds, count: $0.count)
+            }
+        }
+    }
+
+    private let app: String?
+    private let by: String
+    private let groups: [Group]
+    private let firstVersion: ProgramVersion?
+    private let lastVersion: ProgramVersion?
+
+    /// Creates the reply for a table.
+    public init(_ table: LaunchSummaryTable) {
+        app = table.app
+        by = table.key.rawValue
+        groups = table.groups.map(Group.init)
+        firstVersion = table.firstVersion
+        lastVersion = table.lastVersion
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// The text of `watchdogd launches`: a table, and a histogram of all its launches.
+public struct LaunchesText: Sendable {
+    /// The terminal's width.
+    public var columns: Int
+    /// Whether characters beyond ASCII may be used.
+    public var isUnicode: Bool
+
+    private static let fewestColumns = 60
+    private static let barColumns = 120
+
+    /// Creates a style.
+    public init(columns: Int = 79, isUnicode: Bool = true) {
+        self.columns = max(Self.fewestColumns, columns)
+        self.isUnicode = isUnicode
+    }
+
+    /// The text of a table, with a final newline.
+    public func text(_ table: LaunchSummaryTable) -> String {
+        guard let total = table.total else {
+            return (table.app.map { "no launches of \($0.singleLine(limit: 64))" } ?? "no launches") + "\n"
+        }
+        var lines = [heading(table, total)]
+        if let first = table.firstVersion, let last = table.lastVersion {
+            let (first, last) = (first.text.singleLine(limit: 60), last.text.singleLine(limit: 60))
+            lines += first == last ? ["version \(last)"] : ["first version: \(first)", "last version:  \(last)"]
+        }
+        lines += [""] + rows(table)
+        let histogram = self.histogram(total.durations)
+        if !histogram.isEmpty { lines += [""] + histogram }
+        return lines.map { String($0.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
+    }
+
+    private func heading(_ table: LaunchSummaryTable, _ total: LaunchGroup) -> String {
+        let name = table.app.map { "\($0.singleLine(limit: 64)): " } ?? ""
+        let failures = total.failures > 0 ? ", \(total.failures) never ready" : ""
+        let noun = total.count == 1 ? "launch" : "launches"
+        return "\(name)\(total.count) \(noun)\(failures), \(total.first.dateText) to \(total.last.dateText)"
+    }
+
+    // MARK: - The table
+
+    private func rows(_ table: LaunchSummaryTable) -> [String] {
+        // What the numbers and the dates need.
+        let room = columns - 5 * 10 - 2 * 12
+        let widest = table.groups.map { $0.label.singleLine(limit: 200).count }.max() ?? 0
+        let showsDates = room >= min(widest, 20)
+        let width = max(8, min(widest, showsDates ? room : columns - 5 * 10))
+        let title = table.key == .kind ? "kind" : table.key.rawValue
+        var lines = [
+            line(title, ["count", "not ready", "p50", "p90", "p99"], showsDates ? ["first", "last"] : [], width)
+        ]
+        for group in table.groups {
+            let spans = [0.5, 0.9, 0.99].map { group.durations.quantile($0)?.shown ?? "-" }
+            lines.append(
+                line(
+                    group.label, ["\(group.count)", group.failures == 0 ? "-" : "\(group.failures)"] + spans,
+                    showsDates ? [group.first.dateText, group.last.dateText] : [], width))
+        }
+        return lines
+    }
+
+    private func line(_ label: String, _ numbers: [String], _ dates: [String], _ width: Int) -> String {
+        let safe = label.singleLine(limit: 200)
+        let cut = safe.count > width ? safe.prefix(width - 1) + (isUnicode ? "…" : "~") : safe[...]
+        let blanks = String(repeating: " ", count: max(0, width - cut.count))
+        return (isUnicode ? cut + blanks : Substring(cut.map { $0.isASCII ? $0 : "?" } + blanks))
+            + numbers.map { $0.alignedRight(10) }.joined() + dates.map { $0.alignedRight(12) }.joined()
+    }
+
+    // MARK: - The histogram
+
+    private func histogram(_ durations: DurationBuckets) -> [String] {
+        let rows = DurationRows(durations).rows
+        let largest = rows.map(\.count).max() ?? 0
+        guard largest > 0 else { return [] }
+        let countWidth = "\(largest)".count + 1
+        let limits = rows.map { "\($0.from.shown) to \($0.to.shown)" }
+        let limitWidth = limits.map(\.count).max() ?? 0
+        let width = min(Self.barColumns, columns - limitWidth - countWidth - 3)
+        return zip(rows, limits).map { row, limit in
+            limit.alignedRight(limitWidth) + (isUnicode ? " │" : " |") + bar(row.count, of: largest, width: width)
+                + (row.count > 0 ? " \(row.count)" : "")
+        }
+    }
+
+    private func bar(_ count: Int, of largest: Int, width: Int) -> String {
+        guard count > 0 else { return "" }
+        let eighths = max(1, count * width * 8 / largest)
+        guard isUnicode else { return String(repeating: "#", count: max(1, eighths / 8)) }
+        let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
+        return String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+public import WatchdogBase
+
+/// The figures of an earlier measurement, in a file beside the tests.
+///
+/// Counters repeat almost exactly from run to run and on other days, so that they can fail a test. Times do not: two
+/// measurements of the same program at different moments differ by more than most regressions, so their comparison is
+/// advice.
+public struct Baseline: Codable, Equatable, Sendable {
+    /// The version of the file's format.
+    public static let format = 1
+
+    /// The version of this file's format.
+    public var format: Int
+    /// What ended the launches.
+    public var until: LaunchGoal
+    /// The conditions of the measurement.
+    public var conditions: MeasurementConditions
+    /// The median of the minor faults.
+    public var minorFaults: Double
+    /// The median of the bytes read from disks.
+    public var readBytes: Double
+    /// The median of the CPU time in nanoseconds.
+    public var cpuNSec: Double
+    /// The median of the wall time in nanoseconds.
+    public var wallNSec: Double
+    /// How many runs counted.
+    public var runs: Int
+
+    /// Keeps the figures of a measurement; nil if no run counts.
+    public init?(_ measurement: Measurement) {
+        guard let figures = measurement.figures(of: .new) else { return nil }
+        format = Self.format
+        until = measurement.until
+        conditions = measurement.conditions
+        minorFaults = figures.minorFaults.median
+        readBytes = figures.readBytes.median
+        cpuNSec = figures.cpu.median
+        wallNSec = figures.wall.median
+        runs = figures.wall.count
+    }
+
+    /// Why a file is not a baseline.
+    public struct Unusable: Error, Equatable, Sendable, CustomStringConvertible {
+        /// One sentence without a period, worded to follow the file's name.
+        public let description: String
+    }
+
+    /// The largest file that is read.
+    public static let mostBytes = 1 << 20
+    /// The largest figure that is read: eleven days of nanoseconds, or 900 TiB; with a tolerance it still fits an integer.
+    private static let largestFigure = 1e15
+
+    /// Reads a file's contents.
+    public init(decoding bytes: [UInt8]) throws(Unusable) {
+        guard bytes.count <= Self.mostBytes else { throw Unusable(description: "is larger than 1 MiB: not a baseline") }
+        do {
+            self = try JSONDecoder().decode(Baseline.self, from: Data(bytes))
+        } catch {
+            throw Unusable(description: "is not a baseline; write one with --save-baseline")
+        }
+        guard format == Self.format else {
+            throw Unusable(
+                description:
+                    "has format \(format), which this watchdogd does not know; write it again with --save-baseline")
+        }
+        let figures = [minorFaults, readBytes, cpuNSec, wallNSec]
+        guard figures.allSatisfy({ (0...Self.largestFigure).contains($0) }) else {
+            throw Unusable(description: "has figures that are not possible; write it again with --save-baseline")
+        }
+    }
+
+    /// The file's contents.
+    public func encoded() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(self)) + [UInt8(ascii: "\n")]
+    }
+}
+
+extension Baseline {
+    /// How far counters may exceed the baseline without failing: minor faults of one program vary by up to 0.32 % between
+    /// runs, and by a few more with the size of the environment and the addresses that the kernel chooses.
+    public static let tolerance = 0.02
+    /// Counters below these sizes vary by more than the tolerance.
+    private static let allowance = (faults: 8.0, bytes: 256.0 * 1024)
+
+    /// Compares a measurement with the baseline.
+    ///
+    /// - Parameter tolerance: 0.02 for 2 %.
+    /// - Returns: the checks; a single failed one if the measurements are of different kinds.
+    public func checks(_ measurement: Measurement, tolerance: Double = tolerance) -> [MeasurementCheck] {
+        guard let figures = measurement.figures(of: .new) else { return [] }
+        if let reason = incomparable(with: measurement) {
+            return [MeasurementCheck(name: "baseline", outcome: .unclear, text: reason)]
+        }
+        var checks = [
+            counter("minor faults", figures.minorFaults.median, minorFaults, tolerance, Self.allowance.faults) {
+                FigureText.decimal($0, digits: 0)
+            },
+            counter("bytes read", figures.readBytes.median, readBytes, tolerance, Self.allowance.bytes) {
+                FigureText.bytes(Int64($0))
+            },
+            time("CPU time", figures.cpu.median, cpuNSec),
+            time("wall time", figures.wall.median, wallNSec),
+        ]
+        let differences = measurement.conditions.differences(from: conditions)
+        if !differences.isEmpty {
+            let text = "conditions differ from the baseline's: \(differences.joined(separator: ", "))"
+            checks.append(MeasurementCheck(name: "baseline conditions", outcome: .advice, text: text))
+        }
+        return checks
+    }
+
+    private func incomparable(with measurement: Measurement) -> String? {
+        if until != measurement.until {
+            return "the baseline was measured until \(until.phrase), this until \(measurement.until.phrase): "
+                + "use --until \(until.rawValue)"
+        }
+        guard conditions.isCold != measurement.conditions.isCold else { return nil }
+        return conditions.isCold
+            ? "the baseline is of cold runs: use --cold" : "the baseline is of warm runs: leave --cold out"
+    }
+
+    private func counter(
+        _ name: String, _ value: Double, _ base: Double, _ tolerance: Double, _ allowance: Double,
+        _ text: (Double) -> String
+    ) -> MeasurementCheck {
+        let limit = base + max(base * tolerance, allowance)
+        return MeasurementCheck(
+            name: "baseline \(name)", outcome: value > limit ? .failed : .passed,
+            text: "\(text(value)), baseline \(text(base)), at most \(text(limit)) allowed")
+    }
+
+    private func time(_ name: String, _ value: Double, _ base: Double) -> MeasurementCheck {
+        let change = base > 0 ? FigureText.change(value / base) : "unknown"
+        return MeasurementCheck(
+            name: "baseline \(name)", outcome: .advice,
+            text: "\(FigureText.time(nanoseconds: value)), baseline \(FigureText.time(nanoseconds: base)) (\(change)); "
+                + "advice only, times of different moments do not compare")
+    }
+}

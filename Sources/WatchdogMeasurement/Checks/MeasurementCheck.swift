@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// One question that a measurement answers, and the answer.
+public struct MeasurementCheck: Codable, Equatable, Sendable {
+    /// The answer.
+    public enum Outcome: String, Codable, Sendable, CaseIterable {
+        /// As wanted.
+        case passed
+        /// Not as wanted.
+        case failed
+        /// The figures do not tell.
+        case unclear
+        /// Worth knowing, but no reason to fail.
+        case advice
+    }
+
+    /// What was checked: `max`, `against`, `baseline minor faults`.
+    public let name: String
+    /// The answer.
+    public let outcome: Outcome
+    /// One sentence with the figures, without a period.
+    public let text: String
+
+    /// Creates a check.
+    public init(name: String, outcome: Outcome, text: String) {
+        self.name = name
+        self.outcome = outcome
+        self.text = text
+    }
+
+    /// The exit code for all checks together: 1 if one failed, else 2 if one is unclear, else 0.
+    public static func exitCode(_ checks: [MeasurementCheck]) -> Int32 {
+        if checks.contains(where: { $0.outcome == .failed }) { return 1 }
+        return checks.contains { $0.outcome == .unclear } ? 2 : 0
+    }
+
+    /// `--max`: the median of the wall time must not exceed a limit.
+    public static func maximum(_ limit: Duration, wall: SampleSummary) -> MeasurementCheck {
+        let median = Duration.nanoseconds(Int64(wall.median.rounded()))
+        let figures = "the median is \(FigureText.time(median)), at most \(TimeSpan.format(limit)) is allowed"
+        return MeasurementCheck(name: "max", outcome: median > limit ? .failed : .passed, text: figures)
+    }
+
+    /// `--against`: the new program must not be slower than the old one by more than a threshold.
+    ///
+    /// - Parameter threshold: 0.03 for 3 %.
+    public static func against(_ cpu: PairedRatio, threshold: Double) -> MeasurementCheck {
+        let verdict = cpu.verdict(threshold: threshold)
+        let interval = cpu.lower.flatMap { lower in
+            cpu.upper.map { "95 % interval \(FactorText.factor(lower)) to \(FactorText.factor($0))" }
+        }
+        let figures =
+            "CPU time new/old \(FactorText.factor(cpu.ratio)) (\(interval ?? "too few pairs for an interval"), "
+            + "p \(FigureText.probability(cpu.p)), \(cpu.pairs) pairs)"
+        let limit = FactorText.percent(threshold)
+        switch verdict {
+        case .regression:
+            return MeasurementCheck(
+                name: "against", outcome: .failed, text: "\(figures): slower by more than \(limit)")
+        case .noRegression:
+            return MeasurementCheck(
+                name: "against", outcome: .passed, text: "\(figures): not slower by more than \(limit)")
+        case .unclear:
+            return MeasurementCheck(
+                name: "against", outcome: .unclear,
+                text: "\(figures): too imprecise to tell \(limit); use more pairs (--runs) or a quieter machine")
+        }
+    }
+
+    /// No run counts, so there is nothing to judge.
+    public static func nothingCounts(isCold: Bool) -> MeasurementCheck {
+        MeasurementCheck(
+            name: "runs", outcome: .unclear,
+            text: isCold
+                ? "no run was cold: the program's files stay in memory; name those that it reads with --evict"
+                : "no run was warm: each read from a disk; use --discard to throw more runs away, or measure with --cold"
+        )
+    }
+}
+
+/// Ratios as text.
+enum FactorText {
+    /// `1.102`.
+    static func factor(_ ratio: Double) -> String { FigureText.decimal(ratio, digits: 3) }
+
+    /// `3 %`, `2.5 %`.
+    static func percent(_ share: Double) -> String {
+        let tenths = Int((share * 1000).rounded())
+        return tenths % 10 == 0 ? "\(tenths / 10) %" : FigureText.decimal(share * 100, digits: 1) + " %"
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a measurement is to be checked for.
+public struct MeasurementChecks: Equatable, Sendable {
+    /// The longest median of the wall time; nil for any.
+    public var maximum: Duration?
+    /// By how much a program may be slower than the one that it is compared with: 0.03 for 3 %.
+    public var threshold: Double
+    /// An earlier measurement; nil for none.
+    public var baseline: Baseline?
+    /// By how much counters may exceed the baseline: 0.02 for 2 %.
+    public var tolerance: Double
+
+    /// Creates a value.
+    public init(
+        maximum: Duration? = nil, threshold: Double = 0.03, baseline: Baseline? = nil,
+        tolerance: Double = Baseline.tolerance
+    ) {
+        self.maximum = maximum
+        self.threshold = threshold
+        self.baseline = baseline
+        self.tolerance = tolerance
+    }
+
+    /// The answers; a single unclear one if no run counts.
+    public func answers(_ measurement: Measurement) -> [MeasurementCheck] {
+        guard let figures = measurement.figures(of: .new) else {
+            return [.nothingCounts(isCold: measurement.conditions.isCold)]
+        }
+        var checks: [MeasurementCheck] = []
+        if let maximum { checks.append(.maximum(maximum, wall: figures.wall)) }
+        if let ratio = measurement.cpuRatio { checks.append(.against(ratio, threshold: threshold)) }
+        if let baseline { checks += baseline.checks(measurement, tolerance: tolerance) }
+        return checks
+    }
+}

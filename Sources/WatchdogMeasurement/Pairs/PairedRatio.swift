@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// How a new program's figures relate to an old one's, by pairs of runs that were measured side by side.
+///
+/// Whatever slows the machine for longer than a pair slows both runs and cancels out of their ratio.
+public struct PairedRatio: Codable, Equatable, Sendable {
+    /// The number of pairs.
+    public let pairs: Int
+    /// New divided by old: the Hodges–Lehmann estimate on logarithms.
+    public let ratio: Double
+    /// The lower end of the ratio's 95 % confidence interval; nil with fewer than six pairs.
+    public let lower: Double?
+    /// The upper end of the interval.
+    public let upper: Double?
+    /// The probability of such pairs, or of more extreme ones, if the new program is not slower.
+    public let p: Double
+
+    /// Compares pairs; those with a figure that is not positive are left out.
+    public init(_ pairs: [(old: Double, new: Double)]) {
+        let logarithms = pairs.filter { $0.old > 0 && $0.new > 0 }.map { log($0.new / $0.old) }
+        let test = SignedRank(logarithms)
+        self.pairs = logarithms.count
+        ratio = exp(test.shift)
+        lower = test.interval.map { exp($0.lowerBound) }
+        upper = test.interval.map { exp($0.upperBound) }
+        p = test.pGreater
+    }
+
+    /// Decides whether the new program is slower by more than a threshold.
+    ///
+    /// A regression needs both a p below ``significance`` and a ratio above the threshold. Without one, the answer is
+    /// ``RegressionVerdict/noRegression`` only if the interval is precise enough to say so: it ends below the threshold, or it is
+    /// no wider than the threshold and the ratio is below.
+    ///
+    /// - Parameter threshold: 0.03 for 3 %.
+    public func verdict(threshold: Double) -> RegressionVerdict {
+        if p < Self.significance, ratio > 1 + threshold { return .regression }
+        guard let lower, let upper else { return .unclear }
+        let isPrecise = upper / lower <= 1 + threshold && ratio <= 1 + threshold
+        return upper <= 1 + threshold || isPrecise ? .noRegression : .unclear
+    }
+
+    /// The p below which a difference counts as proven.
+    public static let significance = 0.01
+    /// The number of pairs below which no p can be that small: 2⁻⁶ > 0.01 > 2⁻⁷.
+    public static let fewestPairs = 7
+}
+
+/// Whether a new program is slower than an old one.
+public enum RegressionVerdict: String, Codable, Sendable, CaseIterable {
+    /// It is not slower by more than the threshold.
+    case noRegression
+    /// It is slower by more than the threshold.
+    case regression
+    /// The figures vary too much to tell.
+    case unclear
+}

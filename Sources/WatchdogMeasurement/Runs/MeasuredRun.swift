@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// The figures of one launch, from the request to its end.
+public struct MeasuredRun: Equatable, Sendable {
+    /// Which program ran.
+    public var program: MeasuredProgram
+    /// The position among the runs, or pairs, that count; 0 and below for those that are thrown away at the beginning.
+    public var number: Int
+    /// The time from the request to the end of the launch.
+    public var wall: Duration
+    /// The CPU time of the program until then, including children that it has waited for.
+    public var cpu: Duration
+    /// Page faults without I/O.
+    public var minorFaults: Int64
+    /// Page faults with I/O.
+    public var majorFaults: Int64
+    /// Bytes that the program made the kernel read from disks.
+    public var readBytes: Int64
+    /// Bytes of the program's files that stayed in memory before a cold run; nil for other runs, and when it is unknown.
+    public var residentBytes: Int64?
+
+    /// Creates a run from its figures.
+    public init(
+        program: MeasuredProgram = .new, number: Int, wall: Duration, cpu: Duration, minorFaults: Int64 = 0,
+        majorFaults: Int64 = 0, readBytes: Int64 = 0, residentBytes: Int64? = nil
+    ) {
+        self.program = program
+        self.number = number
+        self.wall = wall
+        self.cpu = cpu
+        self.minorFaults = minorFaults
+        self.majorFaults = majorFaults
+        self.readBytes = readBytes
+        self.residentBytes = residentBytes
+    }
+
+    /// Whether the run was thrown away as one of the first.
+    public var isDiscarded: Bool { number < 1 }
+
+    /// Whether nothing had to be read from a disk.
+    public var isWarm: Bool { readBytes == 0 && majorFaults == 0 }
+
+    /// Why the run does not count; nil if it does.
+    ///
+    /// - Parameter isCold: Whether the files were evicted before the run.
+    public func exclusion(isCold: Bool) -> RunExclusion? {
+        if isDiscarded { return .discarded }
+        if isCold { return readBytes == 0 ? .notCold : nil }
+        return isWarm ? nil : .notWarm(readBytes: readBytes, majorFaults: majorFaults)
+    }
+}
+
+/// Why a run does not count.
+public enum RunExclusion: Equatable, Sendable, CustomStringConvertible {
+    /// It is one of the first, which are thrown away.
+    case discarded
+    /// It had to read from a disk.
+    case notWarm(readBytes: Int64, majorFaults: Int64)
+    /// It should have been cold, but read nothing.
+    case notCold
+
+    /// "not warm: 12.0 MiB read; left out".
+    public var description: String {
+        switch self {
+        case .discarded: "thrown away"
+        case .notWarm(let bytes, let faults):
+            "not warm: "
+                + (bytes > 0
+                    ? "\(FigureText.bytes(bytes)) read" : "\(faults) major fault\(faults == 1 ? "" : "s")")
+                + "; left out"
+        case .notCold: "not cold: nothing was read; left out"
+        }
+    }
+}
+
+extension MeasuredRun: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case program, number, wallNSec, cpuNSec, minorFaults, majorFaults, readBytes, residentBytes
+    }
+
+    /// Decodes a run as ``encode(to:)`` writes it.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            program: try values.decode(MeasuredProgram.self, forKey: .program),
+            number: try values.decode(Int.self, forKey: .number),
+            wall: .nanoseconds(try values.decode(Int64.self, forKey: .wallNSec)),
+            cpu: .nanoseconds(try values.decode(Int64.self, forKey: .cpuNSec)),
+            minorFaults: try values.decode(Int64.self, forKey: .minorFaults),
+            majorFaults: try values.decode(Int64.self, forKey: .majorFaults),
+            readBytes: try values.decode(Int64.self, forKey: .readBytes),
+            residentBytes: try values.decodeIfPresent(Int64.self, forKey: .residentBytes)
+        )
+    }
+
+    /// Encodes times as whole nanoseconds.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(program, forKey: .program)
+        try values.encode(number, forKey: .number)
+        try values.encode(wall.nanoseconds, forKey: .wallNSec)
+        try values.encode(cpu.nanoseconds, forKey: .cpuNSec)
+        try values.encode(minorFaults, forKey: .minorFaults)
+        try values.encode(majorFaults, forKey: .majorFaults)
+        try values.encode(readBytes, forKey: .readBytes)
+        try values.encodeIfPresent(residentBytes, forKey: .residentBytes)
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+/// All runs of a measurement, and what they were measured under.
+public struct Measurement: Equatable, Sendable {
+    /// The command line of the program.
+    public var command: [String]
+    /// The command line of the program that it is compared with; nil without one.
+    public var oldCommand: [String]?
+    /// What ended the launches.
+    public var until: LaunchGoal
+    /// Whether ``until`` was chosen from what the program did, and not given.
+    public var isUntilChosen: Bool
+    /// How far apart the looks were that found the end of a launch; nil for an end that the kernel announces.
+    public var resolution: Duration?
+    /// The runs in the order in which they took place.
+    public var runs: [MeasuredRun]
+    /// The conditions.
+    public var conditions: MeasurementConditions
+    /// What else happened on the machine; nil if unknown.
+    public var noise: MachineNoise?
+    /// Bytes of the program's files that were evicted before each cold run; nil for warm runs.
+    public var evictedBytes: Int64?
+
+    /// Creates a measurement.
+    public init(
+        command: [String], oldCommand: [String]? = nil, until: LaunchGoal, isUntilChosen: Bool = false,
+        resolution: Duration? = nil, runs: [MeasuredRun], conditions: MeasurementConditions,
+        noise: MachineNoise? = nil, evictedBytes: Int64? = nil
+    ) {
+        self.command = command
+        self.oldCommand = oldCommand
+        self.until = until
+        self.isUntilChosen = isUntilChosen
+        self.resolution = resolution
+        self.runs = runs
+        self.conditions = conditions
+        self.noise = noise
+        self.evictedBytes = evictedBytes
+    }
+
+    /// Adds the next run.
+    ///
+    /// - Parameter next: The run, and the size of the files that were evicted before it.
+    public mutating func add(_ next: (run: MeasuredRun, evicted: Int64?)) {
+        runs.append(next.run)
+        evictedBytes = next.evicted.map { max($0, evictedBytes ?? 0) } ?? evictedBytes
+    }
+
+    /// How many more runs, or pairs, are to be made because others do not count.
+    ///
+    /// At most as many as were wanted, and none if none counts: then the next ones will hardly count either.
+    ///
+    /// - Parameter wanted: How many should count.
+    public func missing(of wanted: Int) -> Int {
+        let counted = oldCommand == nil ? counted(.new).count : pairs.count
+        let made = Set(runs.filter { !$0.isDiscarded }.map(\.number)).count
+        return counted == 0 ? 0 : max(min(wanted - counted, 2 * wanted - made), 0)
+    }
+
+    /// The runs of a program that count.
+    public func counted(_ program: MeasuredProgram) -> [MeasuredRun] {
+        runs.filter { $0.program == program && $0.exclusion(isCold: conditions.isCold) == nil }
+    }
+
+    /// The summaries of a program's runs; nil if none counts.
+    public func figures(of program: MeasuredProgram) -> MeasuredFigures? { MeasuredFigures(counted(program)) }
+
+    /// The pairs of which both runs count, in order.
+    public var pairs: [(old: MeasuredRun, new: MeasuredRun)] {
+        let old = Dictionary(counted(.old).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+        return counted(.new).sorted { $0.number < $1.number }.compactMap { run in
+            old[run.number].map { (old: $0, new: run) }
+        }
+    }
+
+    /// The ratio of the CPU times, new to old; nil without a second program.
+    public var cpuRatio: PairedRatio? { ratio { $0.cpu } }
+
+    /// The ratio of the wall times; nil without a second program.
+    public var wallRatio: PairedRatio? { ratio { $0.wall } }
+
+    private func ratio(_ time: (MeasuredRun) -> Duration) -> PairedRatio? {
+        guard oldCommand != nil else { return nil }
+        return PairedRatio(pairs.map { (Double(time($0.old).nanoseconds), Double(time($0.new).nanoseconds)) })
+    }
+}
+
+/// The summaries of runs; times are in nanoseconds.
+public struct MeasuredFigures: Codable, Equatable, Sendable {
+    /// The time from the request to the end of the launch.
+    public let wall: SampleSummary
+    /// The CPU time.
+    public let cpu: SampleSummary
+    /// Page faults without I/O.
+    public let minorFaults: SampleSummary
+    /// Page faults with I/O.
+    public let majorFaults: SampleSummary
+    /// Bytes read from disks.
+    public let readBytes: SampleSummary
+
+    /// Summarizes runs; nil if there are none.
+    public init?(_ runs: [MeasuredRun]) {
+        guard let wall = SampleSummary(runs.map { Double($0.wall.nanoseconds) }),
+            let cpu = SampleSummary(runs.map { Double($0.cpu.nanoseconds) }),
+            let minor = SampleSummary(runs.map { Double($0.minorFaults) }),
+            let major = SampleSummary(runs.map { Double($0.majorFaults) }),
+            let read = SampleSummary(runs.map { Double($0.readBytes) })
+        else { return nil }
+        (self.wall, self.cpu, minorFaults, majorFaults, readBytes) = (wall, cpu, minor, major, read)
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+
+/// Wilcoxon's signed-rank test of paired differences, and the estimate that belongs to it.
+///
+/// Source: Hollander, Wolfe, Chicken, "Nonparametric Statistical Methods", 3rd edition, sections 3.1 to 3.3. Differences
+/// of zero are left out, and equal sizes share the mean of their ranks. The null distribution is exact, given those ranks,
+/// for up to ``mostExact`` differences; beyond, it is the normal approximation with a continuity correction.
+public struct SignedRank: Equatable, Sendable {
+    /// The number of differences for which the null distribution is exact.
+    public static let mostExact = 120
+
+    /// The number of differences that are not zero.
+    public let count: Int
+    /// The sum of the ranks of the positive differences.
+    public let positiveRanks: Double
+    /// The probability of such a sum, or a larger one, if positive and negative differences are equally likely; 1 without
+    /// differences.
+    public let pGreater: Double
+    /// The Hodges–Lehmann estimate: the median of the means of all pairs of differences, zeros included; 0 without any.
+    public let shift: Double
+    /// The 95 % confidence interval of the shift; nil for fewer than six differences, which are too few for one.
+    public let interval: ClosedRange<Double>?
+
+    /// Tests whether the differences are rather positive.
+    public init(_ differences: [Double]) {
+        let ranked = Self.ranked(differences.filter { $0 != 0 })
+        count = ranked.count
+        let doubled = ranked.map(\.doubledRank)
+        let sum = ranked.reduce(0) { $0 + ($1.isPositive ? $1.doubledRank : 0) }
+        positiveRanks = Double(sum) / 2
+        pGreater = ranked.isEmpty ? 1 : Self.upperTail(doubled, from: sum)
+        let means = Self.walshAverages(differences)
+        shift = means.median ?? 0
+        interval = Self.cut(differences.count).map { means[$0 - 1]...means[means.count - $0] }
+    }
+
+    // MARK: Ranks
+
+    /// Twice the ranks of the sizes, which are whole numbers even where equal sizes share a mean rank.
+    private static func ranked(_ differences: [Double]) -> [(doubledRank: Int, isPositive: Bool)] {
+        let sorted = differences.sorted { abs($0) < abs($1) }
+        var ranked: [(doubledRank: Int, isPositive: Bool)] = []
+        var start = 0
+        while start < sorted.count {
+            let end = sorted[start...].firstIndex { abs($0) != abs(sorted[start]) } ?? sorted.count
+            // Ranks start + 1 ... end; twice their mean.
+            ranked += sorted[start..<end].map { (start + 1 + end, $0 > 0) }
+            start = end
+        }
+        return ranked
+    }
+
+    private static func walshAverages(_ differences: [Double]) -> [Double] {
+        var means: [Double] = []
+        means.reserveCapacity(differences.count * (differences.count + 1) / 2)
+        for (index, first) in differences.enumerated() {
+            for second in differences[index...] { means.append((first + second) / 2) }
+        }
+        return means.sorted()
+    }
+
+    // MARK: Null distribution
+
+    /// The probability of each sum of ranks if every rank counts or does not, with equal chances.
+    private static func distribution(_ ranks: [Int]) -> [Double] {
+        let largest = ranks.reduce(0, +)
+        var probabilities = [Double](repeating: 0, count: largest + 1)
+        probabilities[0] = 1
+        var reached = 0
+        for rank in ranks {
+            reached += rank
+            for sum in stride(from: reached, through: 0, by: -1) {
+                probabilities[sum] = (probabilities[sum] + (sum >= rank ? probabilities[sum - rank] : 0)) / 2
+            }
+        }
+        return probabilities
+    }
+
+    private static func upperTail(_ ranks: [Int], from sum: Int) -> Double {
+        guard ranks.count > mostExact else { return min(distribution(ranks)[sum...].reduce(0, +), 1) }
+        let mean = Double(ranks.reduce(0, +)) / 2
+        let deviation = (ranks.reduce(0.0) { $0 + Double($1) * Double($1) } / 4).squareRoot()
+        // Sums of doubled ranks are two apart where there are no ties.
+        return erfc((Double(sum) - mean - 1) / deviation / 2.0.squareRoot()) / 2
+    }
+
+    /// How many means to leave out on each side, plus one, so that 95 % remain; nil if there are too few.
+    private static func cut(_ count: Int) -> Int? {
+        guard count > 0 else { return nil }
+        guard count <= mostExact else {
+            let sums = Double(count) * Double(count + 1) / 2
+            let deviation = (sums * Double(2 * count + 1) / 12).squareRoot()
+            // The 97.5th percentile of the normal distribution.
+            return max(1, Int(sums / 2 - 1.959_964 * deviation))
+        }
+        var below = 0.0
+        var cut = 0
+        for probability in distribution(Array(1...count)) {
+            guard below + probability <= 0.025 else { break }
+            below += probability
+            cut += 1
+        }
+        return cut > 0 ? cut : nil
+    }
+}

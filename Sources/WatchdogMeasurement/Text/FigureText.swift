@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// Figures as text.
+enum FigureText {
+    /// `942 µs`, `38.61 ms`, `1.234 s`: four digits, or three below a millisecond.
+    static func time(_ duration: Duration) -> String {
+        let nanoseconds = Double(max(duration.nanoseconds, 0))
+        switch nanoseconds {
+        case ..<999_500: return "\(Int((nanoseconds / 1e3).rounded())) µs"
+        case ..<9_999_500: return decimal(nanoseconds / 1e6, digits: 3) + " ms"
+        case ..<99_995_000: return decimal(nanoseconds / 1e6, digits: 2) + " ms"
+        case ..<999_950_000: return decimal(nanoseconds / 1e6, digits: 1) + " ms"
+        case ..<9_999_500_000: return decimal(nanoseconds / 1e9, digits: 3) + " s"
+        default: return decimal(nanoseconds / 1e9, digits: 1) + " s"
+        }
+    }
+
+    /// The same for a number of nanoseconds.
+    static func time(nanoseconds: Double) -> String { time(.nanoseconds(Int64(nanoseconds.rounded()))) }
+
+    /// `512 bytes`, `12.0 KiB`, `3.4 MiB`.
+    static func bytes(_ bytes: Int64) -> String {
+        switch bytes {
+        case ..<1024: "\(bytes) bytes"
+        case ..<(1 << 20): decimal(Double(bytes) / 1024, digits: 1) + " KiB"
+        case ..<(1 << 30): decimal(Double(bytes) / Double(1 << 20), digits: 1) + " MiB"
+        default: decimal(Double(bytes) / Double(1 << 30), digits: 1) + " GiB"
+        }
+    }
+
+    /// A share: `31 %`.
+    static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
+
+    /// A change: `+10.2 %`.
+    static func change(_ ratio: Double) -> String {
+        let percent = (ratio - 1) * 100
+        return (percent < 0 ? "−" : "+") + decimal(abs(percent), digits: 1) + " %"
+    }
+
+    /// A p: `0.0124`, `< 0.0001`.
+    static func probability(_ p: Double) -> String { p < 0.0001 ? "< 0.0001" : "= " + decimal(p, digits: 4) }
+
+    /// A number with a fixed number of fractional digits, rounded half away from zero; up to 10¹⁵.
+    static func decimal(_ value: Double, digits: Int) -> String {
+        let scale = (0..<digits).reduce(1) { scale, _ in scale * 10 }
+        guard value.isFinite, value.magnitude < 1e15 else { return "\(value)" }
+        let scaled = Int((value.magnitude * Double(scale)).rounded())
+        let sign = value < 0 && scaled > 0 ? "-" : ""
+        guard digits > 0 else { return "\(sign)\(scaled)" }
+        return "\(sign)\(scaled / scale).\((scaled % scale).padded(digits))"
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import WatchdogBase
+
+/// What `--json` prints; `docs/measurement-schema.json` describes it.
+public struct MeasurementJSON: Codable, Equatable, Sendable {
+    /// The version of the format.
+    public static let format = 1
+
+    let format: Int
+    let command: [String]
+    let oldCommand: [String]?
+    let until: LaunchGoal
+    let isUntilChosen: Bool
+    let resolutionNSec: Int64?
+    let conditions: MeasurementConditions
+    let noise: MachineNoise?
+    let evictedBytes: Int64?
+    let runs: [MeasuredRun]
+    let excluded: [Excluded]
+    let new: MeasuredFigures?
+    let old: MeasuredFigures?
+    let cpuRatio: PairedRatio?
+    let wallRatio: PairedRatio?
+    let checks: [MeasurementCheck]
+    let exitCode: Int32
+
+    struct Excluded: Codable, Equatable {
+        let program: MeasuredProgram
+        let number: Int
+        let reason: String
+    }
+
+    /// Takes a measurement and its checks.
+    public init(_ measurement: Measurement, checks: [MeasurementCheck]) {
+        format = Self.format
+        command = measurement.command
+        oldCommand = measurement.oldCommand
+        until = measurement.until
+        isUntilChosen = measurement.isUntilChosen
+        resolutionNSec = measurement.resolution?.nanoseconds
+        conditions = measurement.conditions
+        noise = measurement.noise
+        evictedBytes = measurement.evictedBytes
+        runs = measurement.runs
+        excluded = measurement.runs.compactMap { run in
+            run.exclusion(isCold: measurement.conditions.isCold).map {
+                Excluded(program: run.program, number: run.number, reason: $0.description)
+            }
+        }
+        new = measurement.figures(of: .new)
+        old = measurement.figures(of: .old)
+        cpuRatio = measurement.cpuRatio
+        wallRatio = measurement.wallRatio
+        self.checks = checks
+        exitCode = MeasurementCheck.exitCode(checks)
+    }
+
+    /// The text, with a newline at its end.
+    public func encoded() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(self)) + [UInt8(ascii: "\n")]
+    }
+}

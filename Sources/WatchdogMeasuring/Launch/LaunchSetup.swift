@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogLinux
+import WatchdogMeasurement
+
+/// What a launch needs besides its own state.
+struct LaunchSetup {
+    /// The program, without its standard streams and sockets.
+    var request: SpawnRequest
+    /// The name in messages.
+    let name: String
+    /// The environment entry that marks the program's processes.
+    let marker: String
+    /// What ends the launch; nil to choose by what the program does.
+    let until: LaunchGoal?
+    /// How long the launch may take.
+    let timeLimit: Duration
+    /// Whether the program's output is shown.
+    let showsOutput: Bool
+    /// Whether a failure counts as an end.
+    let ignoresFailure: Bool
+    /// Whether to look for the files that the program maps.
+    let mapsFiles: Bool
+    /// The sockets on which it says how far it is.
+    let messages: LaunchMessages
+    /// Readable when the user interrupts.
+    let interruption: OwnedDescriptor
+
+    /// Whether the kernel does not announce what is waited for.
+    var isPolling: Bool { mapsFiles || polls(.listen) || polls(.idle) }
+
+    /// Whether such an end is looked for.
+    func polls(_ signal: LaunchGoal) -> Bool { until == nil || until == signal }
+
+    /// The error of a launch that did not reach its end in time.
+    var overdue: MeasuringError {
+        let limit = TimeSpan.format(timeLimit)
+        guard let until else {
+            return .program(
+                "\(name) did not say READY=1, listen, become idle or exit within \(limit); use --until, or a longer --time-limit"
+            )
+        }
+        let deed =
+            switch until {
+            case .ready, .firstFrame, .useful: "say \(until.phrase)"
+            case .listen: "listen"
+            case .idle: "become idle"
+            case .exit: "exit"
+            }
+        return .program("\(name) did not \(deed) within \(limit); use another --until, or a longer --time-limit")
+    }
+
+    /// The error of a program that failed, or exited before what is waited for.
+    func failure(_ status: ExitStatus, before awaited: LaunchGoal?, lastLine: String?) -> MeasuringError {
+        let end =
+            switch status {
+            case .exited(let code): "exited with code \(code)"
+            case .signaled(let signal, _): "was ended by \(SignalName.of(Int(signal)))"
+            case .unknown: "ended"
+            }
+        let before = awaited.map { ", before \($0.phrase)" } ?? ""
+        let line = lastLine.map { ": \($0)" } ?? ""
+        let advice = awaited == nil && lastLine == nil ? "; use --show-output to see why, or --ignore-failure" : ""
+        return .program("\(name) \(end)\(before)\(line)\(advice)")
+    }
+}

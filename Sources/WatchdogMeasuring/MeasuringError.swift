@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+
+/// Why a measurement did not come to an end.
+public struct MeasuringError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// One sentence without a period that names the option or the program, and what to do.
+    public let description: String
+    /// The exit code, from sysexits.h, or 130 after an interruption.
+    public let exitCode: Int32
+
+    /// Creates an error.
+    public init(_ description: String, exitCode: Int32) {
+        self.description = description
+        self.exitCode = exitCode
+    }
+
+    /// EX_NOINPUT: a file or program does not exist or cannot be read.
+    static func noInput(_ description: String) -> MeasuringError { MeasuringError(description, exitCode: 66) }
+    /// EX_NOPERM, or EX_NOINPUT: a program that is not there for this user.
+    static func lookup(_ error: ExecutableLookupError) -> MeasuringError {
+        MeasuringError(error.description, exitCode: error.sysexit)
+    }
+    /// EX_NOINPUT, EX_NOPERM, EX_DATAERR, or EX_OSERR: a program that cannot be executed, or no process for it.
+    static func spawn(_ error: SpawnError, of name: String) -> MeasuringError {
+        MeasuringError("\(name): \(error)", exitCode: error.sysexit)
+    }
+    /// EX_UNAVAILABLE: this machine lacks what an option needs.
+    static func unavailable(_ description: String) -> MeasuringError { MeasuringError(description, exitCode: 69) }
+    /// EX_SOFTWARE: the measured program failed.
+    static func program(_ description: String) -> MeasuringError { MeasuringError(description, exitCode: 70) }
+    /// EX_OSERR: the kernel refused something.
+    static func refused(_ description: String) -> MeasuringError { MeasuringError(description, exitCode: 71) }
+    /// 128 + SIGINT, as in shells.
+    static let interrupted = MeasuringError("interrupted; the program was ended", exitCode: 130)
+}

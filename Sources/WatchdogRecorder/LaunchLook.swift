@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CRecorder
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogRecording
+import WatchdogVerdict
+
+/// Repeated looks at a process from outside, which it does not notice: whether it listens, whether its main thread waits
+/// for events, and what its threads are blocked in.
+struct LaunchLook {
+    /// Calls in which a main thread waits for events.
+    private static let waits: Set<String> = [
+        "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6", "accept", "accept4",
+        "io_uring_enter", "io_getevents", "rt_sigtimedwait", "rt_sigsuspend", "pause", "futex",
+    ]
+    private static let descriptorLimit = 1024
+    private static let threadLimit = 32
+
+    private let process: Pidfd
+    private var waiting: (call: String, slices: UInt64, since: Instant)?
+    private var isListening = false
+    private(set) var looks: [LaunchLog.Look] = []
+
+    init(_ process: Pidfd) { self.process = process }
+
+    /// Looks once.
+    ///
+    /// - Parameter names: whether to find out what blocked threads wait for.
+    mutating func look(at now: Instant, names: Bool, checksListening: Bool) -> [LaunchEndJudge.Event] {
+        var events: [LaunchEndJudge.Event] = []
+        if checksListening, !isListening, findListener() {
+            isListening = true
+            events.append(.listening)
+        }
+        if let since = idle(at: now), now - since >= LaunchEndJudge.idleLimit { events.append(.idle(since: since)) }
+        if names { lookAtThreads(now) }
+        return events
+    }
+
+    /// Since when the main thread has been in the same wait for events; nil if it is not.
+    private mutating func idle(at now: Instant) -> Instant? {
+        guard let call = ProcessFiles.position(process.pid), let name = call.name, isWait(call, name),
+            let schedule = ThreadSchedule.read(process.pid, thread: process.pid)
+        else {
+            waiting = nil
+            return nil
+        }
+        if let waiting, waiting.call == name, waiting.slices == schedule.timeslices { return waiting.since }
+        waiting = (name, schedule.timeslices, now)
+        return nil
+    }
+
+    /// A shell or a filter waits for its input.
+    private func isWait(_ call: SystemCall, _ name: String) -> Bool {
+        Self.waits.contains(name) || (name == "read" && call.descriptor == 0)
+    }
+
+    private mutating func findListener() -> Bool {
+        for number in Procfs.numbers(in: "/proc/\(process.pid)/fd").prefix(Self.descriptorLimit) where number > 2 {
+            guard SymbolicLink.target("/proc/\(process.pid)/fd/\(number)")?.hasPrefix("socket:") == true else {
+                continue
+            }
+            if wd_record_is_listening(process.descriptor.number, number) == 1 { return true }
+        }
+        return false
+    }
+
+    private mutating func lookAtThreads(_ now: Instant) {
+        guard looks.count < 1 << 17 else { return }
+        for thread in Procfs.threads(of: process.pid).prefix(Self.threadLimit) {
+            guard let call = ProcessFiles.call(process.pid, thread) else { continue }
+            looks.append(LaunchLog.Look(thread: thread, time: now, call: call))
+        }
+    }
+}

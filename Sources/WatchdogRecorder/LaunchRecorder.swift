@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CRecorder
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogRecording
+import WatchdogVerdict
+
+/// Records one launch of a program.
+///
+/// Isolation: everything happens on the calling thread, which traces the program; it should be the process's only one,
+/// because it blocks signals.
+public final class LaunchRecorder {
+    let request: RecordingRequest
+    let tracer: Tracer
+    let events: EventSet?
+    var log: LaunchLog
+    private let ladder: RungLadder
+    private let messages: LaunchMessages
+    private let signals: OwnedDescriptor
+    private let held: HeldProgram
+    private let tree: ProcessTree
+    private let requestedTime: WallTime
+    private var judge: LaunchEndJudge
+    private var look: LaunchLook
+    private var isExecuted = false
+    /// What the kernel had counted for the main thread when the recording of it began.
+    var base: ThreadTime?
+    /// The boundaries in the process's debug registers, in order.
+    var registers: [LaunchBoundary] = []
+    private var ending: wd_record_event_of_process?
+    var notes: [String] = []
+
+    /// Records a launch, from the request to its end, and ends the program or leaves it running.
+    ///
+    /// In a ``Subreaper``, what the program has left behind is ended with it; in others, what still descends from it.
+    ///
+    /// - Throws: ``RecordingError`` for a program that cannot be executed.
+    public static func record(_ request: RecordingRequest) throws(RecordingError) -> RecordedLaunch {
+        let recorder = try LaunchRecorder(request)
+        return try recorder.run()
+    }
+
+    private init(_ request: RecordingRequest) throws(RecordingError) {
+        self.request = request
+        messages = try linux { () throws(LinuxError) in try LaunchMessages() }
+        signals = try linux { () throws(LinuxError) in
+            let number = wd_record_signals()
+            guard number >= 0 else { throw LinuxError("receive signals", Errno(rawValue: errno)) }
+            return OwnedDescriptor(taking: number)
+        }
+        let (environment, appEnd) = (messages.environment(from: request.environment), messages.appEnd?.number ?? -1)
+        held = try linux { () throws(LinuxError) in
+            try HeldProgram(request, environment: environment, inherited: appEnd)
+        }
+        messages.releaseAppEnd()
+        let startTime = ProcessStat.read(held.pid)?.startTime ?? 0
+        tree = ProcessTree(root: held.pid, startTime: startTime, marker: messages.marker)
+        Self.raiseDescriptorLimit()
+        tracer = Tracer(held.pid)
+        ladder = try RungLadder(request, process: held.pid, tracer: tracer)
+        events = ladder.events
+        base = ProcessFiles.account(held.pid, held.pid)
+        look = LaunchLook(held.pidfd)
+        requestedTime = WallTime.now()
+        let requested = Instant.now()
+        log = LaunchLog(requested: requested, process: held.pid, rung: ladder.rung)
+        judge = LaunchEndJudge(goal: request.goal, requested: requested, limit: request.timeLimit)
+    }
+
+    /// Rung A opens several events for each CPU.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = min(limit.rlim_max, 1 << 16)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    // MARK: The loop
+
+    private func run() throws(RecordingError) -> RecordedLaunch {
+        held.release()
+        var nextLook = log.requested
+        var interval = Duration.milliseconds(2)
+        while !judge.isDone {
+            wait(until: Instant.earliest(nextLook, judge.nextDeadline) ?? nextLook)
+            // First, because a stopped process waits.
+            followProcess()
+            var now = Instant.now()
+            try checkExecution(now)
+            events?.drain()
+            for (event, time) in messages.receive(from: held.pid, requested: log.requested, now: now) {
+                judge.handle(event, at: time)
+            }
+            now = Instant.now()
+            if ending == nil, now >= nextLook, isExecuted {
+                let isLate = judge.end == nil
+                for event in look.look(at: now, names: ladder.rung != .a, checksListening: isLate) {
+                    judge.handle(event, at: now)
+                }
+                nextLook = now + interval
+                interval = min(interval * 2, .milliseconds(10))
+            } else if now >= nextLook {
+                nextLook = now + .milliseconds(1)
+            }
+            judge.handle(.passed, at: now)
+        }
+        return finish()
+    }
+
+    private func wait(until time: Instant) {
+        let descriptors =
+            [signals.number, messages.notify.descriptor.number, held.pidfd.descriptor.number]
+            + (messages.isChannelOpen ? [messages.channel.descriptor.number] : [])
+            + (isExecuted ? [] : [held.status.number]) + (events?.readable ?? [])
+        var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        let left = max((time - .now()).nanoseconds, 0)
+        poll(&entries, nfds_t(entries.count), Int32(clamping: (left + 999_999) / 1_000_000))
+        var isFromKernel = false
+        while case let signal = wd_record_next_signal(signals.number, &isFromKernel), signal != 0 {
+            switch signal {
+            case SIGCHLD: break
+            // A terminal sends its signals to the program, too.
+            case SIGINT where isFromKernel, SIGQUIT where isFromKernel: break
+            default: try? held.pidfd.send(signal)
+            }
+        }
+    }
+
+    /// Whether execve(2) has failed, or succeeded without a stop.
+    private func checkExecution(_ now: Instant) throws(RecordingError) {
+        guard !isExecuted else { return }
+        var entry = pollfd(fd: held.status.number, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, 0) == 1 else { return }
+        if let failure = held.failure() {
+            _ = tracer.releaseRunning()
+            throw .cannotExecute(request, failure)
+        }
+        isExecuted = true
+        if !tracer.isTracing, log.executions.isEmpty {
+            let path = SymbolicLink.target("/proc/\(held.pid)/exe") ?? request.executable
+            log.executions.append(LaunchLog.Execution(time: min(now, judge.end?.time ?? now), path: path))
+        }
+    }
+
+    private func followProcess() {
+        // Once it is reaped, the kernel has forgotten what it counted.
+        if log.threads.isEmpty, held.pidfd.hasExited { collectFacts() }
+        changes: for _ in 0..<1000 {
+            switch tracer.next() {
+            case .none: break changes
+            case .handled: continue
+            case .executed:
+                isExecuted = true
+                executed(at: Instant.now())
+            case .reached(let indices): reached(indices, at: Instant.now())
+            case .ended(let event):
+                ending = event
+                let now = Instant.now()
+                log.marks.append((.exit, now, nil))
+                judge.handle(
+                    event.change == WD_RECORD_EXITED ? .exited(code: event.number) : .killed(signal: event.number),
+                    at: now)
+                break changes
+            }
+        }
+    }
+
+    // MARK: The end
+
+    private func collectFacts() {
+        let processes = ProcessFiles.tree(of: held.pid)
+        log.threads = processes.flatMap { process in
+            Procfs.threads(of: process).compactMap { thread in
+                ProcessFiles.facts(process, thread, since: thread == held.pid ? base : nil)
+            }
+        }
+    }
+
+    private func finish() -> RecordedLaunch {
+        if log.threads.isEmpty { collectFacts() }
+        log.stopped = Instant.now()
+        events?.drain()
+        let resources = ending.map { LaunchResources($0) } ?? ProcessFiles.resources(of: held.pid)
+        if let end = judge.end { log.end = end }
+        if let event = tracer.releaseRunning() { ending = event }
+        if !request.keepsProgram { Termination.end(ending == nil ? held.pidfd : nil, tree) }
+        if let events {
+            log.records = events.records
+            log.streams = events.streams
+            log.layouts = events.layouts
+            log.samplingInterval = events.samplingInterval
+            if events.isFull { notes.append("The recording was too large: its end is missing.") }
+            events.close()
+        }
+        log.looks = look.looks
+        log.marks += messages.marks
+        for number in 0..<512 {
+            if let name = SystemCall(number: number, arguments: []).name { log.callNames[number] = name }
+        }
+        var (recording, stacks) = LaunchDecoder.recording(
+            of: log, program: LaunchedProgram(command: request.command, executables: [], processID: held.pid),
+            host: RecordingHost(
+                architecture: Self.architecture, kernel: Machine.kernelRelease, processors: Machine.processorCount),
+            requested: requestedTime, ladder: ladder.attempts, resources: resources)
+        recording.notes += notes
+        return RecordedLaunch(recording: recording, exitCode: exitCode, stacks: stacks)
+    }
+
+    private var exitCode: Int32 {
+        switch log.end.kind {
+        case .exit: log.end.code ?? 0
+        case .killed: 128 + (log.end.code ?? 0)
+        case .timeLimit: 75
+        default: 0
+        }
+    }
+
+    private static var architecture: String {
+        var name = utsname()
+        uname(&name)
+        return withUnsafeBytes(of: &name.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+}
+
+/// Words a failed system call as a failed recording.
+private func linux<Value>(_ body: () throws(LinuxError) -> Value) throws(RecordingError) -> Value {
+    do throws(LinuxError) {
+        return try body()
+    } catch {
+        throw .call(error)
+    }
+}
+
+extension LaunchResources {
+    fileprivate init(_ usage: wd_record_event_of_process) {
+        self.init(
+            user: .microseconds(usage.user_microseconds), system: .microseconds(usage.system_microseconds),
+            minorFaults: Int(usage.minor_faults), majorFaults: Int(usage.major_faults),
+            bytesRead: Int(usage.blocks_read) * 512, peakMemory: Int(usage.max_resident_kilobytes) << 10)
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+public import WatchdogLinux
+public import WatchdogRecording
+
+/// One launch to record.
+public struct RecordingRequest: Sendable {
+    /// The program's file, as ``resolveExecutable(_:path:workingDirectory:)`` finds it.
+    public var executable: String
+    /// The command, starting with the program's own name.
+    public var command: [String]
+    /// The program's environment; the recorder adds `NOTIFY_SOCKET` and `WATCHDOG_CHANNEL`.
+    public var environment: Environment
+    /// What ends the launch; nil for the best sign that the program gives.
+    public var goal: LaunchGoal?
+    /// How long the recording may take.
+    public var timeLimit: Duration
+    /// The only rung that is tried; nil for the best one.
+    public var rung: Rung?
+    /// Whether the program goes on after its launch.
+    public var keepsProgram: Bool
+
+    /// Creates a request.
+    public init(
+        executable: String, command: [String], environment: Environment = .inherited, goal: LaunchGoal? = nil,
+        timeLimit: Duration = .seconds(60), rung: Rung? = nil, keepsProgram: Bool = false
+    ) {
+        self.executable = executable
+        self.command = command
+        self.environment = environment
+        self.goal = goal
+        self.timeLimit = timeLimit
+        self.rung = rung
+        self.keepsProgram = keepsProgram
+    }
+}
+
+/// A launch that could not be recorded.
+public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong, and what to do.
+    public let description: String
+    /// The exit code: sysexits.h.
+    public let exitCode: Int32
+
+    /// Creates an error.
+    public init(_ description: String, exitCode: Int32) {
+        self.description = description
+        self.exitCode = exitCode
+    }
+
+    static func call(_ error: LinuxError) -> RecordingError { RecordingError(error.description, exitCode: 71) }
+}
+
+/// A recorded launch, and how the program ended.
+public struct RecordedLaunch: Sendable {
+    /// The recording.
+    public var recording: LaunchRecording
+    /// The exit code for the recorder: 0 if the launch ended, else the program's own, 128 + its signal, or 75 if the
+    /// time limit passed.
+    public var exitCode: Int32
+    /// The stacks from which ``nameSamples()`` names functions; nil without samples.
+    var stacks: SampledStacks?
+}

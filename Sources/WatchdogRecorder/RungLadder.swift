@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogRecording
+
+/// Finds the best rung by trying.
+struct RungLadder {
+    private(set) var attempts: [RungAttempt] = []
+    private(set) var rung = Rung.d
+    private(set) var events: EventSet?
+    private let request: RecordingRequest
+
+    init(_ request: RecordingRequest, process: Int32, tracer: Tracer) throws(RecordingError) {
+        self.request = request
+        if Privileges.areRaised(by: request.executable) {
+            refuse(
+                [.a, .b, .c],
+                "the program raises its privileges (set-user-ID or file capabilities), and a trace would drop them",
+                "run as root")
+        } else if request.rung == .d {
+            refuse([.a, .b, .c], "rung D was asked for", nil)
+        } else {
+            climb(process, tracer)
+        }
+        attempts.append(RungAttempt(rung: .d, used: rung == .d, reason: rung == .d ? nil : "not needed"))
+        if let wanted = request.rung, wanted != rung {
+            let why = attempts.first { $0.rung == wanted }
+            throw RecordingError(
+                "rung \(wanted.rawValue) is not possible here: \(why?.reason ?? "unknown")"
+                    + (why?.remedy.map { "; \($0)" } ?? ""), exitCode: 77)
+        }
+    }
+
+    private mutating func climb(_ process: Int32, _ tracer: Tracer) {
+        for (rung, isWide) in [(Rung.a, true), (.b, false)] {
+            guard request.rung == nil || request.rung == rung else {
+                refuse([rung], "rung \(request.rung?.rawValue ?? "") was asked for", nil)
+                continue
+            }
+            guard events == nil else {
+                refuse([rung], "not needed", nil)
+                continue
+            }
+            do throws(LinuxError) {
+                events = try EventSet(process: process, isWide: isWide)
+                self.rung = rung
+                attempts.append(RungAttempt(rung: rung, used: true))
+            } catch {
+                refuse([rung], Self.reason(error), Self.remedy(error, isWide: isWide))
+            }
+        }
+        do throws(LinuxError) {
+            try tracer.seize()
+            if events == nil, request.rung == nil || request.rung == .c { rung = .c }
+            attempts.append(RungAttempt(rung: .c, used: rung == .c, reason: rung == .c ? nil : "not needed"))
+        } catch {
+            // Without the stop at execve there are no breakpoints.
+            events = nil
+            rung = .d
+            attempts = []
+            refuse([.a, .b, .c], Self.reason(error), "run outside of the sandbox or debugger, or as root")
+        }
+    }
+
+    private mutating func refuse(_ rungs: [Rung], _ reason: String, _ remedy: String?) {
+        attempts += rungs.map { RungAttempt(rung: $0, used: false, reason: reason, remedy: remedy) }
+    }
+
+    private static func reason(_ error: LinuxError) -> String {
+        let paranoid = Procfs.text("/proc/sys/kernel/perf_event_paranoid", limit: 16)?.split(separator: "\n")
+            .first
+        let isRefused = error.errno == .permissionDenied || error.errno == .notPermitted
+        let level = isRefused ? paranoid.map { " (perf_event_paranoid is \($0))" } ?? "" : ""
+        return "\(error)\(level)"
+    }
+
+    private static func remedy(_ error: LinuxError, isWide: Bool) -> String? {
+        switch error.errno {
+        case .permissionDenied, .notPermitted:
+            isWide ? "run as root" : "run as root, or set the sysctl kernel.perf_event_paranoid to 2"
+        case Errno(rawValue: EMFILE): "raise the limit of open files (ulimit -n)"
+        case Errno(rawValue: ENOSYS), .noSuchFile: "use a kernel with perf events and tracefs"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+
+/// Ends a program and everything that it has started.
+enum Termination {
+    /// How long they have after SIGTERM.
+    private static let allowance = Duration.seconds(2)
+
+    /// Ends all processes of a tree, also if the program itself has ended before them.
+    ///
+    /// - Parameters:
+    ///   - main: The program; nil if it has been reaped.
+    ///   - tree: What it has started.
+    static func end(_ main: Pidfd?, _ tree: ProcessTree) {
+        let processes = Containment.processTree(tree)
+        // A stopped process takes the signal when it continues.
+        for signal in [SIGTERM, SIGCONT] {
+            processes.send(signal)
+            try? main?.send(signal)
+        }
+        if !wait(for: main, processes, allowance, killing: false) {
+            try? main?.send(SIGKILL)
+            _ = wait(for: main, processes, .seconds(1), killing: true)
+        }
+        _ = try? main?.waitExit()
+    }
+
+    private static func wait(
+        for main: Pidfd?, _ processes: Containment, _ limit: Duration, killing: Bool
+    ) -> Bool {
+        let deadline = Instant.now() + limit
+        while true {
+            // Again and again: they may have started others meanwhile.
+            if killing { try? processes.kill() }
+            if main?.hasExited ?? true, processes.isEmpty { return true }
+            guard Instant.now() < deadline else { return false }
+            var entry = pollfd(fd: main?.descriptor.number ?? -1, events: Int16(POLLIN), revents: 0)
+            poll(&entry, main?.hasExited ?? true ? 0 : 1, 10)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CRecorder
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogRecording
+
+/// Follows the launched process by ptrace(2), from its execve(2) to the end of its launch.
+///
+/// Isolation: belongs to one thread, which the kernel knows as the tracer.
+final class Tracer {
+    /// What the process did.
+    enum Change {
+        case none
+        case executed
+        /// Debug registers were hit: the indices of the addresses.
+        case reached([Int])
+        /// Something that needed no attention.
+        case handled
+        case ended(wd_record_event_of_process)
+    }
+
+    private let process: Int32
+    private(set) var isTracing = false
+
+    init(_ process: Int32) { self.process = process }
+
+    /// Follows the held child.
+    func seize() throws(LinuxError) {
+        guard wd_record_seize(process) == 0 else {
+            throw LinuxError("trace process \(process)", Errno(rawValue: errno))
+        }
+        isTracing = true
+    }
+
+    /// The next change; the process stays stopped after ``Change/executed`` and ``Change/reached(_:)``.
+    func next() -> Change {
+        var event = wd_record_event_of_process()
+        guard wd_record_wait(process, &event) == 0 else { return .none }
+        switch event.change {
+        case WD_RECORD_EXITED, WD_RECORD_KILLED:
+            isTracing = false
+            return .ended(event)
+        case WD_RECORD_EXECUTED: return .executed
+        case WD_RECORD_SIGNALED:
+            if event.number == SIGTRAP {
+                let hits = wd_record_breakpoint_hit(process)
+                if hits != 0 { return .reached((0..<4).filter { hits & 1 << $0 != 0 }) }
+            }
+            wd_record_continue(process, event.number)
+        case WD_RECORD_SUSPENDED: wd_record_stay_suspended(process)
+        case WD_RECORD_INTERRUPTED: wd_record_continue(process, 0)
+        default: return .none
+        }
+        return .handled
+    }
+
+    /// Lets the stopped process continue.
+    func resume() { wd_record_continue(process, 0) }
+
+    /// Sets the debug registers of the stopped process; none clears them.
+    func setBreakpoints(_ addresses: [UInt64]) -> Bool {
+        wd_record_set_breakpoints(process, addresses, Int32(addresses.count)) == 0
+    }
+
+    /// Lets go of the stopped process.
+    func release() {
+        wd_record_release(process, 0)
+        isTracing = false
+    }
+
+    /// Stops the process and lets go of it, within a second; returns how it ended if it did instead.
+    func releaseRunning() -> wd_record_event_of_process? {
+        guard isTracing else { return nil }
+        wd_record_interrupt(process)
+        let deadline = Instant.now() + .seconds(1)
+        while Instant.now() < deadline {
+            var event = wd_record_event_of_process()
+            guard wd_record_wait(process, &event) == 0 else { break }
+            switch event.change {
+            case WD_RECORD_UNCHANGED: poll(nil, 0, 1)
+            case WD_RECORD_EXITED, WD_RECORD_KILLED:
+                isTracing = false
+                return event
+            default:
+                if !setBreakpoints([]) { /* They were never set. */  }
+                wd_record_release(process, event.change == WD_RECORD_SIGNALED ? Int32(event.number) : 0)
+                isTracing = false
+                return nil
+            }
+        }
+        return nil
+    }
+
+    /// What the stopped process is about to run.
+    func image() -> ProgramImage? {
+        guard let memory = try? OwnedDescriptor(opening: "/proc/\(process)/mem", flags: O_RDONLY),
+            let file = try? OwnedDescriptor(opening: "/proc/\(process)/auxv", flags: O_RDONLY)
+        else { return nil }
+        var auxiliary = [UInt8](repeating: 0, count: 1024)
+        let length = read(file.number, &auxiliary, auxiliary.count)
+        let reader = MemoryReader { address, count in
+            var bytes = [UInt8](repeating: 0, count: count)
+            return pread(memory.number, &bytes, count, off_t(bitPattern: address)) == count ? bytes : nil
+        }
+        return ProgramImage(auxiliary: Array(auxiliary.prefix(max(length, 0))), memory: reader)
+    }
+}
+
+extension off_t {
+    fileprivate init(bitPattern address: UInt64) { self = off_t(truncatingIfNeeded: address) }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a `.launch` file cannot be read or written.
+public struct RecordingCodingError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The kind of fault.
+    public struct Code: Hashable, Sendable {
+        private enum Value {
+            case tooLarge
+            case notARecording
+            case newerVersion
+            case damaged
+        }
+
+        private let value: Value
+
+        /// Larger than ``RecordingCoding/fileBytes``.
+        public static let tooLarge = Code(value: .tooLarge)
+        /// Not JSON, or JSON of another kind.
+        public static let notARecording = Code(value: .notARecording)
+        /// A later version of watchdogd wrote it.
+        public static let newerVersion = Code(value: .newerVersion)
+        /// A key is missing, has a value of the wrong type, or a value that no recording has.
+        public static let damaged = Code(value: .damaged)
+    }
+
+    /// The kind of fault.
+    public let code: Code
+    /// What is wrong, without a trailing period: "lanes[3].begin is missing".
+    public let description: String
+
+    init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+
+    init(_ error: DecodingError) {
+        switch error {
+        case .keyNotFound(let key, let context):
+            self.init(.damaged, "damaged recording: \(Self.path(context.codingPath + [key])) is missing")
+        case .dataCorrupted(let context) where context.codingPath.isEmpty:
+            self.init(.notARecording, "not a recording: the file is not JSON")
+        case .typeMismatch(_, let context) where context.codingPath.isEmpty,
+            .valueNotFound(_, let context) where context.codingPath.isEmpty:
+            self.init(.notARecording, "not a recording: the file holds no JSON object")
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            self.init(.damaged, "damaged recording: \(Self.path(context.codingPath)): \(context.debugDescription)")
+        @unknown default:
+            self.init(.damaged, "damaged recording")
+        }
+    }
+
+    /// `lanes[3].spans[0].begin`.
+    private static func path(_ keys: [any CodingKey]) -> String {
+        keys.prefix(16).reduce(into: "") { path, key in
+            if let index = key.intValue {
+                path += "[\(index)]"
+            } else {
+                path += (path.isEmpty ? "" : ".") + key.stringValue
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// Turns records into lanes.
+struct LaneDecoder {
+    private struct Open {
+        var lane: ThreadLane
+        var state: LaneSpan.State?
+        var since: Int64
+        var processor: Int?
+        var detail: String?
+        var lastCall: String?
+        var isGone = false
+    }
+
+    /// More spans make a file that nobody can read.
+    static let spanLimit = 300_000
+
+    private var spanCount = 0
+    private let log: LaunchLog
+    private let isWide: Bool
+    private let timeline: RecordTimeline
+    private var lanes: [Int32: Open] = [:]
+    private var order: [Int32] = []
+
+    /// The lanes of a log, in order of their start; none on a rung without records.
+    static func lanes(of log: LaunchLog, _ timeline: RecordTimeline) -> [ThreadLane] {
+        guard log.rung <= .b else { return bareLanes(of: log) }
+        var decoder = LaneDecoder(log: log, isWide: log.rung == .a, timeline: timeline)
+        return decoder.decode()
+    }
+
+    private init(log: LaunchLog, isWide: Bool, timeline: RecordTimeline) {
+        self.log = log
+        self.isWide = isWide
+        self.timeline = timeline
+    }
+
+    private mutating func decode() -> [ThreadLane] {
+        // Events of a task begin with its execve(2); those of all CPUs see it wait for the request.
+        let begin = isWide ? log.requested.nanoseconds : (firstExecution ?? log.requested.nanoseconds)
+        open(log.process, of: log.process, at: begin, as: isWide ? .blocked : .running)
+        for record in timeline.records where record.time >= begin { take(record) }
+        for thread in order { close(thread, at: log.stopped.nanoseconds) }
+        let facts = Dictionary(log.threads.map { ($0.thread, $0) }) { first, _ in first }
+        return order.compactMap { thread in
+            guard var lane = lanes[thread]?.lane else { return nil }
+            if let known = facts[thread], known.process == lane.processID {
+                if lane.name.isEmpty { lane.name = known.name }
+                lane.scheduling = known.scheduling
+                lane.accounting = known.accounting
+            }
+            addLooks(to: &lane)
+            return lane
+        }
+    }
+
+    private var firstExecution: Int64? {
+        for record in timeline.records {
+            if case .name(_, isExec: true) = record.body, record.process == log.process { return record.time }
+        }
+        return nil
+    }
+
+    private func offset(_ time: Int64) -> Duration { .nanoseconds(time - log.requested.nanoseconds) }
+
+    private mutating func open(_ thread: Int32, of process: Int32, at time: Int64, as state: LaneSpan.State) {
+        // A thread's number may be used again; its first life is shown.
+        guard lanes[thread] == nil, order.count < 1 << 16 else { return }
+        order.append(thread)
+        let name = thread == log.process ? "" : lanes[process]?.lane.name ?? ""
+        lanes[thread] = Open(
+            lane: ThreadLane(threadID: thread, processID: process, name: name, begin: offset(time)), state: state,
+            since: time)
+    }
+
+    private mutating func take(_ record: PerfRecord) {
+        switch record.body {
+        case .created(let process, let thread, _): open(thread, of: process, at: record.time, as: .runnable)
+        case .name(let name, _): lanes[record.thread]?.lane.name = name
+        case .exit(let thread):
+            // The thread still switches afterward.
+            close(thread, at: record.time)
+            let end = offset(record.time)
+            lanes[thread]?.isGone = true
+            lanes[thread]?.lane.end = end
+        case .systemCall(let number):
+            let name = log.callNames[number] ?? "system call \(number)"
+            lanes[record.thread]?.lastCall = name
+        case .waking(let thread, let isByInterrupt):
+            wake(thread, by: isByInterrupt ? nil : record.thread, at: record.time)
+        case .scheduled(let change) where isWide:
+            leave(change.previousThread, at: record.time, state: change.previousState)
+            enter(change.nextThread, at: record.time, on: record.processor)
+        case .contextSwitch(let isOut, let isPreempted) where !isWide:
+            if isOut {
+                change(record.thread, to: isPreempted ? .preempted : .blockedOrRunnable, at: record.time)
+            } else {
+                enter(record.thread, at: record.time, on: record.processor)
+            }
+        default: break
+        }
+    }
+
+    private mutating func enter(_ thread: Int32, at time: Int64, on processor: Int) {
+        change(thread, to: .running, at: time)
+        lanes[thread]?.processor = processor
+    }
+
+    /// - Parameter state: `prev_state`; its low byte is the same on all kernels: 0 can run on, 2 is uninterruptible, 4 and
+    ///   8 are stopped and traced.
+    private mutating func leave(_ thread: Int32, at time: Int64, state: Int64) {
+        let call = lanes[thread]?.lastCall
+        change(thread, to: state & 0xff == 0 ? .preempted : .blocked, at: time)
+        guard state & 0xff != 0 else { return }
+        lanes[thread]?.detail =
+            state & 2 != 0
+            ? (call.map { "\($0), uninterruptible" } ?? "uninterruptible")
+            : state & 8 != 0 ? "stopped by the recorder" : state & 4 != 0 ? "stopped by a signal" : call
+    }
+
+    private mutating func wake(_ thread: Int32, by waker: Int32?, at time: Int64) {
+        guard let lane = lanes[thread], lane.state == .blocked, !lane.isGone else { return }
+        change(thread, to: .runnable, at: time)
+        guard let index = lanes[thread]?.lane.spans.indices.last else { return }
+        let found = waker.map { self.waker($0) } ?? .interrupt
+        lanes[thread]?.lane.spans[index].waker = found
+    }
+
+    private func waker(_ thread: Int32) -> Waker {
+        let known = timeline.wakers[thread]
+        let name = lanes[thread]?.lane.name ?? known?.name ?? ""
+        // 100 to 139 are nice -20 to 19; below are real-time priorities.
+        let nice = known.flatMap { (100...139).contains($0.priority) ? $0.priority - 120 : nil }
+        return .thread(id: thread, name: name, nice: nice, isOwn: timeline.ownThreads.contains(thread))
+    }
+
+    private mutating func change(_ thread: Int32, to state: LaneSpan.State?, at time: Int64) {
+        guard var lane = lanes[thread], !lane.isGone else { return }
+        if let old = lane.state, time > lane.since, spanCount < Self.spanLimit {
+            spanCount += 1
+            lane.lane.spans.append(
+                LaneSpan(
+                    state: old, begin: offset(lane.since), end: offset(time), detail: lane.detail,
+                    processor: old == .running ? lane.processor : nil))
+        }
+        lane.detail = nil
+        lane.state = state
+        lane.since = max(time, lane.since)
+        lanes[thread] = lane
+    }
+
+    private mutating func close(_ thread: Int32, at time: Int64) { change(thread, to: nil, at: time) }
+
+    /// Names what a thread was blocked in where no tracepoint did.
+    private func addLooks(to lane: inout ThreadLane) {
+        for look in log.looks where look.thread == lane.threadID {
+            let time = look.time - log.requested
+            guard let index = lane.spans.firstIndex(where: { $0.begin <= time && time < $0.end }) else { continue }
+            let isBlocked = lane.spans[index].state == .blocked || lane.spans[index].state == .blockedOrRunnable
+            if isBlocked, lane.spans[index].detail == nil { lane.spans[index].detail = look.call }
+        }
+        guard lane.threadID == log.process, !isWide else { return }
+        for execution in log.executions {
+            guard let released = execution.released else { continue }
+            let begin = execution.time - log.requested
+            let end = released - log.requested
+            for index in lane.spans.indices
+            where lane.spans[index].state == .blockedOrRunnable && lane.spans[index].begin < end
+                && lane.spans[index].end > begin && lane.spans[index].detail == nil
+            {
+                lane.spans[index].detail = "stopped by the recorder"
+            }
+        }
+    }
+
+    /// Threads as `/proc` shows them at the end: their names and accounts.
+    private static func bareLanes(of log: LaunchLog) -> [ThreadLane] {
+        log.threads.map { facts in
+            ThreadLane(
+                threadID: facts.thread, processID: facts.process, name: facts.name, scheduling: facts.scheduling,
+                begin: .zero, accounting: facts.accounting)
+        }
+    }
+}
+
+extension ThreadLane {
+    /// How the thread spent a part of its life; nil if it has no spans.
+    func time(from begin: Duration, to end: Duration) -> ThreadTime? {
+        guard !spans.isEmpty else { return nil }
+        var time = ThreadTime()
+        for span in spans where span.begin < end && span.end > begin {
+            let length = min(span.end, end) - max(span.begin, begin)
+            switch span.state {
+            case .running: time.running += length
+            case .preempted, .runnable: time.waiting += length
+            case .blocked, .blockedOrRunnable: time.blocked += length
+            }
+        }
+        return time
+    }
+}

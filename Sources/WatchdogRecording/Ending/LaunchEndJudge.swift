@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+/// Decides when a launch has ended, and by what.
+///
+/// Without a goal, the best sign that the program gives counts: its own word (ready or first frame), else a listening
+/// socket, else its first idle moment, else its exit. A program that has said hello is waited for; and while one of its
+/// launch tasks is open, the recording goes on.
+public struct LaunchEndJudge: Sendable {
+    /// What happened.
+    public enum Event: Hashable, Sendable {
+        case hello, firstFrame, ready, useful
+        case taskBegun, taskEnded
+        /// A listening socket was seen.
+        case listening
+        /// The main thread has waited for events since then.
+        case idle(since: Instant)
+        case exited(code: Int32)
+        case killed(signal: Int32)
+        /// Nothing but time has passed.
+        case passed
+    }
+
+    /// How long a main thread waits for events before it counts as idle.
+    public static let idleLimit = Duration.milliseconds(100)
+    /// How long a program that listens, but never idles, is given to report that it is ready.
+    public static let listeningGrace = Duration.seconds(1)
+
+    /// What ended the launch, and when; nil until then.
+    public private(set) var end: (kind: LaunchEnd.Kind, time: Instant, code: Int32?)?
+    /// Whether the recording may stop.
+    public private(set) var isDone = false
+
+    private let goal: LaunchGoal?
+    private let deadline: Instant
+    private var hasSaidHello = false
+    private var openTasks = 0
+    private var listening: Instant?
+    private var idle: Instant?
+
+    /// Begins with the request.
+    public init(goal: LaunchGoal?, requested: Instant, limit: Duration) {
+        self.goal = goal
+        deadline = requested + limit
+    }
+
+    /// When ``handle(_:at:)`` is to be called even if nothing happens; nil when the recording may stop.
+    public var nextDeadline: Instant? {
+        if isDone { return nil }
+        return Instant.earliest(deadline, goal == nil ? listening.map { $0 + Self.listeningGrace } : nil)
+    }
+
+    /// Takes one event.
+    public mutating func handle(_ event: Event, at now: Instant) {
+        guard !isDone else { return }
+        switch event {
+        case .hello: hasSaidHello = true
+        case .firstFrame: if wants(.firstFrame) { decide(.firstFrame, now) }
+        case .ready: if wants(.ready) { decide(.ready, now) }
+        case .useful: if goal == .useful { decide(.useful, now) }
+        case .taskBegun: openTasks = min(openTasks + 1, 1 << 20)
+        case .taskEnded: openTasks = max(openTasks - 1, 0)
+        case .listening:
+            listening = listening ?? now
+            if goal == .listen { decide(.listen, now) }
+        case .idle(let since):
+            idle = idle ?? since
+            settle(at: since)
+        case .exited(let code): decide(.exit, now, code)
+        case .killed(let signal): decide(.killed, now, signal)
+        case .passed: break
+        }
+        if let listening, goal == nil, !hasSaidHello, now >= listening + Self.listeningGrace {
+            decide(.listen, listening)
+        }
+        if now >= deadline { decideByDeadline() }
+        isDone = end.map { openTasks == 0 || now >= deadline || $0.kind == .exit || $0.kind == .killed } ?? false
+    }
+
+    private func wants(_ wanted: LaunchGoal) -> Bool { goal == nil || goal == wanted }
+
+    private mutating func settle(at since: Instant) {
+        if goal == .idle { decide(.idle, since) }
+        guard goal == nil, !hasSaidHello else { return }
+        if let listening { decide(.listen, listening) } else { decide(.idle, since) }
+    }
+
+    private mutating func decide(_ kind: LaunchEnd.Kind, _ time: Instant, _ code: Int32? = nil) {
+        if end == nil { end = (kind, time, code) } else if kind == .exit || kind == .killed { openTasks = 0 }
+    }
+
+    private mutating func decideByDeadline() {
+        if goal == nil, let listening { decide(.listen, listening) }
+        if goal == nil, let idle { decide(.idle, idle) }
+        decide(.timeLimit, deadline)
+    }
+}

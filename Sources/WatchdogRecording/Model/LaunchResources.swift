@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a launch cost, as of getrusage(2) and schedstat, all threads and reaped children included.
+public struct LaunchResources: Equatable, Sendable {
+    /// CPU time in user mode.
+    public var user: Duration
+    /// CPU time in the kernel.
+    public var system: Duration
+    /// Page faults that needed no disk.
+    public var minorFaults: Int
+    /// Page faults that waited for a disk.
+    public var majorFaults: Int
+    /// Bytes that had to be read from disks.
+    public var bytesRead: Int
+    /// The largest resident size in bytes.
+    public var peakMemory: Int
+
+    /// Whether every file was in memory: nothing had to be read from a disk.
+    public var isWarm: Bool { bytesRead == 0 && majorFaults == 0 }
+
+    /// Creates an account.
+    public init(
+        user: Duration = .zero, system: Duration = .zero, minorFaults: Int = 0, majorFaults: Int = 0,
+        bytesRead: Int = 0, peakMemory: Int = 0
+    ) {
+        self.user = user
+        self.system = system
+        self.minorFaults = minorFaults
+        self.majorFaults = majorFaults
+        self.bytesRead = bytesRead
+        self.peakMemory = peakMemory
+    }
+}
+
+/// Samples of the main thread's CPU time, as a tree of calls.
+public struct SampledCalls: Equatable, Sendable {
+    /// A function, and how many samples had it on the stack.
+    public struct Call: Equatable, Sendable {
+        /// Its name, or that of its file if it is unknown.
+        public var function: String
+        /// The file that contains it.
+        public var object: String?
+        /// How many samples had it on the stack.
+        public var count: Int
+        /// In descending order of their counts.
+        public var callees: [Call]
+
+        /// Creates a call.
+        public init(function: String, object: String? = nil, count: Int, callees: [Call] = []) {
+            self.function = function
+            self.object = object
+            self.count = count
+            self.callees = callees
+        }
+    }
+
+    /// The time between two samples.
+    public var interval: Duration
+    /// How many samples there are.
+    public var count: Int
+    /// The outermost calls.
+    public var roots: [Call]
+
+    /// Creates samples.
+    public init(interval: Duration, count: Int, roots: [Call]) {
+        self.interval = interval
+        self.count = count
+        self.roots = roots
+    }
+}

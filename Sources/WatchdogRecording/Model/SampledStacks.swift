@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// The stacks that were sampled on the main thread, as addresses in files.
+public struct SampledStacks: Sendable {
+    /// A file whose code was sampled.
+    public struct Image: Hashable, Sendable {
+        /// The path by which the kernel knows the file, or what it calls the mapping, such as `[vdso]`.
+        public var path: String
+        /// The file's inode number; 0 if no file can name the functions.
+        public var inode: UInt64
+
+        /// Creates an image.
+        public init(path: String, inode: UInt64) {
+            self.path = path
+            self.inode = inode
+        }
+    }
+
+    /// An address on a stack.
+    public struct Place: Hashable, Sendable {
+        /// Index into ``SampledStacks/images``.
+        public var image: Int
+        /// The address minus the load address of its file.
+        public var offset: UInt64
+        /// Whether the CPU was there; all other addresses are those to which calls return.
+        public var isInnermost: Bool
+
+        /// Creates a place.
+        public init(image: Int, offset: UInt64, isInnermost: Bool) {
+            self.image = image
+            self.offset = offset
+            self.isInnermost = isInnermost
+        }
+    }
+
+    /// The longest name of a function that is kept, in characters.
+    static let nameLimit = 255
+    /// The deepest tree; inlined calls are deeper than the stack.
+    private static let depthLimit = 128
+    /// About how large the tree may become in a file, in bytes.
+    private static let room = 16 << 20
+
+    /// The time between two samples.
+    public internal(set) var interval: Duration
+    /// The files.
+    public internal(set) var images: [Image] = []
+    /// All addresses, each once.
+    public internal(set) var places: [Place] = []
+    /// The different stacks, each as the indices of its places, outermost first, and how often each was seen.
+    var counts: [(stack: [Int], count: Int)] = []
+
+    init(interval: Duration) { self.interval = interval }
+
+    /// The paths of the files that are on a stack.
+    var paths: Set<String> { Set(places.map { images[$0.image].path }) }
+
+    private final class Node {
+        var count = 0
+        var callees: [Function: Node] = [:]
+    }
+
+    private struct Function: Hashable {
+        var name: String?
+        var path: String
+    }
+
+    /// The samples as a tree of calls.
+    ///
+    /// - Parameter names: the functions at places, by the index of the place, outermost first: more than one if calls are
+    ///   inlined there, none if the function only forwards to another one. Places without names stand for their files.
+    public func calls(named names: [Int: [String]] = [:]) -> SampledCalls {
+        let names = names.mapValues { $0.map { $0.singleLine(limit: Self.nameLimit) } }
+        let root = Node()
+        var room = Self.room
+        for (stack, count) in counts {
+            root.count += count
+            var node = root
+            for function in functions(on: stack, names).prefix(Self.depthLimit) {
+                var next = node.callees[function]
+                if next == nil {
+                    // JSON may write a byte as six.
+                    room -= 100 + 6 * ((function.name?.utf8.count ?? 0) + function.path.utf8.count)
+                    guard room >= 0 else { break }
+                    next = Node()
+                    node.callees[function] = next
+                }
+                guard let next else { break }
+                next.count += count
+                node = next
+            }
+        }
+        return SampledCalls(interval: interval, count: root.count, roots: Self.calls(root))
+    }
+
+    private func functions(on stack: [Int], _ names: [Int: [String]]) -> [Function] {
+        var functions: [Function] = []
+        for index in stack {
+            let path = images[places[index].image].path
+            guard let known = names[index] else {
+                let unknown = Function(name: nil, path: path)
+                if functions.last != unknown { functions.append(unknown) }
+                continue
+            }
+            functions += known.map { Function(name: $0, path: path) }
+        }
+        return functions
+    }
+
+    private static func calls(_ node: Node) -> [SampledCalls.Call] {
+        node.callees.map { function, callee in
+            SampledCalls.Call(
+                function: function.name ?? function.path.split(separator: "/").last.map(String.init) ?? "?",
+                object: function.path.isEmpty ? nil : function.path, count: callee.count, callees: calls(callee))
+        }.sorted { ($1.count, $0.function, $0.object ?? "") < ($0.count, $1.function, $1.object ?? "") }
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one thread did during the launch.
+public struct ThreadLane: Equatable, Sendable {
+    /// The thread's id.
+    public var threadID: Int32
+    /// Its process's id.
+    public var processID: Int32
+    /// Its last name.
+    public var name: String
+    /// How it is scheduled; nil if it ended before that could be read.
+    public var scheduling: ThreadScheduling?
+    /// When it was created, counted from the request.
+    public var begin: Duration
+    /// When it exited; nil if it lived on at the end of the recording.
+    public var end: Duration?
+    /// In order of time, without gaps from `begin` to the end.
+    public var spans: [LaneSpan]
+    /// What the kernel itself counted (schedstat), against which the spans can be checked; nil if unknown.
+    public var accounting: ThreadTime?
+
+    /// Creates a lane.
+    public init(
+        threadID: Int32, processID: Int32, name: String, scheduling: ThreadScheduling? = nil, begin: Duration,
+        end: Duration? = nil, spans: [LaneSpan] = [], accounting: ThreadTime? = nil
+    ) {
+        self.threadID = threadID
+        self.processID = processID
+        self.name = name
+        self.scheduling = scheduling
+        self.begin = begin
+        self.end = end
+        self.spans = spans
+        self.accounting = accounting
+    }
+}
+
+/// How the kernel schedules a thread: sched(7).
+public struct ThreadScheduling: Equatable, Sendable, Codable {
+    /// "SCHED_OTHER", "SCHED_RR".
+    public var policy: String
+    /// The nice value.
+    public var nice: Int
+    /// The real-time priority; 0 for ordinary policies.
+    public var priority: Int
+    /// The CPUs that it may use, as in "0-1,4".
+    public var affinity: String
+
+    /// Creates a description.
+    public init(policy: String, nice: Int, priority: Int, affinity: String) {
+        self.policy = policy
+        self.nice = nice
+        self.priority = priority
+        self.affinity = affinity
+    }
+}
+
+/// A part of a lane in which the thread's state did not change.
+public struct LaneSpan: Equatable, Sendable {
+    /// The states of Apple's thread-state trace.
+    public enum State: String, Sendable, Codable, CaseIterable {
+        case running
+        /// It could run on, but another thread took its CPU.
+        case preempted
+        /// It was woken and waits for a CPU.
+        case runnable
+        case blocked
+        /// Blocked, or waiting for a CPU: the rung does not tell when it was woken.
+        case blockedOrRunnable
+    }
+
+    /// The thread's state.
+    public var state: State
+    /// When it begins, counted from the request.
+    public var begin: Duration
+    /// When it ends, counted from the request.
+    public var end: Duration
+    /// What it is blocked in: a system call's name, "disk I/O", and where known on what.
+    public var detail: String?
+    /// Who ended the blocking.
+    public var waker: Waker?
+    /// The CPU on which it ran.
+    public var processor: Int?
+
+    /// How long it is.
+    public var wall: Duration { end - begin }
+
+    /// Creates a span.
+    public init(
+        state: State, begin: Duration, end: Duration, detail: String? = nil, waker: Waker? = nil, processor: Int? = nil
+    ) {
+        self.state = state
+        self.begin = begin
+        self.end = end
+        self.detail = detail
+        self.waker = waker
+        self.processor = processor
+    }
+}
+
+/// Who woke a thread.
+public enum Waker: Equatable, Sendable {
+    /// A thread, with its name; its nice value where known, and whether it belongs to the program.
+    case thread(id: Int32, name: String, nice: Int?, isOwn: Bool)
+    /// A timer, a device or a packet.
+    case interrupt
+}

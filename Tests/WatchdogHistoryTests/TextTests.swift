@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import SeededRandom
+import Testing
+import WatchdogBase
+import WatchdogLinux
+
+@testable import WatchdogHistory
+
+@Suite("Texts of launches")
+struct TextTests {
+    private static let folder = #filePath.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/Goldens"
+
+    /// Three versions over a month, the last one slower, with some that never became ready.
+    private static func table(_ key: LaunchGroup.Key) throws -> (table: LaunchSummaryTable, metrics: [MetricKitMetrics])
+    {
+        let scratch = Scratch()
+        let store = try HistoryStore(path: scratch.file)
+        var random = SeededGenerator(seed: 9)
+        var entries: [HistoryEntry] = []
+        for index in 0..<600 {
+            let build = ["3f2a91c0aa", "77d0c3e1bb", "b1946ac9cc"][index / 200]
+            let ready = 12_000 * (index < 400 ? 1 : 1.4) * exp(random.normal() / 3)
+            entries.append(
+                .launch(
+                    .sample(
+                        at: .seconds(index * 4_000), ready: index % 97 == 5 ? nil : .microseconds(Int64(ready)),
+                        build: build, cause: index % 50 == 0 ? "crash" : "start",
+                        temperature: index % 20 == 0 ? .cold : .warm)))
+        }
+        let time = WallTime(microseconds: KeptLaunch.epoch + 5_000_000)
+        entries.append(
+            .hang(KeptHang(app: "redis", time: time, duration: .seconds(3), event: "scene-update", isFatal: false)))
+        for (reason, isForeground) in [(KeptTermination.Reason.watchdog, true), (.normal, true), (.lockedFile, false)] {
+            entries.append(
+                .termination(KeptTermination(app: "redis", time: time, reason: reason, isForeground: isForeground)))
+        }
+        try store.add(entries)
+        let reader = try HistoryReader(path: scratch.file)
+        return (try reader.launches(of: "redis", by: key), try reader.metrics(of: "redis"))
+    }
+
+    /// `WATCHDOGD_UPDATE_GOLDENS=1` writes them anew.
+    private func check(_ text: String, golden name: String) throws {
+        let path = "\(Self.folder)/\(name)"
+        if getenv("WATCHDOGD_UPDATE_GOLDENS") != nil {
+            let file = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o644)
+            #expect(write(file.number, text, text.utf8.count) == text.utf8.count)
+        }
+        let file = try OwnedDescriptor(opening: path, flags: O_RDONLY)
+        let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
+            count = max(0, read(file.number, buffer.baseAddress, buffer.count))
+        }
+        #expect(text == String(decoding: bytes, as: UTF8.self))
+    }
+
+    @Test("The table and the histogram at 80 and 200 columns, and without Unicode", arguments: [79, 199])
+    func launches(columns: Int) throws {
+        let table = try Self.table(.version).table
+        let text = LaunchesText(columns: columns).text(table)
+        try check(text, golden: "launches-\(columns + 1).txt")
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= columns })
+        let plain = LaunchesText(columns: columns, isUnicode: false).text(table)
+        #expect(plain.utf8.allSatisfy { $0 < 0x80 })
+        #expect(plain.split(separator: "\n").allSatisfy { $0.count <= columns })
+    }
+
+    @Test("By kind and by cause")
+    func others() throws {
+        try check(
+            try LaunchesText().text(Self.table(.kind).table) + LaunchesText().text(Self.table(.cause).table),
+            golden: "launches-kinds.txt")
+    }
+
+    @Test("Names cannot write to the terminal")
+    func hostileNames() {
+        let group = LaunchGroup(
+            label: "\u{1B}[2J\nred", count: 1, durations: DurationBuckets(), first: WallTime(seconds: 0),
+            last: WallTime(seconds: 0))
+        let text = LaunchesText().text(LaunchSummaryTable(app: "a\u{1B}]0;x\u{7}", key: .host, groups: [group]))
+        #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
+        #expect(LaunchesText().text(LaunchSummaryTable(app: "a", key: .host, groups: [])) == "no launches of a\n")
+    }
+
+    @Test("A duration has three digits and a unit")
+    func durations() {
+        let shown = [0, 999, 1_000, 12_345, 99_950, 999_499, 999_500, 1_500_000, 59_960_000, 1_000_000_000]
+            .map { Duration.microseconds($0).shown }
+        #expect(
+            shown == [
+                "0 us", "999 us", "1.00 ms", "12.3 ms", "100 ms", "999 ms", "1.00 s", "1.50 s", "60.0 s", "1000 s",
+            ])
+    }
+
+    @Test("One object of MetricKit's metrics for each day")
+    func metrics() throws {
+        let metrics = try Self.table(.version).metrics
+        #expect(metrics.count == 28)
+        let first = try #require(metrics.first)
+        let text = "\(first)"
+        #expect(text.contains("cumulativeSuspendedWithLockedFileExitCount: 1"))
+        #expect(text.contains("timeStampBegin: \"2026-11-01 00:00:00 +0000\""))
+    }
+}

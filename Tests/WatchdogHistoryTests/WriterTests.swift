@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import Testing
+import WatchdogBase
+import WatchdogLinux
+
+@testable import WatchdogHistory
+
+@Suite("The thread that writes the history")
+struct WriterTests {
+    /// What the thread has said.
+    private final class Told: Sendable {
+        private let news = Mutex<[HistoryWriter.News]>([])
+
+        var all: [HistoryWriter.News] { news.withLock { $0 } }
+
+        func tell(_ item: HistoryWriter.News) { news.withLock { $0.append(item) } }
+
+        var problems: [String] {
+            all.compactMap { if case .problem(let text) = $0 { text } else { nil } }
+        }
+    }
+
+    @Test("What is recorded is written when the thread has ended")
+    func writes() throws {
+        let scratch = Scratch()
+        let told = Told()
+        let writer = try HistoryWriter(path: scratch.file, host: "alpha") { told.tell($0) }
+        for second in 0..<3_000 { writer.record(.launch(.sample(at: .seconds(second)))) }
+        writer.settle(within: .seconds(60))
+        #expect(try HistoryReader(path: scratch.file).launches(of: nil, by: .app).total?.count == 3_000)
+        writer.record(.launch(.sample(at: .zero)))
+        #expect(writer.shutDown(within: .seconds(60)))
+        #expect(try HistoryReader(path: scratch.file).launches(of: nil, by: .app).total?.count == 3_001)
+        #expect(!writer.record(.launch(.sample(at: .zero))))
+        #expect(told.all == [])
+    }
+
+    @Test("A store that cannot be opened is said once")
+    func unusable() throws {
+        let told = Told()
+        let writer = try HistoryWriter(path: "/proc/nowhere/history.db", host: "alpha") { told.tell($0) }
+        for _ in 0..<10 {
+            writer.record(.launch(.sample(at: .zero)))
+            writer.settle(within: .seconds(10))
+        }
+        #expect(writer.shutDown(within: .seconds(60)))
+        #expect(told.problems.count == 1)
+        #expect(told.problems.first?.hasPrefix("launches are not kept: cannot create /proc/nowhere: ") == true)
+    }
+
+    @Test("What does not fit in the queue is counted and said, and the caller never waits")
+    func queue() throws {
+        let scratch = Scratch()
+        let told = Told()
+        _ = try HistoryStore(path: scratch.file)
+        // Another process holds the lock for longer than it takes to fill the queue.
+        let other = try Connection(scratch.file, flags: 2, patience: .zero)
+        try other.execute("BEGIN IMMEDIATE")
+        let writer = try HistoryWriter(path: scratch.file, host: "alpha", capacity: 10) { told.tell($0) }
+        var longest = Duration.zero
+        for second in 0..<100 {
+            let begin = Instant.now()
+            writer.record(.launch(.sample(at: .seconds(second))))
+            longest = max(longest, .now() - begin)
+        }
+        try other.execute("COMMIT")
+        #expect(writer.shutDown(within: .seconds(60)))
+        let kept = try HistoryReader(path: scratch.file).launches(of: nil, by: .app).total?.count ?? 0
+        #expect(kept < 100)
+        #expect(told.problems.contains { $0.hasSuffix(": \(100 - kept)") })
+        // Generous: the machine may be busy.
+        #expect(longest < .milliseconds(500))
+    }
+
+    @Test("A full disk costs entries, is said, and leaves a history that can be read", .enabled(if: geteuid() == 0))
+    func full() throws {
+        let scratch = Scratch()
+        let folder = scratch.path + "/disk"
+        #expect(mkdir(folder, 0o755) == 0)
+        defer { rmdir(folder) }
+        // A container may forbid it.
+        guard mount("tmpfs", folder, "tmpfs", 0, "size=256k") == 0 else { return }
+        defer { umount2(folder, 2) }
+        let told = Told()
+        let writer = try HistoryWriter(path: folder + "/history.db", host: "alpha") { told.tell($0) }
+        for batch in 0..<40 {
+            for second in 0..<500 { writer.record(.launch(.sample(at: .seconds(batch * 500 + second)))) }
+            writer.settle(within: .seconds(20))
+        }
+        #expect(writer.shutDown(within: .seconds(60)))
+        #expect(told.problems.contains { $0.contains("launches are not kept") && $0.contains("full") })
+        let total = try HistoryReader(path: folder + "/history.db").launches(of: nil, by: .app).total
+        #expect(total?.count ?? 0 < 20_000)
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+import WatchdogLinux
+import WatchdogRecording
+
+@testable import WatchdogRecorder
+
+@Suite("A recorder", .serialized)
+struct LadderTests {
+    @Test("records a dynamic program on each rung, as far as the rung sees", arguments: Rung.allCases)
+    func rungs(rung: Rung) throws {
+        let launch: RecordedLaunch
+        do {
+            launch = try record("/bin/true", rung: rung)
+        } catch let error as RecordingError where error.exitCode == 77 {
+            // This machine refuses the rung, with a reason.
+            #expect(error.description.hasPrefix("rung \(rung.rawValue) is not possible here: "))
+            return
+        }
+        let recording = launch.recording
+        #expect(launch.exitCode == 0)
+        #expect(recording.end.kind == .exit && recording.end.code == 0)
+        #expect(recording.ladder.filter(\.used).map(\.rung) == [rung])
+        #expect(recording.phases.first?.begin == .zero)
+        #expect(recording.phases.last?.end == recording.end.time)
+        #expect(zip(recording.phases, recording.phases.dropFirst()).allSatisfy { $0.end == $1.begin })
+        #expect(recording.program.executables.last?.hasSuffix("/true") == true)
+        let kinds = recording.phases.map(\.kind)
+        guard rung < .d else {
+            #expect(kinds == [.request, .main])
+            return
+        }
+        #expect(kinds.starts(with: [.request, .exec, .linkerStart]))
+        #expect(kinds.last == .main)
+        #expect(recording.program.kind == .dynamic)
+        #expect(recording.program.buildID != nil)
+        guard rung < .c else { return }
+        #expect(recording.objects.contains { $0.path.contains("/libc.so.6") || $0.path.contains("musl") })
+        #expect(recording.lanes.first?.spans.isEmpty == false)
+    }
+
+    @Test("follows a script to its interpreter, and an exec to the program")
+    func wrapperChain() throws {
+        let recording = try LaunchRecorder.record(
+            RecordingRequest(
+                executable: "/bin/sh", command: ["sh", "-c", "exec env true"], timeLimit: .seconds(20))
+        ).recording
+        #expect(recording.program.executables.count == 3)
+        #expect(recording.program.executables.last?.hasSuffix("/true") == true)
+        #expect(recording.marks.filter { $0.kind == .exec }.count == 3)
+        #expect(recording.end.kind == .exit)
+    }
+
+    @Test(
+        "says of a wrapper which program it waited for, but not of one that became the program",
+        arguments: Rung.allCases)
+    func forkingWrapper(rung: Rung) throws {
+        func notes(_ command: String...) throws -> [String] {
+            let request = RecordingRequest(
+                executable: try resolveExecutable(command[0], path: "/usr/bin:/bin"), command: command,
+                timeLimit: .seconds(20), rung: rung)
+            return try LaunchRecorder.record(request).recording.notes.filter { $0.contains("a process of its own") }
+        }
+        do {
+            let wrapped = try notes("timeout", "20", "sleep", "19")
+            #expect(wrapped.count == 1 && wrapped.first?.contains("which waited for sleep [") == true, "\(wrapped)")
+            #expect(try notes("env", "X=1", "sleep", "0.3") == [])
+        } catch let error as RecordingError where error.exitCode == 77 {
+            // This machine refuses the rung, with a reason.
+            #expect(error.description.hasPrefix("rung \(rung.rawValue) is not possible here: "))
+        }
+    }
+
+    @Test("passes on an exit code, and the signal of a killed program")
+    func endings() throws {
+        let exited = try record("/bin/sh", "-c", "exit 7")
+        #expect(exited.exitCode == 7)
+        #expect(exited.recording.end.kind == .exit)
+        let killed = try record("/bin/sh", "-c", "kill -9 $$")
+        #expect(killed.exitCode == 137)
+        #expect(killed.recording.end == LaunchEnd(kind: .killed, time: killed.recording.end.time, code: 9))
+        #expect(killed.recording.phases.last?.isComplete == false)
+    }
+
+    @Test("ends a launch with READY=1 on the notify socket, and then the program")
+    func ready() throws {
+        let script =
+            "import os,socket,time\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\n"
+            + "a=os.environ['NOTIFY_SOCKET']\ns.sendto(b'READY=1','\\0'+a[1:] if a[0]=='@' else a)\ntime.sleep(60)"
+        let python = try #require(try? resolveExecutable("python3", path: "/usr/bin:/bin:/usr/local/bin"))
+        let launch = try record(python, "-c", script)
+        #expect(launch.recording.end.kind == .ready)
+        #expect(launch.exitCode == 0)
+        #expect(launch.recording.marks.contains { $0.kind == .ready })
+    }
+
+    @Test("gives up at its time limit")
+    func timeLimit() throws {
+        let launch = try LaunchRecorder.record(
+            RecordingRequest(executable: "/bin/sleep", command: ["sleep", "60"], timeLimit: .milliseconds(300)))
+        #expect(launch.recording.end.kind == .timeLimit)
+        #expect(launch.recording.end.time == .milliseconds(300))
+        #expect(launch.exitCode == 75)
+    }
+
+    @Test("names a missing program, a missing interpreter, and a foreign one")
+    func badInput() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.write("script", "#!/no/such/interpreter\n")
+        #expect(failure(script) == "cannot execute \(script): its interpreter '/no/such/interpreter' does not exist")
+        var header = [UInt8](repeating: 0, count: 64)
+        header.replaceSubrange(0..<8, with: [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0])
+        header[18] = 183
+        let foreign = try folder.write("foreign", header)
+        #expect(failure(foreign)?.contains("a program for aarch64") == true)
+        #expect(failure("/no/such/program") == "cannot execute /no/such/program: no such file")
+    }
+
+    @Test("runs a script without an interpreter line, as shells do")
+    func plainScript() throws {
+        let folder = try TemporaryFolder()
+        #expect(try record(try folder.write("plain", "exit 3\n")).exitCode == 3)
+    }
+
+    private func record(_ path: String, _ arguments: String..., rung: Rung? = nil) throws -> RecordedLaunch {
+        try LaunchRecorder.record(
+            RecordingRequest(executable: path, command: [path] + arguments, timeLimit: .seconds(30), rung: rung))
+    }
+
+    private func failure(_ path: String) -> String? {
+        do {
+            _ = try LaunchRecorder.record(RecordingRequest(executable: path, command: [path], timeLimit: .seconds(5)))
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+import WatchdogCapture
+import WatchdogReport
+
+@testable import WatchdogRecorder
+@testable import WatchdogRecording
+
+@Suite("Names of sampled functions")
+struct SampleNamingTests {
+    private func inode(of path: String) -> UInt64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
+    }
+
+    /// One stack: a call at 0x1010 of the file, and the CPU at 0x2020.
+    private func stacks(_ path: String, inode: UInt64) -> SampledStacks {
+        var stacks = SampledStacks(interval: .milliseconds(1))
+        stacks.images = [.init(path: "[vdso]", inode: 0), .init(path: path, inode: inode)]
+        stacks.places = [
+            .init(image: 0, offset: 0x10, isInnermost: true), .init(image: 1, offset: 0x1010, isInnermost: false),
+            .init(image: 1, offset: 0x2020, isInnermost: true),
+        ]
+        stacks.counts = [([1, 2], 3), ([1, 0], 1)]
+        return stacks
+    }
+
+    private func launch(_ stacks: SampledStacks?) -> RecordedLaunch {
+        let recording = LaunchRecording(
+            program: LaunchedProgram(command: ["app"], executables: [], processID: 100),
+            host: RecordingHost(architecture: "x86_64", kernel: "6.18", processors: 2), requested: WallTime(seconds: 0),
+            end: LaunchEnd(kind: .exit, time: .zero, code: 0), samples: stacks?.calls())
+        return RecordedLaunch(recording: recording, exitCode: 0, stacks: stacks)
+    }
+
+    @Test("are asked for within the calls, of files only")
+    func request() {
+        let job = SampleNaming(stacks("/bin/sh", inode: inode(of: "/bin/sh")))
+        #expect(job.request.fault == nil)
+        #expect(job.request.images.map(\.path) == ["/bin/sh"])
+        #expect(job.request.addresses.map(\.offset) == [0x1010, 0x2020])
+        #expect(job.request.addresses.map(\.lookup) == [0x100f, 0x2020])
+        #expect(job.request.addresses.map(\.isInnermost) == [false, true])
+        #expect(job.files.count == 1 && job.notes == [])
+        func call(_ name: String?, isInlined: Bool = false) -> NamingAnswer.Call {
+            .init(
+                symbol: name, symbolLocation: name.map { _ in 1 }, sourceFile: nil, sourceLine: nil,
+                isInlined: isInlined)
+        }
+        let answer = NamingAnswer(calls: [[call("inner", isInlined: true), call("outer")], [call(nil)]], notes: [])
+        #expect(job.names(in: answer) == [1: ["outer", "inner"]])
+        #expect(job.names(in: NamingAnswer(calls: [[], [call("f")]], notes: [])) == [1: [], 2: ["f"]])
+    }
+
+    @Test("are not asked of a file that took the place of the mapped one, or that is gone")
+    func replaced() {
+        let replaced = SampleNaming(stacks("/bin/sh", inode: inode(of: "/bin/sh") + 1))
+        #expect(replaced.request.addresses == [] && replaced.files.isEmpty)
+        #expect(replaced.notes.count == 1 && replaced.notes[0].contains("/bin/sh"))
+        let gone = SampleNaming(stacks("/no/\u{1b}file", inode: 4))
+        #expect(gone.notes.count == 1 && !gone.notes[0].contains("\u{1b}"))
+    }
+
+    @Test("are missing without the program that finds them, and one line says so")
+    func withoutSymbolicator() {
+        var launch = launch(stacks("/bin/sh", inode: inode(of: "/bin/sh")))
+        let before = launch.recording.samples
+        launch.nameSamples(with: Symbolicator(program: "/nonexistent"))
+        #expect(launch.recording.samples == before)
+        #expect(
+            launch.recording.notes == [
+                "The functions in the samples have no names: watchdogd-symbolicate was not found."
+            ])
+    }
+
+    @Test("are not looked for without samples")
+    func withoutSamples() {
+        var launch = launch(nil)
+        launch.nameSamples(with: Symbolicator(program: "/nonexistent"))
+        #expect(launch.recording.notes == [] && launch.recording.samples == nil)
+    }
+}
