@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogRendering
 import WatchdogReport
+import WatchdogReportStore
 import WatchdogSupervisor
 
 extension CaptureCommand {
-    /// Takes the stacks of a process that need not be the daemon's.
+    /// Captures the stacks of any process, supervised or not.
     func capture(_ process: Int32) throws {
         let report: Report
         do {

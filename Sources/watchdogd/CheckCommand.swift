@@ -5,7 +5,7 @@ import FoundationEssentials
 import WatchdogConfiguration
 import WatchdogSupervisor
 
-/// `watchdogd check`: the configuration of apps, without touching any.
+/// `watchdogd check`: checks the configuration of apps without affecting any.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",

@@ -4,18 +4,19 @@ import ArgumentParser
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogReport
+import WatchdogReportStore
 import WatchdogSupervisor
 
-/// What a shell offers in place of a word that is not finished yet.
+/// Completions that a shell offers for an unfinished word.
 ///
-/// It is looked up in files: a shell must not wait for a daemon that does not answer.
+/// They come from files, because a shell must not wait for a daemon that does not respond.
 extension CompletionKind {
     /// Names of configured apps.
     static var appNames: CompletionKind {
         .custom { words, _, _ in directories(words).flatMap(appNames(in:)).sorted() }
     }
 
-    /// Reports: the latest, and the files of this user's folder.
+    /// Reports: `latest`, and the files in this user's directory.
     static var reports: CompletionKind {
         .custom { words, _, prefix in
             let folder = value(of: "--reports", in: words) ?? Run.defaultReportsDirectory
@@ -27,7 +28,7 @@ extension CompletionKind {
     /// Users of this machine.
     static var users: CompletionKind { .shellCommand("getent passwd | cut -d : -f 1") }
 
-    /// Where the daemon that is meant has its apps; this user's and the machine's when that is not said.
+    /// The configuration directories of the selected daemon, or of the user's and the system's if none is selected.
     private static func directories(_ words: [String]) -> [String] {
         if let directory = value(of: "--config", in: words) { return [directory] }
         let scopes: [DaemonPlaces.Scope] =

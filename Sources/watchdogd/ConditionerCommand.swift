@@ -5,7 +5,7 @@ import Glibc
 import NetworkConditioner
 import WatchdogSupervisor
 
-/// `watchdogd conditioner`: a bad network in front of a server.
+/// `watchdogd conditioner`: simulates a bad network in front of a server.
 struct ConditionerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conditioner",
@@ -55,7 +55,7 @@ struct ConditionerCommand: ParsableCommand {
             try conditioner.run(until: EndSignal.descriptor())
         } catch {
             StandardError.say(error.description)
-            // EX_OSERR of sysexits.h; EX_UNAVAILABLE for an address that is taken.
+            // EX_OSERR of sysexits.h, or EX_UNAVAILABLE for an address in use.
             throw ExitCode(error.number == EADDRINUSE ? 69 : 71)
         }
     }
@@ -77,7 +77,7 @@ struct ConditionerCommand: ParsableCommand {
     }
 }
 
-/// SIGTERM and SIGINT as a descriptor that becomes readable.
+/// Turns SIGTERM and SIGINT into a descriptor that becomes readable.
 private enum EndSignal {
     // SAFETY: set once, before the handler that reads it is installed.
     private nonisolated(unsafe) static var writeEnd: Int32 = -1

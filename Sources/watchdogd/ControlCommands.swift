@@ -18,10 +18,13 @@ struct ListCommand: ParsableCommand {
     }
 }
 
-/// `watchdogd status`: one app in full.
+/// `watchdogd status`: one app in detail, or the daemon itself.
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show an app: state, launch, pings, restarts, last crash log, last lines.")
+        commandName: "status",
+        abstract: "Show an app: state, launch, pings, restarts, last crash log, last lines.",
+        discussion: "Without an app it shows the daemon itself, with the longest turn of its loop."
+    )
 
     @Option(name: .shortAndLong, help: ArgumentHelp("How many of its latest log lines are shown.", valueName: "count"))
     var lines = 10
@@ -29,14 +32,21 @@ struct StatusCommand: ParsableCommand {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
-    var name: String
+    @Argument(
+        help: ArgumentHelp("The app's name; without one the daemon itself.", valueName: "app"), completion: .appNames)
+    var name: String?
 
     func validate() throws {
         try OutputOptions.check(lines: lines, most: ControlLimits().logLines)
     }
 
     func run() throws {
+        guard let name else {
+            let reply = try daemon.withClient(output) { client throws(ControlClientError) in
+                try client.describeDaemon()
+            }
+            return print(output.json ? ControlText.json(reply) : ControlText.status(reply), terminator: "")
+        }
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.describe(DescribeRequest(name, logLines: lines))
         }
@@ -44,7 +54,7 @@ struct StatusCommand: ParsableCommand {
     }
 }
 
-/// What commands that act on one app have in common.
+/// The options of commands that act on one app.
 struct ActionOptions: ParsableArguments {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
@@ -55,7 +65,7 @@ struct ActionOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
     var name: String
 
-    /// Carries out what is asked of the app; only programs are told what came of it, beyond the exit code.
+    /// Calls the daemon; prints the reply only as JSON, because the exit code is enough for people.
     @discardableResult
     func perform<Reply: ControlReply>(
         _ call: (ControlClient, AppRequest) throws(ControlClientError) -> Reply
@@ -67,9 +77,8 @@ struct ActionOptions: ParsableArguments {
         return reply
     }
 
-    /// An app that is there needs no words.
     func tell(_ reply: LaunchReply) {
-        if !output.json, let text = ControlText.end(reply, of: name) { print(text) }
+        if !output.json { CommonCommand.tell(reply, of: name) }
     }
 }
 
@@ -190,11 +199,11 @@ struct EventsCommand: ParsableCommand {
         let request = MonitorRequest(apps: apps.isEmpty ? nil : apps, history: lines)
         try daemon.withClient(output) { client throws(ControlClientError) in
             try client.monitor(request) { reply in
-                // The first answer, which says that from now on nothing is missed, tells of nothing.
-                guard reply.event != nil || reply.missed != nil else { return true }
+                // The first reply has no event: the daemon misses none from now on.
+                guard reply != MonitorReply() else { return true }
                 print(
                     output.json ? ControlText.jsonLine(reply) : ControlText.event(reply, style: style), terminator: "")
-                // A pipe would keep it back until it is full.
+                // Flush: a pipe would hold the line back until its buffer is full.
                 return fflush(nil) == 0
             }
         }

@@ -6,7 +6,7 @@ import WatchdogControl
 import WatchdogLinux
 import WatchdogSupervisor
 
-/// Which daemon a command talks to, and how it answers.
+/// Selects the daemon that a command talks to.
 struct ControlOptions: ParsableArguments {
     @Flag(help: "Talk to the daemon of the machine; what root does unless told otherwise.")
     var system = false
@@ -24,15 +24,36 @@ struct ControlOptions: ParsableArguments {
         guard control != "" else { throw ValidationError("--control is empty; give it a value or leave it out") }
     }
 
-    /// Connects, carries the body out, and tells an error in one line with an exit code of sysexits.h; programs are told
-    /// it as an object on the output besides.
+    /// Connects, calls the body, and prints an error in one line; with `--json` also as an object.
     func withClient<Value>(
         _ output: OutputOptions, _ body: (ControlClient) throws(ControlClientError) -> Value
     ) throws -> Value {
+        try choice.withClient(printsJSON: output.json, body)
+    }
+
+    var choice: DaemonChoice { control.map { .at($0) } ?? (system ? .system : user ? .user : .usual) }
+}
+
+/// The daemon that a command talks to.
+enum DaemonChoice {
+    case usual
+    case system
+    case user
+    case at(String)
+
+    /// Connects, calls the body, and prints an error in one line; then throws its sysexits.h exit code.
+    ///
+    /// - Parameters:
+    ///   - printsJSON: whether to print the error as an object too.
+    ///   - patience: the time limit for connecting, and for each reply.
+    func withClient<Value>(
+        printsJSON: Bool = false, within patience: Duration = .seconds(10),
+        _ body: (ControlClient) throws(ControlClientError) -> Value
+    ) throws -> Value {
         do throws(ControlClientError) {
-            return try body(ControlClient(try place))
+            return try body(ControlClient(try place, patience: patience))
         } catch {
-            if output.json { print(ControlText.json(error), terminator: "") }
+            if printsJSON { print(ControlText.json(error), terminator: "") }
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)
         }
@@ -40,32 +61,34 @@ struct ControlOptions: ParsableArguments {
 
     private var place: ControlPath {
         get throws(ControlClientError) {
-            if let control { return ControlPath(control) }
-            if system { return .system }
-            let own = ControlPath.user()
-            if user {
-                guard let own else { throw .noUserPath }
+            switch self {
+            case .at(let path): return ControlPath(path)
+            case .system: return .system
+            case .user:
+                guard let own = ControlPath.user() else { throw .noUserPath }
+                return own
+            case .usual:
+                guard let own = ControlPath.user(), geteuid() != 0, access(own.path, F_OK) == 0 else { return .system }
                 return own
             }
-            guard let own, geteuid() != 0, access(own.path, F_OK) == 0 else { return .system }
-            return own
         }
     }
 }
 
-/// Whether a command answers people or programs.
+/// Selects the output format.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// Refuses a number of lines that would silently be given as fewer.
+    /// Rejects a number of lines that the daemon would silently reduce.
     static func check(lines: Int, most: Int, instead: String = "") throws {
         guard (0...most).contains(lines) else {
             throw ValidationError("--lines \(lines) is out of range; use a number from 0 to \(most)\(instead)")
         }
     }
 
-    /// How text is written here: on a terminal in color, unless `NO_COLOR` is set (no-color.org), and in its width.
+    /// The style of printed text: on a terminal, as wide as the terminal, and colored unless `NO_COLOR` is set
+    /// (no-color.org).
     var style: ControlText.Style {
         guard isatty(STDOUT_FILENO) == 1 else { return ControlText.Style(columns: nil) }
         var size = winsize()
@@ -76,7 +99,8 @@ struct OutputOptions: ParsableArguments {
 }
 
 extension ControlClientError {
-    /// One of sysexits.h: EX_UNAVAILABLE, EX_NOPERM, EX_TEMPFAIL, EX_PROTOCOL, EX_DATAERR, EX_NOINPUT, EX_SOFTWARE.
+    /// A code from sysexits.h: EX_UNAVAILABLE, EX_NOPERM, EX_TEMPFAIL, EX_PROTOCOL, EX_DATAERR, EX_NOINPUT,
+    /// EX_SOFTWARE.
     fileprivate var exitCode: Int32 {
         switch code {
         case .notRunning, .disconnected: 69

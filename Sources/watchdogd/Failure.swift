@@ -2,9 +2,10 @@
 
 import ArgumentParser
 import WatchdogReport
+import WatchdogReportStore
 import WatchdogSupervisor
 
-/// Failures as the command line tells them: one line, and an exit code of sysexits.h.
+/// Reports failures on the command line: one line, and an exit code from sysexits.h.
 enum Failure {
     static func reporting<Value>(_ body: () throws -> Value) throws -> Value {
         do {
@@ -17,13 +18,13 @@ enum Failure {
         }
     }
 
-    /// Tells a failure.
+    /// Prints a failure and returns its exit code.
     static func exit(for error: ReportStoreError) -> ExitCode {
         StandardError.say(error.description)
         return ExitCode(exitCode(for: error))
     }
 
-    /// EX_NOINPUT, EX_NOPERM, EX_USAGE, EX_DATAERR, else EX_IOERR.
+    /// EX_NOINPUT, EX_NOPERM, EX_USAGE, EX_DATAERR, or EX_IOERR.
     private static func exitCode(for error: ReportStoreError) -> Int32 {
         switch error.code {
         case .notFound, .unusable: 66

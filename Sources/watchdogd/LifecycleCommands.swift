@@ -73,6 +73,9 @@ struct EventCommand: ParsableCommand {
 
     @OptionGroup var action: ActionOptions
 
+    @Flag(help: "Launch the app for the event if it is not running.")
+    var launch = false
+
     @Argument(help: ArgumentHelp("What has happened, such as url.", valueName: "kind"))
     var kind: String
 
@@ -87,7 +90,8 @@ struct EventCommand: ParsableCommand {
 
     func run() throws {
         try action.perform { client, request throws(ControlClientError) in
-            try client.sendEvent(EventRequest(request.name, kind: kind, payload: payload, waits: request.waits))
+            try client.sendEvent(
+                EventRequest(request.name, kind: kind, payload: payload, waits: request.waits, launches: launch))
         }
     }
 }

@@ -5,7 +5,7 @@ import Glibc
 import WatchdogControl
 import WatchdogSupervisor
 
-/// `watchdogd logs`: what an app has printed.
+/// `watchdogd logs`: the output of an app.
 struct LogsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logs",
@@ -44,11 +44,11 @@ struct LogsCommand: ParsableCommand {
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.describe(DescribeRequest(name, logLines: follow ? 0 : lines))
         }
-        if follow { try go(on: reply.details.output ?? "inherit") }
-        guard !reply.isLogWithheld else {
+        guard reply.isWithheld != true, !reply.isLogWithheld else {
             StandardError.say("not permitted: reading what apps print is for root and the owner of this watchdogd")
             throw ExitCode(77)
         }
+        if follow { try go(on: reply.details?.output ?? "inherit") }
         if output.json {
             for line in reply.log { print(ControlText.jsonLine(line), terminator: "") }
         } else {
@@ -56,7 +56,7 @@ struct LogsCommand: ParsableCommand {
         }
     }
 
-    /// Becomes the program that follows such a place.
+    /// Replaces this process with the program that follows the output.
     private func go(on place: String) throws -> Never {
         let command: [String]
         switch place {

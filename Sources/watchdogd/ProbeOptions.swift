@@ -3,7 +3,7 @@
 import ArgumentParser
 import WatchdogConfiguration
 
-/// The options of `watchdogd run` about liveness probes.
+/// The liveness probe options of `watchdogd run`.
 struct ProbeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -51,7 +51,7 @@ struct ProbeOptions: ParsableArguments {
         }
     }
 
-    /// What the options say together; nil without `--probe`.
+    /// The combined settings; nil without `--probe`.
     var settings: ProbeSettings? {
         guard var settings = probe else { return nil }
         settings.interval = probeInterval ?? settings.interval

@@ -3,7 +3,7 @@
 import ArgumentParser
 import WatchdogControl
 
-/// `watchdogd reload`: the daemon's configuration, or that of apps.
+/// `watchdogd reload`: reloads the daemon's configuration, or that of apps.
 struct ReloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload",
@@ -41,7 +41,7 @@ struct ReloadCommand: ParsableCommand {
             do {
                 try reload(app)
             } catch {
-                // The others can still be reloaded.
+                // Continue: the other apps can still be reloaded.
                 failure = failure ?? error
             }
         }

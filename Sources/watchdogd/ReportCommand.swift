@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogBase
+import WatchdogLinux
+import WatchdogRendering
 import WatchdogReport
+import WatchdogReportStore
 import WatchdogSupervisor
 
 /// `watchdogd report`.
@@ -17,7 +21,7 @@ struct ReportCommand: ParsableCommand {
     )
 }
 
-/// Where reports are read from.
+/// Selects the directory of reports.
 struct ReportsOption: ParsableArguments {
     @Option(
         help: ArgumentHelp("Where crash logs are; by default where run puts those of this user.", valueName: "dir"),
@@ -27,7 +31,7 @@ struct ReportsOption: ParsableArguments {
 
     var store: ReportStore { ReportStore(directory: reports ?? Run.defaultReportsDirectory) }
 
-    /// All reports; none where the default folder does not exist yet, because nothing has ever hung.
+    /// All reports; none if the default directory does not exist yet because nothing has ever been reported.
     func list() throws -> [StoredReport] {
         do {
             return try store.list()
@@ -39,10 +43,10 @@ struct ReportsOption: ParsableArguments {
         }
     }
 
-    /// One report, as much of it as can be read; what is wrong with it goes to standard error.
+    /// One report, as far as it can be read; faults are printed on standard error.
     func report(_ reference: String) throws -> Report { try read(find(reference)).report }
 
-    /// One report, unread.
+    /// Finds one report without reading it.
     func find(_ reference: String) throws -> StoredReport {
         let store = store
         do {
@@ -55,7 +59,7 @@ struct ReportsOption: ParsableArguments {
         }
     }
 
-    /// As much of a report as can be read; what is wrong with it goes to standard error.
+    /// Reads as much of a report as possible; faults are printed on standard error.
     func read(_ stored: StoredReport) throws -> (report: Report, isWhole: Bool) {
         let (report, faults) = try Failure.reporting { try store.salvage(stored) }
         for fault in faults {
@@ -65,7 +69,7 @@ struct ReportsOption: ParsableArguments {
     }
 }
 
-/// Which reports of a list are wanted.
+/// Filters a list of reports.
 struct FilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only of this app.", valueName: "name"), completion: .appNames)
     var app: String?
@@ -87,13 +91,13 @@ struct FilterOptions: ParsableArguments {
 
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("--limit \(limit): use 1 or more") }
-        if let since, ReportFilter.beginning(since, now: .current()) == nil {
+        if let since, ReportFilter.beginning(since, now: .now()) == nil {
             throw ValidationError("--since \(since): use a span (2h), a day (2026-11-20) or \"2026-11-20 18:30\"")
         }
     }
 
     var filter: ReportFilter {
-        let beginning = since.flatMap { ReportFilter.beginning($0, now: .current()) }
+        let beginning = since.flatMap { ReportFilter.beginning($0, now: .now()) }
         return ReportFilter(app: app, event: event, verdict: verdict, since: beginning, limit: limit)
     }
 }

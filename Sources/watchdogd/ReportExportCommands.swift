@@ -1,34 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import ArgumentParser
+import ArgumentParser
 import Glibc
-public import WatchdogReport
+import WatchdogControl
+import WatchdogHistory
+import WatchdogRendering
+import WatchdogReportStore
 import WatchdogSupervisor
 
-extension ReportFormat: ExpressibleByArgument {}
+/// What can be exported: a report, or the history of launches.
+enum ExportFormat: ExpressibleByArgument, Equatable {
+    case report(ReportFormat)
+    /// MetricKit's metrics, of each app and day.
+    case metrics
+
+    private static let metricsName = "metrickit-metrics"
+
+    static var allValueStrings: [String] { ReportFormat.allCases.map(\.rawValue) + [metricsName] }
+
+    init?(argument: String) {
+        if argument == Self.metricsName {
+            self = .metrics
+        } else if let format = ReportFormat(rawValue: argument) {
+            self = .report(format)
+        } else {
+            return nil
+        }
+    }
+}
 
 /// `watchdogd report export`.
 struct ReportExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a crash log in another form."
+        abstract: "Write a crash log in another form, or the history of launches.",
+        discussion: """
+            metrickit-metrics has no report: it writes the launches, hangs and ends that 'watchdogd serve' has kept, one \
+            object for each app and day in UTC, in the form of MetricKit's metrics.
+            """
     )
 
     @OptionGroup var location: ReportsOption
 
-    @Option(help: ArgumentHelp("crash (text), ips, json, html or metrickit.", valueName: "format"))
-    var format: ReportFormat
+    @Option(help: ArgumentHelp("crash (text), ips, json, html, metrickit or metrickit-metrics.", valueName: "format"))
+    var format: ExportFormat
 
     @Option(
         name: .shortAndLong, help: ArgumentHelp("Where to; - is standard output.", valueName: "file"),
         completion: .file())
     var output = "-"
 
+    @Option(help: ArgumentHelp("Of metrickit-metrics: only this app.", valueName: "app"), completion: .appNames)
+    var app: String?
+
+    @OptionGroup var start: HistoryStart
+    @OptionGroup var history: HistoryLocation
     @OptionGroup var report: ReportArgument
 
+    func validate() throws {
+        if format == .metrics {
+            guard report.reference == ReportArgument.latest, location.reports == nil else {
+                throw ValidationError("metrickit-metrics has no report; use --app, --since and --history to select")
+            }
+        } else if app != nil || start.since != nil || history.history != nil {
+            throw ValidationError("--app, --since and --history are for --format metrickit-metrics only")
+        }
+    }
+
+    private func text() throws -> String {
+        switch format {
+        case .report(let format):
+            let report = try location.report(report.reference)
+            return try Failure.reporting { try format.render(report) }
+        case .metrics:
+            return ControlText.json(
+                try history.read(of: app) { reader throws(HistoryError) in
+                    try reader.metrics(of: app, since: start.time)
+                })
+        }
+    }
+
     func run() throws {
-        let report = try location.report(report.reference)
-        let text = try Failure.reporting { try format.render(report) }
+        let text = try text()
         guard output != "-" else { return print(text, terminator: "") }
         try Failure.reporting { try ExportedFile.write(text, to: output) }
     }
@@ -58,7 +111,7 @@ struct ReportOpenCommand: ParsableCommand {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Waits until xdg-open has handed the page over, so that its errors stand before the shell's prompt.
+    /// Waits until xdg-open has passed the page on, so that its errors appear before the shell's prompt.
     private static func browse(_ path: String) -> Bool {
         let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("xdg-open"), strdup(path), nil]
         defer { for argument in arguments { free(argument) } }

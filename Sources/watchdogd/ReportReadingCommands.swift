@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import WatchdogReport
+import WatchdogRendering
 
-/// Which report is meant.
+/// Selects a report.
 struct ReportArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp("latest, an incident identifier or its beginning, or a file.", valueName: "report"),
         completion: .reports
     )
-    var reference = "latest"
+    var reference = Self.latest
+
+    static let latest = "latest"
 }
 
 /// `watchdogd report explain`.

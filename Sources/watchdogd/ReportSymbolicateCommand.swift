@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogRendering
 import WatchdogReport
+import WatchdogReportStore
 import WatchdogSupervisor
 
 /// `watchdogd report symbolicate`.

@@ -6,7 +6,7 @@ import WatchdogPolicy
 import WatchdogSupervisor
 
 extension RunCommand {
-    /// The command byte for byte: as a `String` an argument that is not UTF-8 would not be the same.
+    /// The command byte for byte: a `String` would change an argument that is not UTF-8.
     private var commandBytes: [ByteString] {
         let arguments = ByteString.commandLine
         guard let terminator = arguments.firstIndex(of: "--") else { return command.map { ByteString($0) } }
@@ -49,12 +49,17 @@ extension RunCommand {
         return configuration
     }
 
-    /// Adds what belongs to this run, whatever is run.
+    /// Adds the options that apply to both commands and apps.
     func completed(_ run: RunConfiguration) throws -> RunConfiguration {
         var configuration = run
+        configuration.printsReports = reports == "none"
         configuration.reportsDirectory = reports
+        container.apply(to: &configuration)
+        configuration.history = history.settings
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
-        configuration.expectation = expect
+        configuration.expectations = expect
+        configuration.runTime = runTime
+        configuration.resultFiles = TestResultFiles(junit: junit, tap: tap)
         configuration.timeScale = factor
         try lifecycle.apply(to: &configuration)
         configuration.verbosity = quiet ? .quiet : verbose ? .verbose : .normal

@@ -8,18 +8,21 @@ extension RunCommand {
         guard !(quiet && verbose) else {
             throw ValidationError("--quiet and --verbose contradict each other; use one of them")
         }
-        guard lifecycle.script == nil || expect == nil else {
+        guard lifecycle.script == nil || expect.isEmpty else {
             throw ValidationError("--script and --expect contradict each other; write the expectation into the script")
+        }
+        guard json != "-" || tap != "-" else {
+            throw ValidationError("--json - and --tap - would both write to standard output; give one of them a file")
         }
         for (option, value) in [
             ("app", app), ("config", config), ("name", name), ("reports", reports), ("json", json), ("user", user),
-            ("chdir", chdir), ("script", lifecycle.script),
+            ("chdir", chdir), ("script", lifecycle.script), ("junit", junit), ("tap", tap),
         ] {
             guard value != "" else { throw ValidationError("--\(option) is empty; give it a value or leave it out") }
         }
     }
 
-    /// What the app's file says is not said again: one place is enough to look at.
+    /// Rejects options for what the app's file sets, so that there is only one place to check.
     private func validateApp() throws {
         let given: [(String, Bool)] = [
             ("--name", name != nil), ("--launch", launch != nil), ("--update", update != nil),
@@ -27,7 +30,7 @@ extension RunCommand {
             ("--enforce", enforce != nil), ("--crash-reports", crashReports != nil), ("--crash-stacks", crashStacks),
             ("--background-time", lifecycle.backgroundTime != nil),
             ("--background-cpu", lifecycle.backgroundCPU != nil), ("--time-scale", timeScale != nil),
-            ("--user", user != nil),
+            ("--user", user != nil), ("--app-version", container.appVersion != nil),
             ("--chdir", chdir != nil), ("--probe", probing.probe != nil),
             ("--env", !environment.isEmpty), ("a command", !command.isEmpty),
         ]

@@ -84,7 +84,7 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Report ends that nobody asked for: all; signals, not exit codes; off (default: signals).",
+            "Report unexpected exits: all; signals, not exit codes; off (default: signals).",
             valueName: "which"),
         completion: .list(["all", "signals", "off"]),
         transform: RunOptions.crashReports
@@ -94,8 +94,12 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "Let the kernel write a core file when a signal ends the program, and take the stacks from it.")
     var crashStacks = false
 
-    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
+    @Option(
+        help: ArgumentHelp("Where crash logs go; none prints them on standard error.", valueName: "dir"),
+        completion: .directory)
     var reports: String?
+
+    @OptionGroup var history: RunHistoryOption
 
     @Option(
         help: ArgumentHelp("Write a JSON summary at the end; - is standard output.", valueName: "file"),
@@ -104,13 +108,36 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Exit with 0 only if this happens: CODE[:EVENT] such as 0x8badf00d, ready or exit:N.",
-            valueName: "kind"
+            "Exit with 0 only if this is so; may be given again.",
+            discussion: """
+                CODE[:EVENT] such as 0x8badf00d, "killed CODE[:EVENT]", ready, "ready within SPAN", "first-frame \
+                within SPAN", "useful within SPAN", "no hang", "no hang over SPAN", "no incident", exit:N, "frame \
+                NAME", "verdict TEXT". If only the launch is expected, the program is then asked to terminate.
+                """,
+            valueName: "condition"
         ),
-        completion: .list(["0x8badf00d", "ready", "exit:"]),
+        completion: .list([
+            "0x8badf00d", "killed 0x8badf00d", "ready", "ready within ", "first-frame within ", "useful within ",
+            "no hang", "no hang over ", "no incident", "exit:", "frame ", "verdict ",
+        ]),
         transform: RunOptions.expectation
     )
-    var expect: Expectation?
+    var expect: [Expectation] = []
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("Ask the program to terminate this long after its launch.", valueName: "span"),
+        transform: RunOptions.span)
+    var runTime: Duration?
+
+    @Option(
+        help: ArgumentHelp("Write what was expected and what came as a JUnit test suite.", valueName: "file"),
+        completion: .file())
+    var junit: String?
+
+    @Option(
+        help: ArgumentHelp("Write the same as TAP; - is standard output.", valueName: "file"), completion: .file())
+    var tap: String?
 
     @Option(help: ArgumentHelp("Multiply all allowances and the ping interval (default: 1).", valueName: "factor"))
     var timeScale: Double?
@@ -127,6 +154,9 @@ struct RunCommand: ParsableCommand {
         transform: RunOptions.variable
     )
     var environment: [(name: String, value: String)] = []
+
+    @OptionGroup(title: "Containers")
+    var container: RunContainerOptions
 
     @OptionGroup(title: "Lifecycle")
     var lifecycle: RunLifecycleOptions
@@ -151,7 +181,7 @@ struct RunCommand: ParsableCommand {
             let run = try app.map(configuration(ofApp:)) ?? configurationOfCommand
             throw ExitCode(try Run(try completed(run)).execute())
         } catch let error as RunError {
-            StandardError.say(error.description)
+            StandardError.say(error.description, as: .error)
             throw ExitCode(error.exitCode)
         }
     }

@@ -5,7 +5,7 @@ import WatchdogConfiguration
 import WatchdogPolicy
 import WatchdogSupervisor
 
-/// What `watchdogd run` knows of foreground, background and suspension.
+/// The lifecycle options of `watchdogd run`.
 struct RunLifecycleOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Do what this script says, and exit with 0 only if all comes as it says.", valueName: "file")
@@ -25,6 +25,13 @@ struct RunLifecycleOptions: ParsableArguments {
     @Flag(help: "Move the app by keys; ? shows them. The program's standard input is then empty.")
     var keys = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Take requests from this inherited stream socket, and report there what happens. The app is killed when the "
+                + "other end closes.",
+            valueName: "descriptor"))
+    var remote: Int32?
+
     @Flag(help: "Draw the launch.")
     var showLaunch = false
 
@@ -34,9 +41,10 @@ struct RunLifecycleOptions: ParsableArguments {
         allowances.backgroundCPUTime = backgroundCPU
     }
 
-    /// Reads the script whole, before anything is launched.
+    /// Reads the whole script before anything is launched.
     func apply(to configuration: inout RunConfiguration) throws {
         configuration.readsKeys = keys
+        configuration.remote = remote
         configuration.showsLaunch = showLaunch
         guard let script = try script.map(RunScript.read) else { return }
         configuration.script = script

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogPolicy
 import WatchdogSupervisor
 
-/// How the options of `watchdogd run` are read; each error says what to write instead.
+/// Parses the options of `watchdogd run`; each error says what to write instead.
 enum RunOptions {
     static func span(_ text: String) throws -> Duration {
         let duration: Duration
@@ -70,6 +71,11 @@ enum RunOptions {
         return enforcement
     }
 
+    static func logFormat(_ text: String) throws -> LogFormat {
+        guard let format = LogFormat(rawValue: text) else { throw ValidationError("use text or json") }
+        return format
+    }
+
     static func expectation(_ text: String) throws -> Expectation {
         do {
             return try Expectation(parsing: text)
@@ -86,12 +92,12 @@ enum RunOptions {
     }
 }
 
-/// What `--probe-status` takes.
+/// The values of `--probe-status`.
 struct ProbeStatuses {
     let ranges: [ClosedRange<Int>]
 }
 
-/// What `--hang-reports` takes.
+/// The values of `--hang-reports`.
 enum HangReportChoice: CustomStringConvertible {
     case from(Duration)
     case off
@@ -104,7 +110,7 @@ enum HangReportChoice: CustomStringConvertible {
     }
 }
 
-/// What `--crash-reports` takes.
+/// The values of `--crash-reports`.
 enum CrashReportChoice {
     case some(CrashReports)
     case off
@@ -114,7 +120,7 @@ enum CrashReportChoice {
     }
 }
 
-/// What `--readiness` takes.
+/// The values of `--readiness`.
 enum ReadinessChoice: CustomStringConvertible {
     case automatic
     case channel
@@ -156,7 +162,7 @@ enum ReadinessChoice: CustomStringConvertible {
         }
     }
 
-    /// From one look whether it is ready to the next, where the supervisor looks by itself.
+    /// The time between readiness probes.
     func interval(_ probe: ProbeSettings?) -> Duration {
         switch self {
         case .command: .milliseconds(250)

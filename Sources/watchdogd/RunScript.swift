@@ -4,9 +4,9 @@ import ArgumentParser
 import WatchdogConfiguration
 import WatchdogSupervisor
 
-/// The file of `watchdogd run --script`.
+/// Reads the file of `watchdogd run --script`.
 enum RunScript {
-    /// Reads it whole before anything is launched; tells every error and throws an exit code of sysexits.h.
+    /// Reads the whole file; prints every error and throws a sysexits.h exit code.
     static func read(_ path: String) throws -> LifecycleScript {
         let bytes: [UInt8]
         do throws(ConfigurationReadError) {

@@ -32,6 +32,10 @@ struct ServeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
     var reports: String?
 
+    @OptionGroup var history: HistoryOptions
+
+    @OptionGroup var metrics: MetricsOptions
+
     @Flag(help: "Say only what fails.")
     var quiet = false
 
@@ -58,6 +62,8 @@ struct ServeCommand: ParsableCommand {
             if let reports { places.reportsDirectory = reports }
             let configuration = ServeConfiguration(
                 places: places, isDirectoryNamed: config != nil,
+                history: try history.settings(places: places),
+                metrics: try metrics.settings(),
                 verbosity: quiet ? .quiet : verbose ? .verbose : .normal)
             throw ExitCode(try Serve(configuration).execute())
         } catch let error as RunError {

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 import WatchdogSupervisor
 
 /// The command line of watchdogd.
@@ -13,38 +13,48 @@ struct Watchdogd: ParsableCommand {
         abstract: "The 0x8badf00d watchdog for Linux: notices that a program hangs, takes every stack, kills it.",
         version: watchdogdVersion,
         subcommands: [
-            RunCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self, LaunchCommand.self,
+            RunCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self, PingCommand.self,
+            LaunchCommand.self,
             TerminateCommand.self, RestartCommand.self, CaptureCommand.self, ReloadCommand.self, EventsCommand.self,
-            LogsCommand.self,
+            LogsCommand.self, LaunchesCommand.self, MetricsCommand.self,
             ForegroundCommand.self, BackgroundCommand.self, SuspendCommand.self, ResumeCommand.self, EventCommand.self,
-            CheckCommand.self, SampleCommand.self, ReportCommand.self,
-            ConditionerCommand.self,
+            CheckCommand.self, SampleCommand.self, RecordCommand.self, MeasureCommand.self,
+            ConformanceCommand.self, ReportCommand.self, ConditionerCommand.self,
         ]
     )
 
-    /// Errors are one line that names the option and what to do; the exit code is one of sysexits.h.
+    /// Prints errors in one line that names the option and what to do; the exit code is from sysexits.h.
     static func main() {
         do {
+            if try CommonCommand.run(CommandLine.arguments) { end(EXIT_SUCCESS) }
             try checkCommand(in: CommandLine.arguments.dropFirst(), of: configuration)
             var command = try parseAsRoot()
             try command.run()
+            end(EXIT_SUCCESS)
         } catch {
             let code = exitCode(for: error)
             guard code != .success else {
                 let message = fullMessage(for: error)
                 if !message.isEmpty { print(message) }
-                Glibc.exit(EXIT_SUCCESS)
+                end(EXIT_SUCCESS)
             }
             let message = message(for: error)
             if !message.isEmpty {
                 let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
                 StandardError.say(line)
             }
-            Glibc.exit(code.rawValue)
+            end(code.rawValue)
         }
     }
 
-    /// Refuses a misspelt command by its own name; the parser would blame whatever comes after it.
+    /// Exits; output that is lost, such as on a full disk, is no success: EX_IOERR.
+    private static func end(_ code: Int32) -> Never {
+        let loss = StandardOutput.flush()
+        if let loss { StandardError.say(loss) }
+        Glibc.exit(code == EXIT_SUCCESS && loss != nil ? 74 : code)
+    }
+
+    /// Rejects a misspelled command by name; the parser would blame the next word.
     private static func checkCommand(
         in words: ArraySlice<String>, of parent: CommandConfiguration, _ path: String = "watchdogd"
     ) throws {
@@ -53,10 +63,13 @@ struct Watchdogd: ParsableCommand {
         if let command = commands.first(where: { $0.commandName == word }) {
             return try checkCommand(in: words.dropFirst(), of: command, "\(path) \(word)")
         }
-        // The parser's own.
+        // `help` is the parser's own command.
         let names = commands.compactMap { $0.commandName } + (path == "watchdogd" ? ["help"] : [])
         guard !names.contains(word) else { return }
         let question = Similarity.nearest(to: word, among: names)
+        if path == "watchdogd record", question == nil {
+            throw ValidationError("put -- before the program: watchdogd record -- \(word)")
+        }
         throw ValidationError(
             "there is no command '\(path) \(word)'; "
                 + (question.map { "did you mean '\($0)'?" } ?? "'\(path) --help' lists them"))

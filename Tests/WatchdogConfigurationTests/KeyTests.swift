@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogPolicy
 
@@ -137,6 +138,8 @@ struct KeyTests {
         #expect(try program("Nice=+5").niceness == 5)
         #expect(try program("OOMScoreAdjust=-1000").oomScoreAdjustment == -1000)
         #expect(try program("Description=The web, %H").description == "The web, web1.example.org")
+        #expect(try program("Version=2.3-%i").version == program("Description=2.3-%i").description)
+        #expect(try program("Nice=1").version == nil)
     }
 
     @Test(

@@ -81,6 +81,8 @@ struct ScriptTests {
             ("launch\nexpect exited 256", "s:2:15: error: \"256\" is no exit code; write 0 to 255"),
             ("launch\nlaunch", "s:2:1: error: the app is launched once, at the beginning"),
             ("suspend", "s:1:1: error: a script begins with launch; did you mean \"launch\"?"),
+            ("launch event", "s:1:8: error: event lacks the kind of the event, such as event url"),
+            ("launch background foreground", "s:1:19: error: nothing is expected after the command"),
             ("launch bakground", "s:1:8: error: unknown place \"bakground\"; did you mean \"background\"?"),
             ("# nothing", "s: error: the script is empty; its first command is launch"),
             ("launch\nevent \u{1b}[2J", "s:2:7: error: control characters have no place here"),
@@ -91,6 +93,23 @@ struct ScriptTests {
         ])
     func mistakes(text: String, message: String) {
         #expect(errors(text) == [message])
+    }
+
+    @Test(
+        "a launch may be into the background, for the sake of an event, or both",
+        arguments: [
+            ("launch", .launch(inBackground: false)), ("launch foreground", .launch(inBackground: false)),
+            ("launch event tick # now", .launch(inBackground: false, for: .init(kind: "tick", payload: "# now"))),
+            (
+                "launch background event url http://x/  #2",
+                .launch(inBackground: true, for: .init(kind: "url", payload: "http://x/  #2"))
+            ),
+            ("launch background # event url", .launch(inBackground: true)),
+        ] as [(String, LifecycleScript.Command)])
+    func launches(text: String, command: LifecycleScript.Command) throws {
+        #expect(try commands(text) == [command])
+        let script = try LifecycleScript(parsing: ConfigurationFile(path: "s", text: text))
+        if case .launch(_, let cause) = command { #expect(script.launchingEvent == cause) }
     }
 
     @Test("all errors are told, not only the first")

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import SeededRandom
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @testable import WatchdogControl
@@ -83,7 +85,7 @@ struct CodecTests {
     @Test("mutilated calls are read or refused, and nothing else happens")
     func fuzz() {
         let decoder = JSONDecoder()
-        var generator = SplitMix(seed: 0xdead_10cc)
+        var generator = SeededGenerator(seed: 0xdead_10cc)
         let calls = [
             #"{"method":"a.b","parameters":{"name":"web","wait":true},"oneway":false,"more":null}"#,
             #"{"method":"a.b","parameters":{"apps":["a","b\u00e9\ud83d\ude00"],"history":12,"logLines":-3e2}}"#,
@@ -194,7 +196,8 @@ struct CodecTests {
     func bucket() {
         var bucket = TokenBucket(capacity: 3, perSecond: 10)
         func take(_ milliseconds: Int64) -> Int64? {
-            bucket.take(at: Instant(nanoseconds: milliseconds * 1_000_000)).map { $0.nanoseconds / 1_000_000 }
+            let admitted = bucket.admit(at: Instant(nanoseconds: milliseconds * 1_000_000))
+            return admitted ? nil : bucket.earliest().nanoseconds / 1_000_000
         }
         #expect([take(0), take(0), take(0)] == [nil, nil, nil])
         #expect(take(0) == 100)
@@ -204,15 +207,15 @@ struct CodecTests {
         #expect([take(10_000), take(10_000), take(10_000)] == [nil, nil, nil])
         #expect(take(10_000) == 10_100)
         var extreme = TokenBucket(capacity: .max, perSecond: .max)
-        #expect(extreme.take(at: Instant(nanoseconds: 0)) == nil)
-        #expect(extreme.take(at: Instant(nanoseconds: 0)) == nil)
+        let both = (0..<2).map { _ in extreme.admit(at: Instant(nanoseconds: 0)) }
+        #expect(both == [true, true])
     }
 
     @Test("output is sent in whatever portions are taken")
     func output() {
         var output = OutputBuffer()
         var taken: [UInt8] = []
-        var generator = SplitMix(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         var expected: [UInt8] = []
         for round in 0..<200 {
             let new = (0..<Int.random(in: 0...50, using: &generator)).map { UInt8(truncatingIfNeeded: $0 &+ round) }
@@ -227,6 +230,25 @@ struct CodecTests {
         }
         #expect(taken + output.takeAll() == expected)
         #expect(output.isEmpty)
+    }
+
+    @Test("parts of metrics that are encoded beforehand arrive as those that are not, whatever is in them")
+    func metrics() throws {
+        let parts = ["a{b=\"\\\\ \\n\"} 1\n", "\u{0}\u{1f}\u{7f}/\u{2028}é😀\t\r\n", ""]
+        func sent(_ reply: MetricsReply, atMost limit: Int) throws -> MetricsReply {
+            struct Message: Decodable {
+                let parameters: MetricsReply
+            }
+            var writer = ReplyWriter(reply.body, encoder: JSONEncoder())
+            var output = OutputBuffer()
+            while !writer.write(to: &output, atMost: limit) {}
+            return try JSONDecoder().decode(Message.self, from: Data(output.takeAll().dropLast())).parameters
+        }
+        for limit in 1...4 {
+            #expect(try sent(MetricsReply(parts: parts), atMost: limit).parts == parts)
+            #expect(try sent(MetricsReply(encoding: parts.map { Array($0.utf8)[...] }), atMost: limit).parts == parts)
+            #expect(try sent(MetricsReply(encoding: []), atMost: limit).parts == [])
+        }
     }
 
     @Test("values survive encoding, and unknown names of later versions are kept")

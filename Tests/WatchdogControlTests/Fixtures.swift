@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
@@ -75,6 +76,11 @@ final class FakeHandler: ControlHandler {
         answer.succeed(ReportsReply(reports: [report]))
     }
 
+    func metrics(answer: ControlAnswer<MetricsReply>) {
+        calls.append("metrics")
+        answer.succeed(MetricsReply(parts: ["a 1\n", "b 2\n"]))
+    }
+
     func launch(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>) {
         do throws(ControlError) {
             try check(request.name, "launch \(request.name)")
@@ -110,6 +116,12 @@ final class FakeHandler: ControlHandler {
     func capture(_ request: CaptureRequest, from peer: ControlPeer, answer: ControlAnswer<CaptureReply>) {
         calls.append("capture \(request.name)")
         // Forgotten: an answer that is never given.
+    }
+
+    func sendEvent(_ request: EventRequest, from peer: ControlPeer, answer: ControlAnswer<LifecycleReply>) {
+        self.request(
+            .event(kind: request.kind, payload: request.payload ?? ""),
+            of: AppRequest(request.name, waits: request.waits), from: peer, answer: answer)
     }
 
     func request(
@@ -178,7 +190,7 @@ final class Station {
 
     /// Runs a closure on a thread of its own and serves until it is done.
     func serving<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
-        let result = try Mailbox<Result<Value, any Error>>(capacity: 1)
+        let result = try Mailbox<Result<Value, any Error>>()
         var outcome: Result<Value, any Error>?
         let source = try loop.receive(from: result) { outcome = $0 }
         startThread { result.post(Result { try body() }) }

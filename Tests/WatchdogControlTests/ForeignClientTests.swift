@@ -2,8 +2,8 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 @testable import WatchdogControl
 
@@ -86,8 +86,8 @@ struct ForeignClientTests {
         #expect(
             output == """
                 ['org.varlink.service', 'org.watchdogd.Supervisor']
-                \(length) List Describe Launch Terminate Restart Foreground Background Suspend Resume SendEvent \
-                Capture Monitor Reload ReloadApp Reports
+                \(length) List Describe DescribeDaemon Launch Terminate Restart Foreground Background Suspend Resume \
+                SendEvent Capture Monitor Reload ReloadApp Reports Metrics
                 watchdogd 1.2.3
                 InterfaceNotFound {'interface': 'org.example.None'}
                 [('api', 'running', 100, 60000000), ('web', 'running', 101, 60000000)]

@@ -14,12 +14,20 @@ struct InterfaceTests {
             "List", [EmptyRequest()],
             [
                 ListReply(apps: [Samples.web, Samples.bare], invalidFiles: Samples.list.invalidFiles),
-                ListReply(apps: []),
+                ListReply(apps: []), ListReply(apps: [], isWithheld: true),
             ]
         ),
         (
             "Describe", [DescribeRequest("a", logLines: 1), DescribeRequest("a")],
-            [Samples.description, Samples.bareDescription]
+            [Samples.description, Samples.bareDescription, Samples.outlineDescription]
+        ),
+        (
+            "DescribeDaemon", [EmptyRequest()],
+            [
+                DaemonReply(
+                    version: "1", pid: 1, apps: 2, longestTurn: Microseconds(count: 3),
+                    recentTurn: Microseconds(count: 2))
+            ]
         ),
         ("Launch", [AppRequest("a", waits: true)], [LaunchReply(pid: 1), LaunchReply(ended: "exited with code 0")]),
         ("Terminate", [AppRequest("a")], [TerminateReply(isGone: true)]),
@@ -37,6 +45,7 @@ struct InterfaceTests {
             "Monitor", [MonitorRequest(apps: ["a"], history: 3), MonitorRequest()],
             [
                 MonitorReply(event: Samples.event), MonitorReply(missed: 3), MonitorReply(),
+                MonitorReply(isWithheld: true),
                 MonitorReply(event: ControlEvent(.reloaded, message: "m", time: Samples.now)),
             ]
         ),
@@ -48,6 +57,7 @@ struct InterfaceTests {
             ]
         ),
         ("ReloadApp", [AppRequest("a")], [ReloadAppReply(duration: .seconds(1), isConfirmed: true), ReloadAppReply()]),
+        ("Metrics", [EmptyRequest()], [MetricsReply(parts: ["a 1\n"]), MetricsReply(parts: [])]),
         (
             "Reports", [ReportsRequest(app: "a", limit: 3), ReportsRequest()],
             [
@@ -132,7 +142,7 @@ struct InterfaceTests {
             .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
             .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
             .limitReached, .launchFailed, .reloaded, .lifecycle, .probeFailed, .probeRecovered, .probeImpossible,
-            .appReloaded, .reloadFailed, .leftBehind,
+            .appReloaded, .reloadFailed, .leftBehind, .marked, .launchRegressed,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))

@@ -2,8 +2,8 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 @testable import WatchdogControl
 
@@ -33,9 +33,12 @@ struct MethodTests {
             #expect(list.invalidFiles.first?.diagnostics.first?.line == 3)
             let description = try client.describe(DescribeRequest("web", logLines: 3))
             #expect(description.app == list.apps[1])
-            #expect(description.details.allowances.launch.duration == .seconds(20))
+            #expect(description.details?.allowances.launch.duration == .seconds(20))
             #expect(description.log.map(\.text) == ["started\u{0}\n\u{1b}[31m"])
             #expect(!description.isLogWithheld)
+            let daemon = try client.describeDaemon()
+            #expect(daemon.version == "1.2.3" && daemon.pid == getpid() && daemon.apps == 2)
+            #expect(daemon.longestTurn >= daemon.recentTurn && daemon.recentTurn > Microseconds(count: 0))
             _ = try client.describe(DescribeRequest("api"))
             _ = try client.describe(DescribeRequest("api", logLines: 1_000_000))
             #expect(try client.launch(AppRequest("web")).pid == 4711)
@@ -55,7 +58,7 @@ struct MethodTests {
                 "restart web by \(geteuid())", "reload", "reload web and wait", "reload web", "reports - 1000",
                 "reports web 5", "capture web",
             ])
-        #expect(station.server.statistics.calls == 17)
+        #expect(station.server.statistics.calls == 18)
         #expect(station.server.statistics.errors == 1)
         try station.turn { station.server.statistics.open == 0 }
     }

@@ -2,8 +2,8 @@
 
 import FoundationEssentials
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 @testable import WatchdogControl
 

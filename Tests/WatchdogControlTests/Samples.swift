@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
 @testable import WatchdogControl
@@ -21,12 +22,21 @@ enum Samples {
         report: "/var/log/watchdogd/reports/web-2026-11-20-234137.ips")
 
     static let web = AppSummary(
-        name: "web", summary: "The shop's front", state: .running, since: ago(.seconds(7_200)), pid: 4711,
+        name: "web", summary: "The shop's front", state: .running, isAnswering: true, since: ago(.seconds(7_200)),
+        pid: 4711,
         uptime: .seconds(7_201), restarts: 3, nextLaunch: ago(.seconds(-3)), lastIncident: incident)
+
+    private static let launch: LaunchSummary = {
+        var launch = LaunchSummary(duration: .milliseconds(312), source: .notify)
+        (launch.firstFrame, launch.useful) = (Microseconds(.milliseconds(290)), Microseconds(.milliseconds(900)))
+        (launch.request, launch.hello) = (Microseconds(.microseconds(1_400)), Microseconds(.milliseconds(21)))
+        (launch.extended, launch.openTasks) = (Microseconds(.milliseconds(1_200)), ["photos"])
+        return launch
+    }()
 
     static let details = AppDetails(
         file: "/etc/watchdogd/apps.d/web.app", isEnforced: true, allowances: AllowanceSummary(Allowances()),
-        launch: LaunchSummary(duration: .milliseconds(312), source: .notify),
+        launch: launch,
         restartsByCause: ["hang": 2, "crash": 1],
         reachedLimit: LimitSummary(.init(cause: .hang, count: 2, interval: .seconds(600))),
         pings: LatencySummary(
@@ -95,6 +105,13 @@ enum Samples {
     static let bareDescription = DescribeReply(
         app: bare, details: AppDetails(isEnforced: false, allowances: AllowanceSummary(Allowances())),
         isLogWithheld: true)
+
+    /// What a caller without the right to inspect gets.
+    static let outline = ListReply(
+        apps: list.apps.map(\.outline), invalidFiles: list.invalidFiles.map(\.outline), isWithheld: true)
+
+    static let outlineDescription = DescribeReply(
+        app: web.outline, details: nil, isLogWithheld: true, isWithheld: true)
 
     static let report = ReportSummary(
         incident: "1B2C", app: "web", pid: 4700, time: ago(.seconds(7_300)), event: "scene-update", verdict: "blocked",

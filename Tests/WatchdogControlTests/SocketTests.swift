@@ -2,8 +2,8 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 @testable import WatchdogControl
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @testable import WatchdogControl
 
@@ -67,6 +67,22 @@ struct TextTests {
         #expect(list(long, columns: 40) == "proj....rs-1\(end)...")
     }
 
+    @Test("the daemon itself")
+    func daemon() {
+        let reply = DaemonReply(
+            version: "1.2", pid: 7, apps: 3, longestTurn: Microseconds(count: 4_200),
+            recentTurn: Microseconds(count: 310))
+        #expect(
+            ControlText.status(reply)
+                == """
+                watchdogd 1.2
+                        PID: 7
+                       Apps: 3
+                       Loop: longest turn 4.20 ms; in the last minute 310 us
+
+                """)
+    }
+
     @Test("lists with nothing in them")
     func emptyLists() {
         #expect(ControlText.list(ListReply(apps: []), style: plain) == "0 apps\n")
@@ -87,6 +103,19 @@ struct TextTests {
         let running = AppSummary(name: "a", state: .running, since: Samples.now)
         let text = ControlText.list(ListReply(apps: [running], invalidFiles: [bad, nobodys]), style: plain)
         #expect(text.contains("running") && !text.contains("  invalid "), "an app that runs on keeps its row")
+    }
+
+    @Test("a ping has one line, whatever the app is called or does")
+    func ping() {
+        func text(_ state: AppState, _ isAnswering: Bool? = nil, name: String = "web") -> String {
+            ControlText.ping(AppSummary(name: name, state: state, isAnswering: isAnswering, since: Samples.now))
+        }
+        #expect(text(.running, true) == "web is ready and answers")
+        #expect(text(.running, false) == "web is ready, but does not answer")
+        #expect(text(.launching) == "web is not ready yet: launching")
+        #expect(text(.failed) == "web is not ready: failed")
+        #expect(text(.running) == "web is ready; this watchdogd does not say whether it answers")
+        #expect(!text(AppState(rawValue: "\u{1b}[2J"), name: "a\nb").contains { $0.isNewline || $0 == "\u{1b}" })
     }
 
     @Test("a list of 1,000 apps has a line for each, and fits")
@@ -121,6 +150,16 @@ struct TextTests {
         try golden(ControlText.status(waiting, style: plain), "status-waiting.txt")
     }
 
+    @Test("names and states, and why there is no more")
+    func outlines() throws {
+        let list = ControlText.list(Samples.outline, style: plain)
+        expectFits(list)
+        try golden(list, "list-outline.txt")
+        let status = ControlText.status(Samples.outlineDescription, style: plain)
+        expectFits(status)
+        try golden(status, "status-outline.txt")
+    }
+
     @Test("an app that has failed too often: which limit was reached, and how to go on")
     func failed() throws {
         let text = ControlText.status(Samples.failedDescription, style: plain)
@@ -136,7 +175,7 @@ struct TextTests {
                 event: ControlEvent(
                     .launched, app: "web", message: "launched", time: Samples.ago(.seconds(7_500)), pid: 4700)),
             MonitorReply(event: Samples.event),
-            MonitorReply(missed: 1), MonitorReply(missed: 250),
+            MonitorReply(isWithheld: true), MonitorReply(missed: 1), MonitorReply(missed: 250),
             MonitorReply(
                 event: ControlEvent(
                     .credited, app: "web",

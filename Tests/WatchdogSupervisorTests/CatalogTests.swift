@@ -78,7 +78,7 @@ struct CatalogTests {
         let known: Set<String> = [
             "WATCHDOGD_APP", "WATCHDOGD_PID", "WATCHDOGD_LAUNCH_ID", "WATCHDOGD_EVENT", "WATCHDOGD_VERDICT",
             "WATCHDOGD_REPORT", "WATCHDOGD_CODE", "WATCHDOGD_DURATION_USEC", "WATCHDOGD_SOURCE", "EXIT_CODE",
-            "EXIT_STATUS", "WATCHDOGD_PROBE", "WATCHDOGD_FAILURES",
+            "EXIT_STATUS", "WATCHDOGD_PROBE", "WATCHDOGD_FAILURES", "WATCHDOGD_MARK",
         ]
         for message in try Self.messages() {
             let text = (message.text.map(String.init) + [message.headers["Subject"] ?? ""]).joined(separator: "\n")

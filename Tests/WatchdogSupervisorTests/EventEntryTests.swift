@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
-import WatchdogReport
+import WatchdogVerdict
 
 @testable import WatchdogSupervisor
 
@@ -18,7 +19,7 @@ struct EventEntryTests {
 
     /// An app that hangs until it is killed, or is only reported.
     private func hang(_ enforcement: AppSpec.Enforcement) throws -> (notices: [Notice], incident: Incident) {
-        let kernel = ScriptedKernel()
+        let kernel = ScriptedEffects()
         let supervisor = kernel.supervise(AppSpec(name: "App", enforcement: enforcement))
         supervisor.launch()
         kernel.say("HELLO=1\n")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 import WatchdogWire
 
 @testable import WatchdogSupervisor
@@ -27,7 +27,7 @@ struct LaunchPictureTests {
         _ lines: [String], ready: Duration = .milliseconds(2_310), isUnicode: Bool = true
     ) -> LaunchPicture {
         LaunchPicture(
-            name: "QuickPick", launchedAt: Self.launchedAt, ready: ready, limit: .seconds(20), trace: trace(lines),
+            name: "QuickPick", launchedAt: Self.launchedAt, after: ready, limit: .seconds(20), trace: trace(lines),
             blockedPercent: 87, isUnicode: isUnicode)
     }
 
@@ -73,6 +73,45 @@ struct LaunchPictureTests {
         #expect(text.contains("the app has marked nothing"))
         #expect(text.contains("goal   400 ms  ready took 0 % of it, met"))
     }
+
+    @Test("of a killed launch ends with the kill, and what was still running has an arrow")
+    func killed() {
+        let picture = LaunchPicture(
+            name: "QuickPick", launchedAt: Self.launchedAt, .killed, after: .seconds(20), limit: .seconds(20),
+            trace: trace([
+                mark("begin", 1, 100, "main", "friends.json"), mark("end", 1, 8_200, "main", "friends.json"),
+                mark("begin", 2, 8_200, "main", "photos"), mark("begin", 3, 18_000, "main", "photo 6"),
+                "BEGIN_LAUNCH_TASK=rows\n",
+            ]), blockedPercent: nil, isUnicode: true)
+        #expect(picture.text == Self.killedText)
+    }
+
+    @Test("shows use and tasks, which may end after the launch")
+    func extended() {
+        var trace = LaunchTrace()
+        trace.note(ClientMessage(decoding: "BEGIN_LAUNCH_TASK=rows".utf8), at: Self.launchedAt + .milliseconds(500))
+        trace.note(
+            ClientMessage(decoding: "END_LAUNCH_TASK=rows\nUSEFUL=1".utf8),
+            at: Self.launchedAt + .milliseconds(2_100), isReady: true)
+        let text = LaunchPicture(
+            name: "QuickPick", launchedAt: Self.launchedAt, after: .seconds(1), limit: .seconds(20), trace: trace,
+            blockedPercent: nil, isUnicode: true
+        ).text
+        #expect(text.contains("tasks  rows "))
+        #expect(text.contains("  useful after 2.10 s\n"))
+        #expect(text.contains("0                                       2.10 s"))
+    }
+
+    private static let killedText = """
+        launch of QuickPick: killed after 20.00 s
+                              0                                      20.00 s
+        main   friends.json   ███████████████████                              8.10 s
+               photos                            ███████████████████████████▸ 11.80 s
+               photo 6                                                 █████▸  2.00 s
+        tasks  rows                ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▸ 17.90 s
+          limit  20.00 s not ready before the end
+
+        """
 
     private static let unicode = """
         launch of QuickPick: ready after 2.31 s, first frame after 2.10 s

@@ -2,9 +2,11 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogReportStore
 
 @testable import WatchdogSupervisor
 
@@ -12,7 +14,7 @@ import WatchdogReport
 struct LaunchStateTests {
     private static let start = Instant(nanoseconds: 1_000_000_000_000)
 
-    private func state(_ machine: AppMachine, arguments: [String] = ["/bin/app", "x y", "ü"]) -> LaunchState {
+    private func state(_ machine: ProcessMachine, arguments: [String] = ["/bin/app", "x y", "ü"]) -> LaunchState {
         LaunchState(
             launchID: .random(),
             process: .init(
@@ -23,12 +25,12 @@ struct LaunchStateTests {
             program: .init(
                 executable: "/bin/app", arguments: arguments, environment: ["A=b", "C=d=e"], workingDirectory: "/",
                 user: 1, group: 2, groups: [3], probe: .listening("*:80"), takesCrashStacks: true),
-            machine: machine, account: AppAccount(status: "fine"), owed: [])
+            machine: machine.saved, account: AppAccount(status: "fine"), owed: [])
     }
 
-    private func running() -> AppMachine {
-        var machine = AppMachine(spec: AppSpec(name: "app"), nonceSeed: .max)
-        for event: AppEvent in [.launchRequested, .spawned(pid: 42), .hello, .ready(.channel)] {
+    private func running() -> ProcessMachine {
+        var machine = ProcessMachine(spec: AppSpec(name: "app"), nonceSeed: .max)
+        for event: ProcessEvent in [.launchRequested, .spawned(pid: 42), .hello, .ready(.channel)] {
             _ = machine.handle(event, at: Self.start)
         }
         return machine
@@ -71,7 +73,7 @@ struct LaunchStateTests {
         pulse.thread = 43
         #expect(LaunchPulse(pulse.bytes) == pulse)
         #expect(pulse.bytes.count <= StateFile.longestPulse)
-        pulse.machine?.unanswered = [UInt64](repeating: .max, count: AppMachine.pulseNonces)
+        pulse.machine?.unanswered = [UInt64](repeating: .max, count: ProcessMachine.Pulse.nonceLimit)
         pulse.machine?.startedAt = nil
         #expect(LaunchPulse(pulse.bytes) == pulse)
     }
@@ -110,7 +112,7 @@ struct LaunchStateTests {
             let contents = try StateFile(opening: path, upTo: LaunchState.format).contents()
             let saved = try LaunchState.decode(contents.checkpoint).machine
             let pulse = try #require(contents.pulse.flatMap { LaunchPulse($0) })
-            let resumed = try #require(AppMachine(resuming: saved, pulse: pulse.machine))
+            let resumed = try #require(ProcessMachine(resuming: saved, pulse: pulse.machine))
             #expect(resumed.nextDeadline == machine.nextDeadline)
             #expect(resumed.pulse == machine.pulse)
             _ = machine.handle(.terminateRequested, at: now)
@@ -120,7 +122,7 @@ struct LaunchStateTests {
         }
     }
 
-    private static func pulse(_ machine: AppMachine.Pulse?) -> LaunchPulse {
+    private static func pulse(_ machine: ProcessMachine.Pulse?) -> LaunchPulse {
         var pulse = LaunchPulse()
         pulse.machine = machine
         return pulse

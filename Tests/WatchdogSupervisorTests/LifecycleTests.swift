@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @testable import WatchdogSupervisor
 
 @Suite("The lifecycle on the wire, on virtual time")
 struct LifecycleTests {
-    private let kernel = ScriptedKernel()
+    private let kernel = ScriptedEffects()
 
     /// Answers pings, states and events at once, and ends its tasks when they expire.
     private func launch(endsTasks: Bool = true, hello: String = "HELLO=1\nLIFECYCLE=1\n") -> Supervisor {

@@ -7,7 +7,7 @@ import WatchdogPolicy
 
 @Suite("Unmodified programs on the notify socket")
 struct NotifyTests {
-    private let kernel = ScriptedKernel()
+    private let kernel = ScriptedEffects()
 
     private func launch(_ spec: AppSpec = AppSpec(name: "App")) -> Supervisor {
         let supervisor = kernel.supervise(spec)
@@ -50,6 +50,32 @@ struct NotifyTests {
         #expect(kernel.calls == [.spawn])
         kernel.run(for: .seconds(3))
         #expect(kernel.calls.contains(.capture(.sceneUpdate, at: .milliseconds(3_999))))
+    }
+
+    @Test("a message that waited for others counts from when it was sent", arguments: [0, 1, 60, 100, 5_000])
+    func age(milliseconds: Int64) {
+        _ = launch()
+        kernel.notify("READY=1\nWATCHDOG_USEC=2000000\n")
+        kernel.run(for: .seconds(1))
+        let age = Duration.milliseconds(milliseconds)
+        kernel.supervisor?.handle(.notifyMessage(Array("WATCHDOG=1".utf8), age: age))
+        // The wall clock may have been set: no age above 100 ms is believed.
+        let deadline = Duration.seconds(3) - min(age, .milliseconds(100))
+        kernel.run(for: deadline - .seconds(1) - .nanoseconds(1))
+        #expect(kernel.calls == [.spawn])
+        kernel.run(for: .milliseconds(1))
+        #expect(kernel.calls.contains(.capture(.sceneUpdate, at: deadline)))
+    }
+
+    @Test("no message is older than what was handled before it")
+    func order() {
+        _ = launch()
+        kernel.notify("READY=1\nWATCHDOG_USEC=2000000\n")
+        kernel.run(for: .seconds(1))
+        kernel.notify("WATCHDOG=1\n")
+        kernel.supervisor?.handle(.notifyMessage(Array("WATCHDOG=1".utf8), age: .milliseconds(100)))
+        kernel.run(for: .seconds(4))
+        #expect(kernel.calls.contains(.capture(.sceneUpdate, at: .seconds(3))))
     }
 
     @Test("a ready program that never pushed is not killed for it")
@@ -98,8 +124,8 @@ struct NotifyTests {
     @Test("garbage is counted and changes nothing")
     func garbage() {
         let supervisor = launch()
-        kernel.supervisor?.notifyReceived([0xff, 0x00, 0x3d, 0x0a] + Array(repeating: 0x41, count: 8_000))
-        kernel.supervisor?.channelReceived(Array("PONG=1\nPONG\n=\nHELLO=x\n".utf8))
+        kernel.supervisor?.handle(.notifyMessage([0xff, 0x00, 0x3d, 0x0a] + Array(repeating: 0x41, count: 8_000)))
+        kernel.supervisor?.handle(.channelMessage(Array("PONG=1\nPONG\n=\nHELLO=x\n".utf8)))
         kernel.run(for: .seconds(1))
         #expect(kernel.calls == [.spawn])
         #expect(supervisor.machine.strayAnswers == 1)

@@ -3,9 +3,9 @@
 import FoundationEssentials
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
-import WatchdogPolicy
 
 @testable import WatchdogSupervisor
 

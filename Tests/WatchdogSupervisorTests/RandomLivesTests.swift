@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SeededRandom
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @testable import WatchdogSupervisor
-
-/// SplitMix64, so that a seed that fails can be replayed.
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-}
 
 /// One app with a randomly chosen fault, and what must become of it.
 private struct Life {
@@ -48,7 +37,7 @@ private struct Life {
         return hangsAt == nil ? .lives : .dies(.sceneUpdate)
     }
 
-    func play(on kernel: ScriptedKernel) {
+    func play(on kernel: ScriptedEffects) {
         kernel.say("HELLO=1\n")
         let isHung = { [hangsAt] in hangsAt.map { kernel.elapsed >= $0 } ?? false }
         kernel.after(launch) { if !isHung() { kernel.say("READY=1\n") } }
@@ -57,7 +46,7 @@ private struct Life {
             let nonce = text.dropFirst(5).prefix { $0.isNumber }
             kernel.after(latency) { if !isHung() { kernel.say("PONG=\(nonce)\n") } }
         }
-        if let exitsAt { kernel.after(exitsAt) { kernel.supervisor?.exited(.exited(code: 7)) } }
+        if let exitsAt { kernel.after(exitsAt) { kernel.supervisor?.handle(.exited(.exited(code: 7))) } }
     }
 }
 
@@ -67,9 +56,9 @@ struct RandomLivesTests {
     func fates(shard: Int) {
         for index in 0..<150 {
             let seed = UInt64(shard * 1_000 + index)
-            var generator = SeededGenerator(state: seed)
+            var generator = SeededGenerator(seed: seed)
             let life = Life(using: &generator)
-            let kernel = ScriptedKernel()
+            let kernel = ScriptedEffects()
             let supervisor = kernel.supervise(AppSpec(name: "App"), nonceSeed: seed)
             supervisor.launch()
             life.play(on: kernel)

@@ -2,13 +2,14 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @testable import WatchdogSupervisor
 
 @Suite("The supervisor on virtual time")
 struct SupervisorTests {
-    private let kernel = ScriptedKernel()
+    private let kernel = ScriptedEffects()
 
     private func launch(_ spec: AppSpec = AppSpec(name: "App")) -> Supervisor {
         let supervisor = kernel.supervise(spec)
@@ -117,7 +118,7 @@ struct SupervisorTests {
         kernel.canSpawn = false
         let supervisor = launch()
         #expect(kernel.outcome?.cause == .spawnFailed)
-        #expect(supervisor.spawnFailure is ScriptedKernel.SpawnFailure)
+        #expect(supervisor.spawnFailure is ScriptedEffects.SpawnFailure)
     }
 
     @Test("SIGTERM asks the app on both ways, and continues it if it was stopped")
@@ -126,13 +127,13 @@ struct SupervisorTests {
         let supervisor = launchReady()
         kernel.onSignal = { [kernel] signal in
             if signal == SIGTERM {
-                kernel.after(.milliseconds(4_999)) { kernel.supervisor?.exited(.exited(code: 0)) }
+                kernel.after(.milliseconds(4_999)) { kernel.supervisor?.handle(.exited(.exited(code: 0))) }
             }
         }
         supervisor.signalReceived(SIGTERM)
         kernel.run(for: .seconds(30))
         #expect(
-            kernel.calls == [.spawn, .send("TERMINATE=1\n"), .signal(SIGTERM), .signal(SIGCONT), .killTree])
+            kernel.calls == [.spawn, .send("TERMINATE=1\n"), .signal(SIGTERM), .signal(SIGCONT), .terminateTree])
         #expect(kernel.outcome?.cause == .terminated)
         #expect(kernel.outcome?.status == .exited(code: 0))
     }
@@ -207,11 +208,11 @@ struct SupervisorTests {
     @Test("no app knows the nonces of another's pings")
     func nonces() {
         let firsts = (0..<2).map { _ in
-            let kernel = ScriptedKernel()
+            let kernel = ScriptedEffects()
             var first: String?
             kernel.onSend = { first = first ?? $0 }
-            let supervisor = Supervisor(spec: Shared(wrappedValue: AppSpec(name: "App")), kernel: kernel)
-            supervisor.adopted(100)
+            let supervisor = Supervisor(spec: Shared(wrappedValue: AppSpec(name: "App")), shell: kernel)
+            supervisor.handle(.machine(.adopted(pid: 100)))
             return first
         }
         #expect(firsts[0]?.hasPrefix("PING=") == true)
@@ -224,12 +225,12 @@ struct SupervisorTests {
         kernel.onProbe = { [kernel] in
             probes += 1
             let isReady = probes == 4
-            kernel.after(.milliseconds(5)) { kernel.supervisor?.probeEnded(isReady: isReady) }
+            kernel.after(.milliseconds(5)) { kernel.supervisor?.handle(.machine(.probed(isReady: isReady))) }
         }
         _ = launch(AppSpec(name: "App", readiness: .listening))
         kernel.run(for: .seconds(60))
         #expect(probes == 4)
-        #expect(kernel.notices.contains(.ready(.probe, after: .milliseconds(4 * 30))))
+        #expect(kernel.notices.contains(.ready(.probe, after: .milliseconds(65))))
     }
 
     @Test("liveness probes go to the kernel, their ends to the machine; one that takes too long is taken back")
@@ -239,8 +240,8 @@ struct SupervisorTests {
             probes.append(id)
             guard id < 3 else { return }
             // The first is over before its start is.
-            if id == 1 { return kernel.supervisor?.livenessProbeEnded(id: id, .answered) ?? () }
-            kernel.after(.milliseconds(5)) { kernel.supervisor?.livenessProbeEnded(id: id, .answered) }
+            if id == 1 { return kernel.supervisor?.handle(.machine(.livenessProbed(id: id, .answered))) ?? () }
+            kernel.after(.milliseconds(5)) { kernel.supervisor?.handle(.machine(.livenessProbed(id: id, .answered))) }
         }
         var spec = AppSpec(name: "App", readiness: .none)
         spec.livenessProbe = LivenessProbe(of: "tcp:1", threshold: 2)

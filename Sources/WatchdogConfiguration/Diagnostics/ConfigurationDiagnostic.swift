@@ -2,40 +2,40 @@
 
 /// What is wrong with a configuration file, where, and what to write instead.
 public struct ConfigurationDiagnostic: Hashable, Sendable, CustomStringConvertible {
-    /// How bad it is.
+    /// The severity of the problem.
     public enum Severity: String, Hashable, Sendable {
-        /// The app cannot be used as it is written.
+        /// The app cannot be used as configured.
         case error
-        /// The app can be used, though probably not as it was meant.
+        /// The app can be used, but probably not as intended.
         case warning
     }
 
-    /// A piece of the source line, fit for a terminal.
+    /// A piece of the source line, safe for a terminal.
     public struct Excerpt: Hashable, Sendable {
         /// The line or a part of it, without control characters.
         public let text: String
-        /// Scalars of ``text`` before the place.
+        /// The number of scalars in ``text`` before the place.
         public let caret: Int
-        /// Scalars from there that are meant, at least one.
+        /// The number of scalars marked from there, at least one.
         public let length: Int
     }
 
-    /// How bad it is.
+    /// The severity of the problem.
     public let severity: Severity
-    /// The file's path, as it was given.
+    /// The file's path as it was given.
     public let file: String
-    /// The line, counted from 1; nil when the file as a whole is meant.
+    /// The line, counted from 1; nil for the whole file.
     public let line: Int?
-    /// The column, counted in Unicode scalars from 1; nil when the file as a whole is meant.
+    /// The column, counted in Unicode scalars from 1; nil for the whole file.
     public let column: Int?
-    /// One sentence without a final stop.
+    /// One sentence without a period.
     public let message: String
-    /// What to write instead, when that is known.
+    /// What to write instead, if known.
     public let suggestion: String?
     /// The source.
     public let excerpt: Excerpt?
 
-    /// Creates a diagnostic of a file as a whole.
+    /// Creates a diagnostic about the whole file.
     public init(_ severity: Severity, file: String, _ message: String, suggestion: String? = nil) {
         self.severity = severity
         self.file = file
@@ -46,7 +46,7 @@ public struct ConfigurationDiagnostic: Hashable, Sendable, CustomStringConvertib
         self.excerpt = nil
     }
 
-    /// Creates a diagnostic of a place.
+    /// Creates a diagnostic about a place.
     public init(
         _ severity: Severity, at place: ConfigurationPlace, _ message: String, suggestion: String? = nil,
         excerpt: Excerpt? = nil
@@ -67,7 +67,7 @@ public struct ConfigurationDiagnostic: Hashable, Sendable, CustomStringConvertib
         return "\(file.shown)\(place): \(severity.rawValue): \(message)\(question)"
     }
 
-    /// ``description``, and below it the source line with a caret, as compilers print it; ends with a newline.
+    /// The ``description`` followed by the source line with a caret, as compilers print it; ends with a newline.
     public var text: String {
         guard let line, let excerpt else { return description + "\n" }
         let number = String(line)
@@ -94,7 +94,7 @@ extension ConfigurationDiagnostic: Encodable {
         case suggestion
     }
 
-    /// Encodes everything but the excerpt; what is nil is left out.
+    /// Encodes everything but the excerpt; omits nil.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(severity.rawValue, forKey: .severity)

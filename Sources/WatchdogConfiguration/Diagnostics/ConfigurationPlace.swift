@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where in which file something is written.
+/// A place in a configuration file.
 public struct ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
-    /// The file's path, as it was given.
+    /// The file's path as it was given.
     public let file: String
     /// The line, counted from 1.
     public let line: Int

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The diagnostics of one app, in the order of its files and lines.
+/// The diagnostics of one app, sorted by file and line.
 struct DiagnosticCollector {
-    /// Enough to work on; a file of a megabyte with an error in each line must not fill the memory.
+    /// Enough to work with; a megabyte with an error in each line must not fill the memory.
     static let limit = 200
 
     let files: [SourceFile]
@@ -30,7 +30,7 @@ struct DiagnosticCollector {
         found.append((position, diagnostic))
     }
 
-    /// Reports on a file as a whole.
+    /// Reports a problem of the whole file.
     mutating func report(
         _ severity: ConfigurationDiagnostic.Severity, file: Int, _ message: String, suggestion: String? = nil
     ) {
@@ -39,7 +39,7 @@ struct DiagnosticCollector {
         found.append((SourcePosition(file: file, line: -1, byte: 0), diagnostic))
     }
 
-    /// Reports on a place within a value.
+    /// Reports a problem within a value.
     mutating func report(_ severity: ConfigurationDiagnostic.Severity, _ error: ValueError, in text: SourceText) {
         let start = min(max(0, error.offset), text.count)
         let length = min(max(1, error.length), max(1, text.count - start))
@@ -48,7 +48,7 @@ struct DiagnosticCollector {
     }
 
     var diagnostics: [ConfigurationDiagnostic] {
-        // Stable: of two at one place the first reported comes first.
+        // Stable: diagnostics at the same place stay in the order of their reports.
         var sorted = found.enumerated().sorted {
             ($0.element.position, $0.offset) < ($1.element.position, $1.offset)
         }.map(\.element.diagnostic)

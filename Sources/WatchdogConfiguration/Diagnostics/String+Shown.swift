@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension StringProtocol {
-    /// The text in double quotes for a message: bounded, without control characters.
+    /// The text in double quotes for a message: truncated, without control characters.
     func quoted(limit: Int = 80) -> String {
         "\"\(shown(limit: limit))\""
     }
@@ -25,7 +25,7 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-    /// False for what could move a terminal's cursor or reorder its line.
+    /// False for characters that could move a terminal's cursor or reorder its line.
     var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false

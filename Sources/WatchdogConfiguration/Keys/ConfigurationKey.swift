@@ -6,23 +6,25 @@ public import WatchdogPolicy
 public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     /// The program.
     case execStart = "ExecStart"
-    /// What runs before the program.
+    /// Commands that run before the program.
     case execStartPre = "ExecStartPre"
-    /// What makes the program read its configuration again.
+    /// Commands that make the program reload its configuration.
     case execReload = "ExecReload"
-    /// What people call the app.
+    /// The app's name for people.
     case description = "Description"
-    /// Whose rights the program has.
+    /// The app's version.
+    case version = "Version"
+    /// The program's user.
     case user = "User"
-    /// Whose group the program has.
+    /// The program's group.
     case group = "Group"
     /// Further groups.
     case supplementaryGroups = "SupplementaryGroups"
-    /// Where the program starts.
+    /// The program's working directory.
     case workingDirectory = "WorkingDirectory"
     /// Variables.
     case environment = "Environment"
-    /// Files of variables.
+    /// Environment files.
     case environmentFile = "EnvironmentFile"
     /// The file mode creation mask.
     case umask = "UMask"
@@ -54,7 +56,7 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case limitLOCKS = "LimitLOCKS"
     /// Queued signals.
     case limitSIGPENDING = "LimitSIGPENDING"
-    /// Message queues.
+    /// Bytes in message queues.
     case limitMSGQUEUE = "LimitMSGQUEUE"
     /// Nice value.
     case limitNICE = "LimitNICE"
@@ -66,7 +68,7 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case standardOutput = "StandardOutput"
     /// Where standard error goes.
     case standardError = "StandardError"
-    /// Whether set-user-id is without effect.
+    /// Whether set-user-id has no effect.
     case noNewPrivileges = "NoNewPrivileges"
     /// CPU time per second.
     case cpuQuota = "CPUQuota"
@@ -80,75 +82,75 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case launch = "Launch"
     /// Time for an answer.
     case update = "Update"
-    /// Time to end.
+    /// Time to exit.
     case terminate = "Terminate"
     /// Time to reload.
     case reload = "Reload"
-    /// Time from one ping to the next.
+    /// Time between pings.
     case ping = "Ping"
-    /// How the app tells that it is ready.
+    /// How the app reports readiness.
     case readiness = "Readiness"
-    /// How the supervisor finds out whether the app lives.
+    /// How the supervisor probes liveness.
     case probe = "Probe"
-    /// Time from one probe to the next.
+    /// Time between probes.
     case probeInterval = "ProbeInterval"
     /// Time for a probe.
     case probeTimeout = "ProbeTimeout"
-    /// Failures in a row that make a hang.
+    /// Consecutive failures that count as a hang.
     case probeThreshold = "ProbeThreshold"
     /// HTTP status codes that count as success.
     case probeStatus = "ProbeStatus"
-    /// What the body of an HTTP answer must contain.
+    /// What the body of an HTTP response must contain.
     case probeBody = "ProbeBody"
-    /// Time to go to the background.
+    /// Time to move to the background.
     case enterBackground = "EnterBackground"
     /// Time in the background with open tasks.
     case background = "Background"
-    /// How long before its end tasks are told to end.
+    /// Time before the end of the background time at which tasks are told to end.
     case expiration = "Expiration"
-    /// Time in the background without a task until suspension.
+    /// Time in the background without tasks until suspension.
     case suspendAfter = "SuspendAfter"
-    /// How old a task may become before it is told of.
+    /// The age at which a task is reported.
     case taskWarning = "TaskWarning"
-    /// How many tasks may be open at once.
+    /// The limit of tasks open at once.
     case taskLimit = "TaskLimit"
     /// CPU time for a stay in the background.
     case backgroundCPU = "BackgroundCPU"
     /// Whether the app is launched into the background.
     case launchInBackground = "LaunchInBackground"
-    /// Time to become ready there.
+    /// Time to become ready in the background.
     case backgroundLaunch = "BackgroundLaunch"
-    /// CPU time to become ready there.
+    /// CPU time to become ready in the background.
     case backgroundLaunchCPU = "BackgroundLaunchCPU"
     /// What follows an exhausted allowance.
     case enforce = "Enforce"
-    /// From how long on a hang that ends by itself has a report.
+    /// The minimum length of a reported hang that ended by itself.
     case hangReports = "HangReports"
-    /// Which ends that nobody asked for have a report.
+    /// Which unrequested ends get a report.
     case crashReports = "CrashReports"
-    /// Whether stacks are taken when a signal ends the app.
+    /// Whether stacks are captured when a signal ends the app.
     case crashStacks = "CrashStacks"
-    /// The most by which the app can extend an allowance.
+    /// The limit on an app's extensions of one allowance.
     case extensionCap = "ExtensionCap"
-    /// Whether an extension counts that shows no progress.
+    /// Whether an extension without progress counts.
     case allowBlindExtension = "AllowBlindExtension"
     /// How long reports are kept.
     case keepReports = "KeepReports"
-    /// What the allowances are multiplied by.
+    /// The factor that allowances are multiplied by.
     case timeScale = "TimeScale"
-    /// After which ends the app is restarted.
+    /// Which ends are followed by a restart.
     case policy = "Policy"
     /// The first wait.
     case delay = "Delay"
-    /// How the wait grows.
+    /// The growth of the wait.
     case factor = "Factor"
     /// The longest wait.
     case maxDelay = "MaxDelay"
-    /// How long a healthy run lasts.
+    /// The length of a healthy run.
     case reset = "Reset"
     /// How many restarts are allowed.
     case limit = "Limit"
-    /// Within which time restarts are counted.
+    /// The interval in which restarts are counted.
     case limitInterval = "LimitInterval"
     /// Restarts after a failed launch.
     case limitLaunch = "LimitLaunch"
@@ -163,10 +165,10 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     /// What happens at a limit.
     case atLimit = "AtLimit"
 
-    /// The section to which the key belongs.
+    /// The section of the key.
     public var section: ConfigurationSection {
         switch self {
-        case .execStart, .execStartPre, .execReload, .description, .user, .group, .supplementaryGroups,
+        case .execStart, .execStartPre, .execReload, .description, .version, .user, .group, .supplementaryGroups,
             .workingDirectory, .environment, .environmentFile, .umask, .nice, .oomScoreAdjust, .limitCPU,
             .limitFSIZE, .limitDATA, .limitSTACK, .limitCORE, .limitRSS, .limitNOFILE, .limitAS, .limitNPROC,
             .limitMEMLOCK, .limitLOCKS, .limitSIGPENDING, .limitMSGQUEUE, .limitNICE, .limitRTPRIO, .limitRTTIME,

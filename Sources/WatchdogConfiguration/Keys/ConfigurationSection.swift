@@ -6,6 +6,6 @@ public enum ConfigurationSection: String, Hashable, Sendable, CaseIterable {
     case app = "App"
     /// Allowances and signs of life.
     case watchdog = "Watchdog"
-    /// What happens after an end.
+    /// What happens after the app ends.
     case restart = "Restart"
 }

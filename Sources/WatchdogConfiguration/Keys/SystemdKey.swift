@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of a key of systemd's `[Unit]`, `[Service]` and `[Install]` that is none of ours.
+/// The counterparts of systemd's keys in `[Unit]`, `[Service]` and `[Install]` that watchdogd does not have.
 enum SystemdKey {
     enum Counterpart {
-        /// It is called otherwise; the note says what else differs, if anything does.
+        /// It has another name; the note explains any other difference.
         case key(ConfigurationKey, note: String?)
-        /// There is none; the text says why.
+        /// There is none; the text explains why.
         case none(String)
     }
 
-    /// The counterpart of a key, whatever its case; nil when systemd has no such key.
+    /// The counterpart of a key, ignoring case; nil if systemd has no such key.
     static func counterpart(of key: String) -> Counterpart? {
         guard key.utf8.count <= 64 else { return nil }
         let name = key.lowercased()
@@ -17,7 +17,7 @@ enum SystemdKey {
         return reasons[name].map { .none($0) }
     }
 
-    /// The section of ours that takes the place of one of systemd's.
+    /// The section that replaces one of systemd's.
     static func counterpart(ofSection name: String) -> ConfigurationSection? {
         switch name.lowercased() {
         case "service", "unit", "install": .app
@@ -53,7 +53,7 @@ enum SystemdKey {
         return reasons
     }()
 
-    /// Every other key that systemd 252 to 257 has for services.
+    /// Every other key for services in systemd 252 to 257.
     private static let withoutCounterpart: [(reason: String, keys: String)] = [
         (
             "apps do not depend on each other, all are launched at once; what must be there first belongs in a unit of systemd",

@@ -7,16 +7,16 @@ public struct CheckReport: Hashable, Sendable {
     /// All diagnostics, in the order in which the files were given.
     public private(set) var diagnostics: [ConfigurationDiagnostic] = []
 
-    /// Creates the report of a check of nothing.
+    /// Creates an empty report.
     public init() {}
 
-    /// Adds what was found in one place.
+    /// Adds the results for one place.
     public mutating func add(_ listing: ConfigurationListing) {
         apps += listing.apps
         diagnostics += listing.apps.flatMap(\.diagnostics) + listing.diagnostics
     }
 
-    /// Adds what was found in a directory; that there was nothing to check is probably not what was meant.
+    /// Adds the results for a directory; warns if there was nothing to check.
     public mutating func add(_ listing: ConfigurationListing, ofDirectory path: String) {
         add(listing)
         guard listing.apps.isEmpty, listing.diagnostics.isEmpty else { return }
@@ -24,7 +24,7 @@ public struct CheckReport: Hashable, Sendable {
         diagnostics.append(ConfigurationDiagnostic(.warning, file: path, message))
     }
 
-    /// Adds what was found out in another way, each thing once: what is said of a folder is said of every app in it.
+    /// Adds further diagnostics without duplicates, because a diagnostic about a directory applies to every app in it.
     public mutating func add(_ more: [ConfigurationDiagnostic]) {
         for diagnostic in more where !diagnostics.contains(diagnostic) { diagnostics.append(diagnostic) }
     }
@@ -34,14 +34,14 @@ public struct CheckReport: Hashable, Sendable {
         diagnostics.append(ConfigurationDiagnostic(.error, file: path, error.description))
     }
 
-    /// How many diagnostics are errors.
+    /// The number of errors.
     public var errorCount: Int { diagnostics.count { $0.severity == .error } }
-    /// How many diagnostics are warnings.
+    /// The number of warnings.
     public var warningCount: Int { diagnostics.count - errorCount }
     /// True unless there is an error.
     public var isValid: Bool { errorCount == 0 }
 
-    /// Every diagnostic with its source line, and a last line that sums up.
+    /// Every diagnostic with its source line, and a summary as the last line.
     public var text: String {
         diagnostics.map(\.text).joined() + summary + "\n"
     }
@@ -76,7 +76,7 @@ extension CheckReport: Encodable {
         let enabled: Bool?
     }
 
-    /// Encodes one object: whether all is valid, the apps, the numbers of errors and warnings, the diagnostics.
+    /// Encodes one object: whether everything is valid, the apps, the numbers of errors and warnings, the diagnostics.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(isValid, forKey: .valid)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The two things that loading configuration needs of a file system.
+/// The two file system operations that loading a configuration needs.
 public protocol ConfigurationFileSystem {
     /// The bytes of a regular file, at most `limit` of them.
     func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8]
@@ -10,7 +10,7 @@ public protocol ConfigurationFileSystem {
 
 /// A file or directory that could not be read.
 public struct ConfigurationReadError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// True when it does not exist.
+    /// Whether it does not exist.
     public let isMissing: Bool
     /// "cannot open /x: Permission denied (EACCES)".
     public let description: String

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was found where apps are configured.
+/// The apps and diagnostics in a configuration directory.
 public struct ConfigurationListing: Hashable, Sendable {
-    /// The apps, right or wrong, by name.
+    /// The apps, valid or not, by name.
     public var apps: [AppDefinition] = []
-    /// What is wrong with files that belong to no app.
+    /// The diagnostics of files that belong to no app.
     public var diagnostics: [ConfigurationDiagnostic] = []
 
     /// Creates an empty listing.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
 
-/// Finds the files of apps: `NAME.app`, and its drop-ins `NAME.app.d/*.conf` in the order of their names.
+/// Finds the files of apps: `NAME.app` and its drop-ins `NAME.app.d/*.conf`, sorted by name.
 ///
-/// The drop-ins of an instance `PREFIX@INSTANCE` are those of `PREFIX@.app.d` and its own, in one order; of two with the same
-/// name its own counts. What begins with a dot is left alone.
+/// An instance `PREFIX@INSTANCE` has the drop-ins of `PREFIX@.app.d` and its own, sorted together; its own replaces one
+/// with the same name. Names that start with a dot are ignored.
 public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
     private let fileSystem: FileSystem
     private let specifiers: Specifiers
@@ -18,8 +18,8 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
 
     /// Loads every app of a directory.
     ///
-    /// - Throws: ``ConfigurationReadError`` when the directory cannot be listed; whatever is wrong with what is in it is a
-    ///   diagnostic.
+    /// - Throws: ``ConfigurationReadError`` if the directory cannot be listed; problems of its contents are
+    ///   diagnostics.
     public func load(directory: String) throws(ConfigurationReadError) -> ConfigurationListing {
         let prefix = directory.hasSuffix("/") ? directory : "\(directory)/"
         let names = Set(try fileSystem.names(in: directory).filter { !$0.hasPrefix(".") })
@@ -40,13 +40,13 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
         return listing
     }
 
-    /// Loads one app from its file, wherever that is, and the drop-ins beside it.
+    /// Loads one app from its file, anywhere, with the drop-ins beside it.
     ///
-    /// - Throws: ``ConfigurationReadError`` when the file cannot be read.
+    /// - Throws: ``ConfigurationReadError`` if the file cannot be read.
     public func load(file path: String) throws(ConfigurationReadError) -> ConfigurationListing {
         let fileName = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init) ?? path
         var listing = ConfigurationListing()
-        // Told first: that a file does not exist explains more than that its name is odd.
+        // Read first: a missing file explains more than an odd name does.
         let contents = try fileSystem.contents(of: path, limit: ConfigurationFile.maximumLength + 1)
         guard fileName.hasSuffix(AppName.fileSuffix) else {
             listing.diagnostics = [ConfigurationDiagnostic(.error, file: path, Self.advice(onFile: fileName))]
@@ -62,10 +62,10 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
         return listing
     }
 
-    /// Loads the app to which a folder of drop-ins belongs, with all of its drop-ins.
+    /// Loads the app that a directory of drop-ins belongs to, with all of its drop-ins.
     ///
-    /// - Returns: nil when the folder's name does not end in `.app.d`.
-    /// - Throws: ``ConfigurationReadError`` when the folder in which the app would be cannot be listed.
+    /// - Returns: nil if the directory's name does not end in `.app.d`.
+    /// - Throws: ``ConfigurationReadError`` if the directory that would contain the app cannot be listed.
     public func load(dropIns path: String) throws(ConfigurationReadError) -> ConfigurationListing? {
         let parts = path.split(separator: "/")
         guard let folder = parts.last.map(String.init), folder.hasSuffix(Self.dropInSuffix) else { return nil }
@@ -85,10 +85,10 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
         return listing
     }
 
-    /// Loads one app by its name: from `NAME.app`, or for an instance without a file of its own from `PREFIX@.app`.
+    /// Loads one app by name: from `NAME.app`, or from `PREFIX@.app` for an instance without its own file.
     ///
-    /// - Returns: nil when there is neither.
-    /// - Throws: ``ConfigurationReadError`` when the directory cannot be listed.
+    /// - Returns: nil if there is neither.
+    /// - Throws: ``ConfigurationReadError`` if the directory cannot be listed.
     public func load(app name: AppName, in directory: String) throws(ConfigurationReadError) -> AppDefinition? {
         let prefix = directory.hasSuffix("/") ? directory : "\(directory)/"
         let names = Set(try fileSystem.names(in: directory))
@@ -96,7 +96,7 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
         return files.first(where: names.contains).map { load(name, main: prefix + $0, siblings: names, prefix) }
     }
 
-    /// The name of an app in a directory that is nearest to another one; nil when none is near.
+    /// The app name in a directory that is nearest to the given one; nil if none is close.
     public func nearestName(to name: String, in directory: String) -> String? {
         let files = (try? fileSystem.names(in: directory)) ?? []
         return Similarity.nearest(
@@ -141,9 +141,11 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
         }
     }
 
+    /// Adds the drop-ins to an app's main file.
+    ///
     /// - Parameters:
-    ///   - siblings: the names in the folder; nil when they are not known.
-    ///   - prefix: the folder's path with a slash, or nothing.
+    ///   - siblings: the names in the directory; nil if unknown.
+    ///   - prefix: the directory's path with a slash, or empty.
     private func complete(
         _ name: AppName, _ main: ConfigurationFile, siblings: Set<String>?, _ prefix: String
     ) -> AppDefinition {

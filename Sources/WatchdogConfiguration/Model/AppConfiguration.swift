@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 public import WatchdogPolicy
 
-/// All that is configured of an app, with nothing left to be read but environment files.
+/// The complete configuration of an app, except for the contents of environment files.
 ///
-/// Two configurations are equal when the app need not be touched to go from one to the other.
+/// Two configurations are equal if switching between them does not affect the app.
 public struct AppConfiguration: Hashable, Sendable {
     /// The app's name.
     public var name: AppName
@@ -23,14 +24,16 @@ public struct AppConfiguration: Hashable, Sendable {
         program = ProgramSettings(command: command)
     }
 
-    /// Keeps what is the same as in another configuration only once: most apps have the defaults, or those of their host.
+    /// Shares the storage of values that are equal in another configuration: most apps have the defaults, or those of
+    /// their host.
     public mutating func share(with other: AppConfiguration) {
         $watchdog.share(with: other.$watchdog)
         $restart.share(with: other.$restart)
     }
 
-    /// Whether a process that was launched with another configuration can go on with this one: what differs concerns its
-    /// reloads, its reports, what follows its end, or people.
+    /// Whether a process that was launched with another configuration can continue with this one.
+    ///
+    /// It can if the differences only concern reloads, reports, what follows the app's end, or texts for people.
     public func allowsProcess(of other: AppConfiguration) -> Bool {
         processPart == other.processPart
     }
@@ -46,12 +49,12 @@ public struct AppConfiguration: Hashable, Sendable {
         return part
     }
 
-    /// How long a reload may take; ``WatchdogSettings/timeScale`` has been applied.
+    /// The allowance for a reload, with ``WatchdogSettings/timeScale`` applied.
     public var reloadAllowance: Duration {
         max(.milliseconds(1), watchdog.reloadAllowance * watchdog.timeScale)
     }
 
-    /// What the policy has to know of the app; ``WatchdogSettings/timeScale`` has been applied.
+    /// The spec for the policy, with ``WatchdogSettings/timeScale`` applied.
     public var spec: AppSpec {
         var fairness = Fairness()
         fairness.extensionCap = watchdog.extensionCap

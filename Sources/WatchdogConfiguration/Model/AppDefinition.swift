@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the files of an app say, right or wrong.
+/// What the files of an app say, valid or not.
 public struct AppDefinition: Hashable, Sendable {
     /// The app's name.
     public let name: AppName
     /// The paths of its files, the main one first.
     public let files: [String]
-    /// The configuration; nil when there is an error in it.
+    /// The configuration; nil if there is an error in it.
     public let configuration: AppConfiguration?
     /// All errors and warnings, by file and line.
     public let diagnostics: [ConfigurationDiagnostic]
@@ -16,8 +16,8 @@ public struct AppDefinition: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - name: the app's name.
-    ///   - files: `NAME.app`, then its drop-ins in the order in which they count.
-    ///   - specifiers: what `%` specifiers stand for.
+    ///   - files: `NAME.app`, then its drop-ins in the order in which they apply.
+    ///   - specifiers: the values of `%` specifiers.
     public init(name: AppName, files: [ConfigurationFile], specifiers: Specifiers) {
         precondition(!files.isEmpty, "an app has a file")
         var reader = AppReader(name: name, files: files, specifiers: specifiers)
@@ -33,7 +33,7 @@ public struct AppDefinition: Hashable, Sendable {
         }
     }
 
-    /// An app of which a file cannot be read.
+    /// Creates an app with a file that cannot be read.
     init(name: AppName, unreadable diagnostics: [ConfigurationDiagnostic], files: [String]) {
         self.name = name
         self.files = files
@@ -42,14 +42,14 @@ public struct AppDefinition: Hashable, Sendable {
         places = [:]
     }
 
-    /// Where a setting stands that is in force, of a list its last part; nil when the default is.
+    /// The place of the setting in force, or of the last part of a list; nil for a default.
     public func place(of key: ConfigurationKey) -> ConfigurationPlace? {
         places[key]?.last
     }
 
-    /// A diagnostic about a setting that only the machine can show, such as a limit that needs a cgroup controller.
+    /// Creates a diagnostic that only the machine can show, such as for a limit that needs a cgroup controller.
     ///
-    /// - Parameter index: which part of a list it is about; nil for the last.
+    /// - Parameter index: the part of a list that it is about; nil for the last.
     public func diagnostic(
         _ severity: ConfigurationDiagnostic.Severity, about key: ConfigurationKey, at index: Int? = nil,
         _ message: String

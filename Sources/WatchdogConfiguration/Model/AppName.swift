@@ -2,26 +2,26 @@
 
 /// The name of an app: its file's name without `.app`.
 ///
-/// With an `@` it is an instance, `PREFIX@INSTANCE`, or, with nothing after the `@`, a template for instances.
+/// A name with an `@` is an instance, `PREFIX@INSTANCE`, or, if nothing follows the `@`, a template for instances.
 public struct AppName: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// A name that is none, with the reason.
+    /// An invalid name, with the reason.
     public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
-        /// One sentence without a final stop.
+        /// One sentence without a period.
         public let description: String
     }
 
-    /// What the name of an app's file ends in.
+    /// The suffix of an app's file.
     public static let fileSuffix = ".app"
-    /// The most bytes that a name may have.
+    /// The maximum length of a name, in bytes.
     public static let maximumLength = 64
 
     /// The name.
     public let description: String
 
-    /// Checks a name.
+    /// Validates a name.
     ///
-    /// - Throws: ``Invalid`` unless it consists of 1 to 64 ASCII letters, digits and `-_.@`, and begins with a letter, a
-    ///   digit or `_`.
+    /// - Throws: ``Invalid`` unless it consists of 1 to 64 ASCII letters, digits and `-_.@`, and starts with a letter,
+    ///   a digit or `_`.
     public init(_ text: String) throws(Invalid) {
         guard let first = text.utf8.first else { throw Invalid(description: "the app has no name") }
         guard text.utf8.count <= Self.maximumLength else {
@@ -39,27 +39,27 @@ public struct AppName: Hashable, Comparable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// What comes before the first `@`; everything if there is none.
+    /// The part before the first `@`; the whole name if there is none.
     public var prefix: String {
         String(description.prefix { $0 != "@" })
     }
 
-    /// What comes after the first `@`; empty if there is none.
+    /// The part after the first `@`; empty if there is none.
     public var instance: String {
         String(description.drop { $0 != "@" }.dropFirst())
     }
 
-    /// True of `PREFIX@`, which is not started itself.
+    /// Whether it is `PREFIX@`, which is not launched itself.
     public var isTemplate: Bool {
         description.hasSuffix("@") && instance.isEmpty
     }
 
-    /// The template of an instance; nil of any other name.
+    /// The template of an instance; nil for any other name.
     public var template: AppName? {
         instance.isEmpty ? nil : try? AppName(prefix + "@")
     }
 
-    /// True when `left` comes first in byte order.
+    /// True if `left` comes first in byte order.
     public static func < (left: AppName, right: AppName) -> Bool {
         left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
     }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A command line of `ExecStart=`, `ExecStartPre=` or `ExecReload=`, with its specifiers replaced and its variables not.
+/// A command line of `ExecStart=`, `ExecStartPre=` or `ExecReload=`, with specifiers expanded but not variables.
 public struct Command: Hashable, Sendable, Codable {
-    /// The program: an absolute path, or a file name to be searched in `PATH`.
+    /// The program: an absolute path, or a file name to search for in `PATH`.
     public var program: String
-    /// The arguments, beginning with the program's name for itself.
+    /// The arguments, starting with argv[0].
     ///
     /// They may contain variables: ``argumentsReplacingVariables(_:)``.
     public var arguments: [String]
     /// `-`: its failure counts as success.
     public var ignoresFailure = false
-    /// `+`: it runs as the daemon's user, whatever `User=` and `Group=` are.
+    /// `+`: it runs as the daemon's user, regardless of `User=` and `Group=`.
     public var isPrivileged = false
-    /// False after `:`: `$` stands for itself.
+    /// False after `:`: `$` is an ordinary character.
     public var replacesVariables = true
 
     /// Creates a command without prefixes.
@@ -21,12 +21,12 @@ public struct Command: Hashable, Sendable, Codable {
         self.arguments = arguments
     }
 
-    /// The arguments with variables replaced as systemd.service(5) has it.
+    /// The arguments with variables expanded as in systemd.service(5).
     ///
     /// A word `$NAME` becomes the words of the variable's value, split at blanks outside quotes, or none. `${NAME}`
-    /// anywhere becomes the value as it is, or nothing. `$$` becomes `$`.
+    /// anywhere becomes the unmodified value, or nothing. `$$` becomes `$`.
     ///
-    /// - Parameter environment: the value of a variable; nil if it is not set.
+    /// - Parameter environment: returns the value of a variable; nil if it is not set.
     public func argumentsReplacingVariables(_ environment: (String) -> String?) -> [String] {
         guard replacesVariables else { return arguments }
         return arguments.flatMap { argument in

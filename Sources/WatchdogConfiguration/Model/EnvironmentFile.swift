@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file of variables, to be read when the app is launched: `EnvironmentFile=`.
+/// An environment file, read at each launch: `EnvironmentFile=`.
 public struct EnvironmentFile: Hashable, Sendable {
     /// An absolute path, possibly with the wildcards of glob(7).
     public var pattern: String
@@ -13,18 +13,18 @@ public struct EnvironmentFile: Hashable, Sendable {
         self.isOptional = isOptional
     }
 
-    /// What a file of variables holds.
+    /// The contents of an environment file.
     public struct Contents: Hashable, Sendable {
-        /// The variables, in order; a name may occur again, and the last one counts.
+        /// The variables, in order; if a name occurs again, the last one counts.
         public var variables: [EnvironmentVariable] = []
-        /// What was left out, and why.
+        /// What was ignored, and why.
         public var diagnostics: [ConfigurationDiagnostic] = []
     }
 
-    /// Reads a file of variables, by the rules of systemd.exec(5).
+    /// Reads an environment file by the rules of systemd.exec(5).
     ///
-    /// Values may stand in quotes, also over several lines. Lines without `=` and comments are skipped. What is no
-    /// variable is left out and told as a warning, as systemd does it; values appear in no diagnostic.
+    /// Values may be quoted, also over several lines. Lines without `=` and comments are skipped. Anything else that is
+    /// not a variable is ignored with a warning, as in systemd; no diagnostic contains a value.
     public static func read(_ file: ConfigurationFile) -> Contents {
         EnvironmentFileReader.read(file)
     }

@@ -2,9 +2,9 @@
 
 /// A variable and its value.
 public struct EnvironmentVariable: Hashable, Sendable {
-    /// ASCII letters, digits and `_`, not beginning with a digit.
+    /// ASCII letters, digits and `_`, not starting with a digit.
     public var name: String
-    /// The value, without control characters but tab and newline.
+    /// The value, without control characters other than tab and newline.
     public var value: String
 
     /// Creates a variable.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request by which a probe tells whether an app lives.
+/// An HTTP request that probes an app's liveness.
 public struct HTTPProbe: Hashable, Sendable, Codable {
-    /// Whom to ask.
+    /// The address to connect to.
     public var address: NetworkAddress
     /// The host and port as they were written, for the `Host` field.
     public var authority: String
-    /// Path and query, printable ASCII, beginning with `/`.
+    /// Path and query in printable ASCII, starting with `/`.
     public var path: String
     /// The status codes that count as success: `ProbeStatus=`.
     public var statuses: [ClosedRange<Int>]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What getrlimit(2) can limit; the raw value is the name in systemd's settings after `Limit`, and in the kernel's constants
-/// after `RLIMIT_`.
+/// A resource that getrlimit(2) can limit.
+///
+/// The raw value is the suffix of systemd's `Limit…` setting and of the kernel's `RLIMIT_…` constant.
 public enum LimitedResource: String, Hashable, Sendable, CaseIterable {
     /// CPU time in seconds.
     case cpu = "CPU"
@@ -13,7 +14,7 @@ public enum LimitedResource: String, Hashable, Sendable, CaseIterable {
     case stack = "STACK"
     /// Size of a core dump in bytes.
     case core = "CORE"
-    /// Resident memory in bytes; without effect on today's kernels.
+    /// Resident memory in bytes; current kernels ignore it.
     case residentSet = "RSS"
     /// Open descriptors.
     case openFiles = "NOFILE"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The address of a socket of this machine.
+/// The address of a socket on this machine.
 ///
-/// Written `8080`, `127.0.0.1:8080`, `localhost:8080`, `[::1]:8080`, `*:8080`, `/run/app.sock` or `@abstract-name`. Names are
-/// not looked up, except `localhost`: a resolver may block.
+/// It is written `8080`, `127.0.0.1:8080`, `localhost:8080`, `[::1]:8080`, `*:8080`, `/run/app.sock` or
+/// `@abstract-name`. Names other than `localhost` are not resolved, because a resolver may block.
 public enum NetworkAddress: Hashable, Sendable, Codable, CustomStringConvertible {
     /// A TCP port at an address.
     case tcp(Host, port: UInt16)
@@ -24,7 +24,7 @@ public enum NetworkAddress: Hashable, Sendable, Codable, CustomStringConvertible
         case v6([UInt8])
     }
 
-    /// The address in the form in which it is written.
+    /// The address as it is written in settings.
     public var description: String {
         switch self {
         case .tcp(.any, let port): "*:\(port)"

@@ -4,14 +4,14 @@
 public enum OutputTarget: Hashable, Sendable {
     /// The journal.
     case journal
-    /// Standard output: the daemon's own. Standard error: where standard output goes.
+    /// For standard output, the daemon's own; for standard error, wherever standard output goes.
     case inherit
     /// Nowhere.
     case null
-    /// A file, written from its beginning without emptying it.
+    /// A file, written from its start without truncating it.
     case file(path: String)
-    /// A file, written at its end.
+    /// A file, appended to.
     case append(path: String)
-    /// A file, emptied at each launch.
+    /// A file, truncated at each launch.
     case truncate(path: String)
 }

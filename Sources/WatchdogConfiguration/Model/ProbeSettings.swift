@@ -2,18 +2,18 @@
 
 public import WatchdogPolicy
 
-/// How the supervisor finds out by itself whether an app lives: `Probe=` and what belongs to it.
+/// How the supervisor probes an app's liveness: `Probe=` and related settings.
 public struct ProbeSettings: Hashable, Sendable {
     /// What a probe does.
     public enum Target: Hashable, Sendable, Codable, CustomStringConvertible {
-        /// `tcp:ADDR`, `unix:PATH`: connects, and the app accepts.
+        /// `tcp:ADDR`, `unix:PATH`: connects, and the app must accept.
         case connect(NetworkAddress)
-        /// `http://…`: asks and looks at the answer.
+        /// `http://…`: sends a request and checks the response.
         case http(HTTPProbe)
-        /// `exec:CMD`: a command for `/bin/sh -c` that must exit with 0.
+        /// `exec:CMD`: a command for `/bin/sh -c` that must exit with code 0.
         case command(String)
 
-        /// The target as it is written, a long command cut.
+        /// The target as it is written, with a long command truncated.
         public var description: String {
             switch self {
             case .connect(.tcp(let host, let port)): "tcp:\(NetworkAddress.tcp(host, port: port))"
@@ -26,11 +26,11 @@ public struct ProbeSettings: Hashable, Sendable {
 
     /// What a probe does.
     public var target: Target
-    /// From the start of one probe to the start of the next, which never begins before the one before has ended.
+    /// From the start of one probe to the start of the next, which never starts before the previous one has ended.
     public var interval: Duration = .seconds(3)
-    /// The time that a probe may take.
+    /// How long a probe may take.
     public var timeout: Duration = .seconds(3)
-    /// So many failures in a row make a hang.
+    /// Consecutive failures that count as a hang.
     public var threshold = 3
 
     /// Creates a probe with the default times.
@@ -38,25 +38,25 @@ public struct ProbeSettings: Hashable, Sendable {
         self.target = target
     }
 
-    /// What the policy has to know of it.
+    /// The probe in the form for the policy.
     public var probe: LivenessProbe {
         LivenessProbe(of: target.description, interval: interval, timeout: timeout, threshold: threshold)
     }
 }
 
 extension ProbeSettings {
-    /// Why a text names nothing that can be probed, or no status codes.
+    /// Why a text is not a probe target or not a list of status codes.
     public struct SyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// One sentence without a final stop.
+        /// One sentence without a period.
         public let description: String
     }
 
-    /// Reads `tcp:ADDR`, `unix:PATH`, `http://ADDR/PATH` or `exec:CMD`.
+    /// Parses `tcp:ADDR`, `unix:PATH`, `http://ADDR/PATH` or `exec:CMD`.
     public init(parsing text: String) throws(SyntaxError) {
         self.init(try Self.read { () throws(ValueError) in try ProbeReader.target(text) })
     }
 
-    /// Reads status codes: `200-299` or `200 204`.
+    /// Parses status codes: `200-299` or `200 204`.
     public static func statuses(parsing text: String) throws(SyntaxError) -> [ClosedRange<Int>] {
         try read { () throws(ValueError) in try ProbeReader.statuses(text) }
     }

@@ -2,14 +2,14 @@
 
 /// One `Limit…=` setting, in the unit of setrlimit(2).
 public struct ProcessLimit: Hashable, Sendable {
-    /// The value of a limit that does not limit: `RLIM_INFINITY`.
+    /// The value for no limit: `RLIM_INFINITY`.
     public static let infinity = UInt64.max
 
-    /// What is limited.
+    /// The limited resource.
     public var resource: LimitedResource
-    /// The value enforced.
+    /// The value that the kernel enforces.
     public var soft: UInt64
-    /// The most to which the process may raise the soft limit itself; never below it.
+    /// The maximum to which the process itself may raise the soft limit; never below it.
     public var hard: UInt64
 
     /// Creates a limit.

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The program of an app and the process that it becomes: the section `[App]`.
+/// The program of an app and the attributes of its process: the section `[App]`.
 public struct ProgramSettings: Hashable, Sendable {
     /// `ExecStart=`: the program.
     public var command: Command
-    /// `ExecStartPre=`: what runs before it, one after the other.
+    /// `ExecStartPre=`: commands that run before it, one after the other.
     public var preparations: [Command] = []
-    /// `ExecReload=`: what runs when the app is asked to read its configuration again, one after the other.
+    /// `ExecReload=`: commands that run when the app is asked to reload its configuration, one after the other.
     public var reloadCommands: [Command] = []
-    /// `Description=`: what people call it.
+    /// `Description=`: its name for people.
     public var description: String?
-    /// `User=`: name or number; nil for the daemon's user.
+    /// `Version=`: its version for reports; nil if it is not known.
+    public var version: String?
+    /// `User=`: a name or number; nil for the daemon's user.
     public var user: String?
-    /// `Group=`: name or number; nil for the user's group.
+    /// `Group=`: a name or number; nil for the user's group.
     public var group: String?
     /// `SupplementaryGroups=`: names or numbers, in addition to those of the user.
     public var supplementaryGroups: [String] = []
-    /// `WorkingDirectory=`: nil for `/` in a system daemon, for the user's home in a user's.
+    /// `WorkingDirectory=`: nil for `/` in a system daemon, and for the user's home in a user's daemon.
     public var workingDirectory: WorkingDirectory?
     /// `Environment=`: variables, each name once, in the order in which they were first set.
     public var environment: [EnvironmentVariable] = []
-    /// `EnvironmentFile=`: files of variables; theirs win over ``environment``, later files over earlier ones.
+    /// `EnvironmentFile=`: environment files; they override ``environment``, and later files override earlier ones.
     public var environmentFiles: [EnvironmentFile] = []
     /// `UMask=`: the file mode creation mask.
     public var fileModeMask: UInt32 = 0o022
@@ -34,7 +36,7 @@ public struct ProgramSettings: Hashable, Sendable {
     public var standardOutput = OutputTarget.journal
     /// `StandardError=`.
     public var standardError = OutputTarget.inherit
-    /// `NoNewPrivileges=`: whether set-user-id files and file capabilities are without effect.
+    /// `NoNewPrivileges=`: whether set-user-id files and file capabilities have no effect.
     public var noNewPrivileges = false
     /// `CPUQuota=`: CPU time per second of wall-clock time; nil for no limit.
     public var cpuQuota: Duration?

@@ -2,24 +2,25 @@
 
 public import WatchdogPolicy
 
-/// How an app tells that its launch is over: `Readiness=`.
+/// How an app reports that its launch is complete: `Readiness=`.
 public enum ReadinessSetting: Hashable, Sendable {
-    /// `auto`: `READY=1` on the channel or the notify socket, demanded only of an app that speaks on either.
+    /// `auto`: `READY=1` on the channel or the notify socket, required only of an app that has sent something on
+    /// either.
     case automatic
     /// `channel`: `READY=1` on the channel of the `Watchdog` library.
     case channel
     /// `notify`: `READY=1` on the notify socket.
     case notify
-    /// `listen:ADDR`: a socket listens there; looked up, never connected to.
+    /// `listen:ADDR`: a socket is listening there, found without connecting to it.
     case listening(NetworkAddress)
-    /// `exec:CMD`: a command for `/bin/sh -c` exits with 0.
+    /// `exec:CMD`: a command for `/bin/sh -c` exits with code 0.
     case command(String)
     /// `probe`: the first success of ``WatchdogSettings/probe``.
     case probe
     /// `none`: a successful `execve`.
     case none
 
-    /// What the policy has to know of it.
+    /// The setting in the form for the policy.
     public var readiness: Readiness {
         switch self {
         case .automatic: .automatic

@@ -2,35 +2,36 @@
 
 public import WatchdogPolicy
 
-/// How long an app may take for what, and how that is found out: the section `[Watchdog]`.
+/// The allowances of an app and how it is watched: the section `[Watchdog]`.
 public struct WatchdogSettings: Hashable, Sendable {
     /// `Launch=`, `Update=`, `Terminate=`.
     public var allowances = Allowances()
-    /// `Reload=`: from a request to reload until the app has done so.
+    /// `Reload=`: from the request to reload until the reload is complete.
     public var reloadAllowance: Duration = .seconds(20)
-    /// `Ping=`: from one ping to the next.
+    /// `Ping=`: the time between pings.
     public var pingInterval: Duration = .seconds(1)
-    /// `Readiness=`: how the app tells that it is ready.
+    /// `Readiness=`: how the app reports readiness.
     public var readiness = ReadinessSetting.automatic
     /// `Probe=`, if there is one.
     public var probe: ProbeSettings?
-    /// `EnterBackground=` … `BackgroundLaunchCPU=`: what an app may take on its way through the lifecycle.
+    /// `EnterBackground=` … `BackgroundLaunchCPU=`: the allowances of the lifecycle.
     public var lifecycle = LifecycleAllowances()
     /// `Enforce=`: what follows an exhausted allowance.
     public var enforcement = AppSpec.Enforcement.kill
-    /// `HangReports=`: from how long on a hang that ends by itself has a report; nil for none.
+    /// `HangReports=`: the minimum length of a reported hang that ended by itself; nil for no reports.
     public var hangReports: Duration? = .seconds(1)
-    /// `CrashReports=`: which ends that nobody asked for have a report; nil for none.
+    /// `CrashReports=`: which unrequested ends get a report; nil for none.
     public var crashReports: CrashReports? = .all
-    /// `CrashStacks=`: whether the kernel is to write a core file when a signal ends the app, for the report's stacks.
+    /// `CrashStacks=`: whether the kernel should write a core file when a signal ends the app, for the stacks in the
+    /// report.
     public var takesCrashStacks = false
-    /// `ExtensionCap=`: by how much the app can extend one allowance in all.
+    /// `ExtensionCap=`: the limit on an app's extensions of one allowance.
     public var extensionCap: Duration = Fairness().extensionCap
-    /// `AllowBlindExtension=`: whether an extension counts that shows no progress.
+    /// `AllowBlindExtension=`: whether an extension without progress counts.
     public var allowsBlindExtension = false
-    /// `KeepReports=`: how long the app's reports are kept; nil for as long as those of others.
+    /// `KeepReports=`: how long the app's reports are kept; nil for as long as others.
     public var reportAge: Duration?
-    /// `TimeScale=`: what the allowances and the ping interval are multiplied by.
+    /// `TimeScale=`: the factor that the allowances and the ping interval are multiplied by.
     public var timeScale: Double = 1
 
     /// Creates the default settings.

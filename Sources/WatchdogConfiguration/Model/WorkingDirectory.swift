@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where an app starts.
+/// The working directory of an app.
 public struct WorkingDirectory: Hashable, Sendable {
     /// A directory.
     public enum Location: Hashable, Sendable {
@@ -12,10 +12,10 @@ public struct WorkingDirectory: Hashable, Sendable {
 
     /// The directory.
     public var location: Location
-    /// `-`: if it does not exist, the app starts where it would start without this setting.
+    /// `-`: if it does not exist, the app starts in the default directory.
     public var isOptional: Bool
 
-    /// Creates the place to start in.
+    /// Creates a working directory.
     public init(_ location: Location, isOptional: Bool = false) {
         self.location = location
         self.isOptional = isOptional

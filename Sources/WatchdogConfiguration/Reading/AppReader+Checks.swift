@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
 extension AppReader {
-    /// What single settings cannot show.
+    /// Checks across settings.
     mutating func checkWhole() {
         checkCommand()
         checkReadiness()

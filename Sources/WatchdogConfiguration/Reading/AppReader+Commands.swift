@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension AppReader {
-    /// `ExecStart=`: one command, which has to be removed before there can be another.
+    /// `ExecStart=`: one command, which must be cleared before another can be set.
     mutating func setCommand(_ text: SourceText) throws(ValueError) {
         guard !text.isEmpty else {
             command = nil
@@ -90,7 +90,7 @@ extension AppReader {
             guard let word = try words.next() else { break }
             warnOfEscapes(in: word, of: words.text)
             warnOfShell(word, of: words.text)
-            // Told here, so that what is wrong with the next one is told too.
+            // Report the error here, so that errors in the next argument are reported too.
             do throws(ValueError) {
                 let argument = try expanded(word)
                 if command.replacesVariables { try check(variablesOf: argument, word) }
@@ -105,7 +105,7 @@ extension AppReader {
         return command
     }
 
-    /// What only a shell understands; quoted, it is what it is.
+    /// Warns about shell syntax; quoted, it is an ordinary argument.
     private mutating func warnOfShell(_ word: Word, of text: SourceText) {
         let source = text[word.range].string
         let advice: String
@@ -140,7 +140,8 @@ extension AppReader {
         }
     }
 
-    /// systemd leaves out what looks like a variable and is none; an argument that vanishes is never what was meant.
+    /// Rejects what looks like a variable but is not: systemd drops it, and an argument that vanishes is never
+    /// intended.
     private func check(variablesOf argument: String, _ word: Word) throws(ValueError) {
         if let name = Variables.name(ofWord: argument), !Variables.isName(name) {
             let start = name.prefix { $0 == "_" || ($0.isASCII && ($0.isLetter || $0.isNumber)) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension AppReader {
-    /// What watchdogd sets anew for each launch.
+    /// Variables that watchdogd sets for each launch.
     private static let own: Set<String> = [
         "NOTIFY_SOCKET", "WATCHDOG_CHANNEL", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID",
     ]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
 extension AppReader {
-    /// The keys of `[Watchdog]` that are about foreground, background and suspension.
+    /// Sets the keys of `[Watchdog]` about foreground, background and suspension.
     mutating func setLifecycle(_ key: ConfigurationKey, _ text: SourceText) throws(ValueError) {
         switch key {
         case .enterBackground: try set(\.watchdog.lifecycle.enterBackground, text, try Self.allowance(text))

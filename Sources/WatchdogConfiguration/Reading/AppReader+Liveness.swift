@@ -44,7 +44,7 @@ extension AppReader {
         return try whole(text, try ProbeReader.statuses(words))
     }
 
-    /// An error at the whole value instead of somewhere in a text that specifiers have changed.
+    /// Moves an error to the whole value, because specifiers have changed the text.
     private static func whole<Value>(
         _ text: SourceText, _ read: @autoclosure () throws(ValueError) -> Value
     ) throws(ValueError) -> Value {

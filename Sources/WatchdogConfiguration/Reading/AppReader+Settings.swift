@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
 extension AppReader {
-    /// Sets what a key says; an empty value restores the default or empties the list.
+    /// Sets a key's value; an empty value restores the default or clears the list.
     mutating func set(_ key: ConfigurationKey, to text: SourceText) throws(ValueError) {
         switch key.section {
         case .app: try setApp(key, text)
@@ -20,6 +21,7 @@ extension AppReader {
         case .execStartPre: try addCommands(to: \.program.preparations, key, text)
         case .execReload: try addCommands(to: \.program.reloadCommands, key, text)
         case .description: try set(\.program.description, text, try text.expanded(by: expansion))
+        case .version: try set(\.program.version, text, try text.expanded(by: expansion))
         case .user: try set(\.program.user, text, try Self.account(text, "user", expansion))
         case .group: try set(\.program.group, text, try Self.account(text, "group", expansion))
         case .supplementaryGroups: addGroups(text)
@@ -106,7 +108,7 @@ extension AppReader {
         let limit = text.isEmpty ? nil : try ValueReader.limit(text, on: resource)
         var limits = draft.program.limits.filter { $0.resource != resource }
         if let limit { limits.append(limit) }
-        // In one order, so that equal configurations are equal.
+        // Sorted, so that equivalent configurations are equal.
         let order = LimitedResource.allCases
         draft.program.limits = order.compactMap { resource in limits.first { $0.resource == resource } }
     }
@@ -167,14 +169,14 @@ extension AppReader {
         return name
     }
 
-    /// What useradd(8) and systemd accept at most.
+    /// Whether a name is within the limits of useradd(8) and systemd.
     private static func isAccount(_ name: String) -> Bool {
         guard let first = name.utf8.first, name.utf8.count <= 256, first != UInt8(ascii: "-") else { return false }
         if first.isDigit { return UInt32(name).map { $0 != .max } ?? false }
         return name.unicodeScalars.allSatisfy { $0.isPrintable && !":/, \"'\\".unicodeScalars.contains($0) }
     }
 
-    /// Not quoted: no name of a group needs it.
+    /// Group names are not quoted: none needs it.
     private mutating func addGroups(_ text: SourceText) {
         guard !text.isEmpty else {
             draft.program.supplementaryGroups = []
@@ -229,7 +231,7 @@ extension AppReader {
                 ? "append:\(word.prefix(80))" : Similarity.nearest(to: String(word.prefix(64)), among: names))
     }
 
-    /// A path that begins with `/` and can be one.
+    /// Validates an absolute path.
     static func absolute(_ path: String, _ text: SourceText) throws(ValueError) -> String {
         guard path.hasPrefix("/") else {
             throw ValueError(message: "\(path.quoted()) is not an absolute path", length: text.count)
@@ -251,7 +253,7 @@ extension AppReader {
 }
 
 extension SourceText {
-    /// The text with its specifiers replaced.
+    /// The text with its specifiers expanded.
     func expanded(by expansion: SpecifierExpansion) throws(ValueError) -> String {
         try expansion.expand(bytes)
     }

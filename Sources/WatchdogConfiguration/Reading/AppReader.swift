@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
 
-/// Reads the files of one app, first the main one, then the drop-ins in their order.
+/// Reads the files of one app: the main file, then the drop-ins in order.
 struct AppReader {
-    /// Where a setting stands.
+    /// The place of a setting.
     struct Setting {
         let key: SourceText
 
         var position: SourcePosition { key.position(at: 0) }
     }
 
-    /// What makes up ``WatchdogSettings/probe``, in whatever order it comes.
+    /// The parts of ``WatchdogSettings/probe``, in any order.
     struct ProbeDraft {
         var target: ProbeSettings.Target?
         var interval: Duration?
@@ -23,18 +23,18 @@ struct AppReader {
 
     let expansion: SpecifierExpansion
     var diagnostics: DiagnosticCollector
-    /// Nobody sees it unless everything in it has been read without an error.
+    /// Not visible outside unless everything was read without an error.
     var draft: AppConfiguration
     private let defaults: AppConfiguration
     var command: Command?
     var probe = ProbeDraft()
-    /// Where in the draft a variable is: a file may set ten thousand.
+    /// The index of each variable in the draft: a file may set ten thousand.
     var variableIndices: [String: Int] = [:]
-    /// The settings in force; of a list, all parts.
+    /// The settings in force; for a list, all parts.
     var settings: [ConfigurationKey: [Setting]] = [:]
-    /// Keys that somebody wrote, or probably meant to write, and that failed: not to be told as missing too.
+    /// Keys whose value, or probably intended name, had an error: do not also report them as missing.
     var suspects: Set<ConfigurationKey> = []
-    /// The first header of a section, or of one of systemd's that takes its place.
+    /// The first header of each section, or of the systemd section that it replaces.
     private(set) var headers: [ConfigurationSection: SourcePosition] = [:]
 
     init(name: AppName, files: [ConfigurationFile], specifiers: Specifiers) {
@@ -51,13 +51,13 @@ struct AppReader {
 
     // MARK: - Sections
 
-    /// What assignments belong to.
+    /// The section that assignments belong to.
     private enum Context {
         case outside
         case section(ConfigurationSection)
-        /// A section of systemd's.
+        /// A section of systemd.
         case systemd
-        /// Unknown, and reported; or `X-…`, which others may use.
+        /// An unknown section, already reported, or `X-…`, which is reserved for others.
         case ignored
     }
 
@@ -129,7 +129,9 @@ struct AppReader {
             .error, at: key.position(at: 0), length: key.count, "\(known.rawValue)= belongs in [\(section)]")
     }
 
-    /// - Parameter section: nil in a section of systemd's.
+    /// Reports an unknown key.
+    ///
+    /// - Parameter section: nil for a section of systemd.
     private mutating func reportUnknown(_ name: String, _ key: SourceText, in section: ConfigurationSection?) {
         func report(_ message: String, suggestion: String? = nil) {
             diagnostics.report(
@@ -185,7 +187,7 @@ struct AppReader {
     }
 
     private mutating func warnOfRepetition(_ known: ConfigurationKey, _ key: SourceText) {
-        // In a drop-in that is the purpose.
+        // In a drop-in, that is the purpose.
         guard let before = settings[known]?.last?.position, before.file == key.position(at: 0).file else { return }
         diagnostics.report(
             .warning, at: key.position(at: 0), length: key.count,
@@ -200,7 +202,7 @@ struct AppReader {
         draft[keyPath: path] = text.isEmpty ? defaults[keyPath: path] : try read()
     }
 
-    /// Warns of backslashes in a word that begin no escape.
+    /// Warns about backslashes in a word that start no escape sequence.
     mutating func warnOfEscapes(in word: Word, of text: SourceText) {
         for offset in word.unknownEscapes {
             // A scalar has at most four bytes.
@@ -215,7 +217,7 @@ struct AppReader {
 }
 
 extension ConfigurationKey {
-    /// True when further values are added to those before; an empty one removes all.
+    /// Whether further values are appended to earlier ones; an empty one clears the list.
     var isList: Bool {
         switch self {
         case .execStart, .execStartPre, .execReload, .supplementaryGroups, .environment, .environmentFile: true

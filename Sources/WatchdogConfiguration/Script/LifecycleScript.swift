@@ -2,24 +2,24 @@
 
 public import WatchdogPolicy
 
-/// What a person would do with an app and expect of it, one command per line.
+/// What a user would do with an app and expect of it, one command per line.
 public struct LifecycleScript: Hashable, Sendable {
     /// What a script waits for, or expects.
     public enum Condition: Hashable, Sendable, CustomStringConvertible {
-        /// The launch is over.
+        /// The launch is complete.
         case ready
         /// The app is in this state.
         case state(LifecycleState)
-        /// The process lives.
+        /// The process is alive.
         case alive
-        /// The app was killed: under this code, for this event; nil for any.
+        /// The app was killed, with this code and for this event; nil for any.
         case killed(TerminationCode?, WatchdogEvent?)
-        /// An incident was reported, killed for or not: under this code; nil for any.
+        /// An incident was reported, whether or not it led to a kill, with this code; nil for any.
         case reported(TerminationCode?)
-        /// The process ended by itself or on request; with this code, nil for any.
+        /// The process exited by itself or on request, with this code; nil for any.
         case exited(Int32?)
 
-        /// The condition as it is written.
+        /// The condition as it is written in a script.
         public var description: String {
             switch self {
             case .ready: "ready"
@@ -35,50 +35,57 @@ public struct LifecycleScript: Hashable, Sendable {
 
     /// One command.
     public enum Command: Hashable, Sendable {
-        /// Start the app, in the background if so.
-        case launch(inBackground: Bool)
-        /// Go on when this is so; fail when it is not in time.
+        /// Launch the app, perhaps in the background, and perhaps for the sake of an event.
+        case launch(inBackground: Bool, for: LaunchingEvent? = nil)
+        /// Continue when the condition holds; fail if it does not in time.
         case wait(Condition, within: Duration)
-        /// Ask something of the app.
+        /// Send a request to the app.
         case request(LifecycleRequest)
         /// Ask the app to end.
         case terminate
-        /// Let time pass.
+        /// Sleep.
         case pass(Duration)
-        /// Fail unless this is so now.
+        /// Fail unless the condition holds now.
         case expect(Condition)
     }
 
-    /// A command in its place.
+    /// A command and its place.
     public struct Step: Hashable, Sendable {
         /// Its line, counted from 1.
         public let line: Int
         /// The command.
         public let command: Command
-        /// The line as it is written, without blanks around it and without control characters.
+        /// The line as it is written, without surrounding blanks and control characters.
         public let text: String
     }
 
-    /// The most bytes that a script may have.
+    /// The maximum length of a script, in bytes.
     public static let maximumLength = 256 << 10
-    /// How long `wait` and those expectations wait that need the app's end.
+    /// How long `wait`, and expectations that need the app's end, wait.
     public static let patience: Duration = .seconds(60)
 
-    /// The script's path, as messages are to name it.
+    /// The script's path for messages.
     public let path: String
     /// The commands in order; the first one launches.
     public let steps: [Step]
 
     /// Whether the app is launched into the background.
-    public var launchesInBackground: Bool { steps.first?.command == .launch(inBackground: true) }
+    public var launchesInBackground: Bool {
+        if case .launch(inBackground: true, _) = steps.first?.command { true } else { false }
+    }
 
-    /// What was found wrong with a script.
+    /// The event for whose sake the app is launched; nil for the launch's own sake.
+    public var launchingEvent: LaunchingEvent? {
+        if case .launch(_, let event) = steps.first?.command { event } else { nil }
+    }
+
+    /// The errors in a script.
     public struct Failure: Error, Sendable {
         /// Every error with its place, in order.
         public let diagnostics: [ConfigurationDiagnostic]
     }
 
-    /// Reads a script; nothing of it is carried out unless all of it is right.
+    /// Parses a script; nothing is executed unless all of it is valid.
     ///
     /// - Throws: ``Failure`` with every error.
     public init(parsing file: ConfigurationFile) throws(Failure) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
-/// Reads the lines of a ``LifecycleScript``.
+/// Parses the lines of a ``LifecycleScript``.
 struct ScriptReader {
     /// A word of a line, with its place.
     struct Word {
@@ -29,7 +30,7 @@ struct ScriptReader {
     private static let states: [LifecycleState] = [
         .launching, .foreground, .inactive, .background, .suspended, .terminating,
     ]
-    /// As in `Wire.Limit`, which this module does not know: the longest kind and payload of an event.
+    /// The maximum lengths of an event's kind and payload, as in `Wire.Limit`, which this module does not import.
     private static let kindLimit = 64
     private static let payloadLimit = 2_048
 
@@ -73,7 +74,7 @@ struct ScriptReader {
         return steps
     }
 
-    /// A line without its comment; nil when it is not UTF-8.
+    /// A line without its comment; nil if it is not UTF-8.
     private mutating func text(of index: Int) -> String? {
         let bytes = file.bytes[file.lines[index]]
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -89,20 +90,32 @@ struct ScriptReader {
         return text
     }
 
-    /// A `#` begins a comment where a word begins, except in the payload of an event.
+    /// A `#` at the start of a word starts a comment, except in the payload of an event.
     private func words(of text: String, line: Int) -> [Word] {
         var words: [Word] = []
         var offset = 0
         for part in text.utf8.split(omittingEmptySubsequences: false, whereSeparator: { $0 == 0x20 || $0 == 0x09 }) {
             defer { offset += part.count + 1 }
             guard let first = part.first else { continue }
-            if first == UInt8(ascii: "#"), !(words.first?.text == Name.event.rawValue && words.count > 1) { break }
+            // The word before the kind of an event, whose payload is the rest of the line.
+            let event = words.firstIndex { $0.text == Name.event.rawValue }
+            let hasPayload = event.map { isEventWord($0, words) && words.count > $0 + 1 } ?? false
+            if first == UInt8(ascii: "#"), !hasPayload { break }
             words.append(
                 Word(
                     text: String(decoding: part, as: UTF8.self),
                     position: SourcePosition(file: 0, line: line, byte: offset)))
         }
         return words
+    }
+
+    /// Whether the word at an index is the command `event`, or the part of `launch` with that name.
+    private func isEventWord(_ index: Int, _ words: [Word]) -> Bool {
+        switch index {
+        case 0: true
+        case 1, 2: words[0].text == Name.launch.rawValue
+        default: false
+        }
     }
 
     // MARK: - Commands
@@ -113,9 +126,9 @@ struct ScriptReader {
             return nil
         }
         switch name {
-        case .launch: return launch(arguments)
+        case .launch: return launch(arguments, line)
         case .wait: return wait(word, arguments)
-        case .event: return event(word, arguments, line)
+        case .event: return event(word, arguments, line).map { .request($0.request) }
         case .foreground: return bare(.request(.foreground), arguments)
         case .background: return bare(.request(.background), arguments)
         case .suspend: return bare(.request(.suspend), arguments)
@@ -140,13 +153,21 @@ struct ScriptReader {
         return nil
     }
 
-    private mutating func launch(_ arguments: [Word]) -> LifecycleScript.Command? {
-        guard let place = arguments.first else { return .launch(inBackground: false) }
-        guard ["foreground", "background"].contains(place.text) else {
-            fail(place, "unknown place \(place.text.quoted())", among: ["foreground", "background"])
-            return nil
+    private mutating func launch(_ arguments: [Word], _ line: String) -> LifecycleScript.Command? {
+        var rest = arguments[...]
+        var isInBackground = false
+        if let place = rest.first, place.text != Name.event.rawValue {
+            guard ["foreground", "background"].contains(place.text) else {
+                fail(place, "unknown place \(place.text.quoted())", among: ["foreground", "background", "event"])
+                return nil
+            }
+            isInBackground = place.text == "background"
+            rest = rest.dropFirst()
         }
-        return bare(.launch(inBackground: place.text == "background"), Array(arguments.dropFirst()))
+        guard let word = rest.first, word.text == Name.event.rawValue else {
+            return bare(.launch(inBackground: isInBackground), Array(rest))
+        }
+        return event(word, Array(rest.dropFirst()), line).map { .launch(inBackground: isInBackground, for: $0) }
     }
 
     private mutating func wait(_ word: Word, _ arguments: [Word]) -> LifecycleScript.Command? {
@@ -163,13 +184,16 @@ struct ScriptReader {
         return condition(first, rest).map { .wait($0, within: limit) }
     }
 
-    private mutating func event(_ word: Word, _ arguments: [Word], _ line: String) -> LifecycleScript.Command? {
-        guard let kind = arguments.first else { return missing(word, "the kind of the event, such as event url") }
+    private mutating func event(_ word: Word, _ arguments: [Word], _ line: String) -> LaunchingEvent? {
+        guard let kind = arguments.first else {
+            _ = missing(word, "the kind of the event, such as event url")
+            return nil
+        }
         guard kind.text.utf8.count <= Self.kindLimit else {
             fail(kind, "the kind of an event has at most \(Self.kindLimit) bytes")
             return nil
         }
-        // As written, blanks inside included.
+        // The payload as it is written, including blanks inside.
         let payload = arguments.dropFirst().first.map { first in
             String(decoding: Array(line.utf8)[first.position.byte...], as: UTF8.self).trimmed
         }
@@ -177,7 +201,7 @@ struct ScriptReader {
             fail(arguments[1], "the payload of an event has at most \(Self.payloadLimit) bytes")
             return nil
         }
-        return .request(.event(kind: kind.text, payload: payload ?? ""))
+        return LaunchingEvent(kind: kind.text, payload: payload ?? "")
     }
 
     // MARK: - Conditions
@@ -257,7 +281,7 @@ struct ScriptReader {
             .error, at: word.position, length: word.length, message + rest, suggestion: nearest)
     }
 
-    /// The place behind the last word.
+    /// Reports a missing argument after the last word.
     private mutating func missing(_ word: Word, _ what: String) -> LifecycleScript.Command? {
         diagnostics.report(.error, at: word.position, length: word.length, "\(word.text) lacks \(what)")
         return nil

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file as it was read.
+/// A file that has been read.
 public struct ConfigurationFile: Hashable, Sendable {
-    /// The most bytes that a file may have.
+    /// The maximum length of a file, in bytes.
     public static let maximumLength = 4 << 20
 
-    /// Its path, as messages are to name it.
+    /// Its path for messages.
     public let path: String
-    /// Its bytes; those beyond ``maximumLength`` may be missing.
+    /// Its bytes, perhaps cut after ``maximumLength``.
     public let contents: [UInt8]
 
     /// Creates a file from its bytes.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A byte of a file, by its line.
+/// The position of a byte in a file, by line.
 struct SourcePosition: Hashable, Comparable {
-    /// Index of the file among those of the app.
+    /// The index of the file in the app's list.
     let file: Int
     /// Line, counted from 0.
     let line: Int
@@ -14,17 +14,17 @@ struct SourcePosition: Hashable, Comparable {
     }
 }
 
-/// A file's bytes with its lines found.
+/// A file's bytes, split into lines.
 struct SourceFile {
     let path: String
     let bytes: [UInt8]
-    /// Without line ends: LF, or CR LF.
+    /// Without the line ends, LF or CR LF.
     let lines: [Range<Int>]
 
     init(_ file: ConfigurationFile) {
         path = file.path
         bytes = file.contents
-        // A byte order mark is no text: systemd skips it too.
+        // Skip a byte order mark, as systemd does.
         let start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
         var lines: [Range<Int>] = []
         var begin = start
@@ -48,7 +48,7 @@ struct SourceFile {
         let line = line(position.line)
         let place = min(line.lowerBound + position.byte, line.upperBound)
         let marked = place..<min(line.upperBound, place + length)
-        // 100 scalars have at most 400 bytes.
+        // 100 scalars take at most 400 bytes.
         var text: [Unicode.Scalar] = []
         let before = String(decoding: bytes[max(line.lowerBound, place - 400)..<place], as: UTF8.self).unicodeScalars
         let after = String(decoding: bytes[place..<min(line.upperBound, place + 400)], as: UTF8.self).unicodeScalars
@@ -68,7 +68,7 @@ struct SourceFile {
 }
 
 extension ArraySlice<UInt8> {
-    /// The number of Unicode scalars, if the bytes are UTF-8.
+    /// The number of Unicode scalars, provided that the bytes are UTF-8.
     fileprivate var scalarCount: Int {
         reduce(into: 0) { count, byte in
             if byte & 0xc0 != 0x80 { count += 1 }

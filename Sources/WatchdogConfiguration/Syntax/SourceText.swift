@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A piece of a line, possibly of one that is continued over several lines of the file, that knows where it stands.
+/// A part of a line that knows its place in the file, even if the line is continued over several lines.
 struct SourceText {
-    /// A line of the file, or a part of a continued one.
+    /// A line of the file, or one part of a continued line.
     struct Piece {
-        /// Where it begins in the whole.
+        /// Where it starts in the whole.
         let offset: Int
-        /// Where it begins in the file.
+        /// Where it starts in the file.
         let position: SourcePosition
     }
 
@@ -32,7 +32,7 @@ struct SourceText {
     /// The byte at an offset from the start of this text.
     subscript(offset: Int) -> UInt8 { line[range.lowerBound + offset] }
 
-    /// A part; its own offsets begin at 0.
+    /// A part, whose own offsets start at 0.
     subscript(part: Range<Int>) -> SourceText {
         SourceText(line, pieces, (range.lowerBound + part.lowerBound)..<(range.lowerBound + part.upperBound))
     }
@@ -50,10 +50,10 @@ struct SourceText {
         return SourceText(line, pieces, first..<(last + 1))
     }
 
-    /// Where the byte at an offset stands in the file.
+    /// The place in the file of the byte at an offset.
     func position(at offset: Int) -> SourcePosition {
         let index = range.lowerBound + offset
-        // The last piece that begins here or before: there may be half a million.
+        // A binary search for the last piece that starts here or earlier: there may be half a million.
         var (first, end) = (0, pieces.count)
         while end - first > 1 {
             let middle = (first + end) / 2
@@ -65,13 +65,13 @@ struct SourceText {
 }
 
 extension UInt8 {
-    /// What separates words: systemd's `WHITESPACE`.
+    /// Characters that separate words: systemd's `WHITESPACE`.
     var isBlank: Bool { self == 0x20 || self == 0x09 || self == 0x0a || self == 0x0d }
     var isDigit: Bool { (0x30...0x39).contains(self) }
     var isLetter: Bool { (0x41...0x5a).contains(self) || (0x61...0x7a).contains(self) }
 }
 
-/// What is wrong with a value, by offset from its start.
+/// A problem in a value, by offset from its start.
 struct ValueError: Error {
     var message: String
     var offset = 0

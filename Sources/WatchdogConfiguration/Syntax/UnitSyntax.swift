@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sections and assignments of a file: systemd.syntax(7).
+/// Parses the sections and assignments of a file: systemd.syntax(7).
 struct UnitSyntax {
     enum Statement {
         /// The header with its brackets, and the name in them.
@@ -8,17 +8,17 @@ struct UnitSyntax {
         case assignment(key: SourceText, value: SourceText)
     }
 
-    /// The limit of systemd, for a line with all its continuations.
+    /// systemd's limit for a line with all its continuations.
     static let maximumLine = 1 << 20
 
     private let file: SourceFile
     private let number: Int
     private var statements: [Statement] = []
     private var pending: (bytes: [UInt8], pieces: [SourceText.Piece])?
-    /// A part of the continued line was wrong and has been reported.
+    /// Whether a part of the continued line was invalid and has been reported.
     private var isSpoilt = false
 
-    /// Reads the statements of a file; what is wrong is reported and left out.
+    /// Parses the statements of a file; invalid ones are reported and dropped.
     static func statements(of number: Int, _ diagnostics: inout DiagnosticCollector) -> [Statement] {
         var syntax = UnitSyntax(file: diagnostics.files[number], number: number)
         syntax.read(&diagnostics)
@@ -43,15 +43,15 @@ struct UnitSyntax {
     private mutating func take(line index: Int, _ diagnostics: inout DiagnosticCollector) {
         let line = file.bytes[file.lines[index]]
         let start = SourcePosition(file: number, line: index, byte: 0)
-        // Looked for before anything else: even in a comment a NUL means that this is no text file.
+        // Checked first: even in a comment, a NUL means that this is not a text file.
         var fault = fault(in: line)
-        // Comments between continued lines do not end them.
+        // Comments between continued lines do not end the line.
         if fault?.isInComments != true, let first = line.first(where: { !$0.isBlank }), first.isComment { return }
 
         let backslashes = line.reversed().prefix { $0 == UInt8(ascii: "\\") }.count
         let isContinued = backslashes % 2 == 1
         var (bytes, pieces) = pending ?? ([], [])
-        // Else each append would copy the whole line so far.
+        // Otherwise each append would copy the whole line so far.
         pending = nil
         if fault == nil, bytes.count + line.count > Self.maximumLine {
             fault = Fault(offset: 0, message: "the line is longer than 1 MiB", isInComments: false)
@@ -76,7 +76,7 @@ struct UnitSyntax {
     private struct Fault {
         let offset: Int
         let message: String
-        /// True when it counts in a comment too.
+        /// Whether it also counts in a comment.
         let isInComments: Bool
     }
 

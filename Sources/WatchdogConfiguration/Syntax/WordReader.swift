@@ -3,11 +3,11 @@
 /// A word without its quotes and escapes.
 struct Word {
     var bytes: [UInt8] = []
-    /// For each byte, where it comes from in the source.
+    /// The source offset of each byte.
     var origins: [Int] = []
-    /// Where the word stands in the source.
+    /// The place of the word in the source.
     var range: Range<Int>
-    /// Backslashes that begin no escape known, and stand for themselves.
+    /// Backslashes that start no known escape sequence, and are kept.
     var unknownEscapes: [Int] = []
 
     fileprivate mutating func append(_ byte: UInt8, from origin: Int) {
@@ -46,7 +46,7 @@ struct WordReader {
         while index < text.count, text[index].isBlank { index += 1 }
     }
 
-    /// Skips `mark` if it stands here as a word by itself, not quoted; returns whether it did.
+    /// Skips `mark` if it is here as a separate, unquoted word; returns whether it was.
     mutating func skip(_ mark: String) -> Bool {
         let end = index + mark.utf8.count
         guard end <= text.count, text[index..<end].bytes.elementsEqual(mark.utf8) else { return false }
@@ -96,7 +96,7 @@ struct WordReader {
                 offset: start)
         }
         guard let (bytes, length) = EscapeSequence.read(text, at: start + 1) else {
-            // As systemd has it, the backslash stands for itself.
+            // As in systemd, the backslash is kept.
             word.unknownEscapes.append(start)
             word.append(UInt8(ascii: "\\"), from: start)
             word.append(text[start + 1], from: start + 1)
@@ -108,7 +108,7 @@ struct WordReader {
     }
 }
 
-/// What follows a backslash: the table in systemd.syntax(7).
+/// Escape sequences after a backslash: the table in systemd.syntax(7).
 private enum EscapeSequence {
     private static let letters: [UInt8: UInt8] = [
         UInt8(ascii: "a"): 0x07, UInt8(ascii: "b"): 0x08, UInt8(ascii: "f"): 0x0c, UInt8(ascii: "n"): 0x0a,
@@ -117,7 +117,7 @@ private enum EscapeSequence {
         UInt8(ascii: "'"): UInt8(ascii: "'"),
     ]
 
-    /// The bytes that a sequence stands for, and its length without the backslash; nil when it is none.
+    /// The bytes of a sequence and its length without the backslash; nil if it is invalid.
     static func read(_ text: SourceText, at start: Int) -> (bytes: [UInt8], length: Int)? {
         let first = text[start]
         if let byte = letters[first] { return ([byte], 1) }
@@ -141,13 +141,13 @@ private enum EscapeSequence {
         return Array(UTF8.encode(scalar) ?? .init())
     }
 
-    /// Exactly so many digits; never NUL, which no argument can hold.
+    /// Exactly this many digits; never NUL, which no argument can hold.
     private static func number(_ text: SourceText, at start: Int, digits: Int, radix: Int) -> UInt32? {
         guard start + digits <= text.count else { return nil }
         var number: UInt32 = 0
         for index in start..<(start + digits) {
             guard let digit = Character(Unicode.Scalar(text[index])).hexDigitValue, digit < radix else { return nil }
-            // Eight hexadecimal digits at most: fits.
+            // At most eight hexadecimal digits, so it fits.
             number = number * UInt32(radix) + UInt32(digit)
         }
         return number == 0 ? nil : number

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the forms of ``NetworkAddress``.
+/// Parses the forms of ``NetworkAddress``.
 enum AddressReader {
-    // sockaddr_un.sun_path: unix(7).
+    // The size of sockaddr_un.sun_path without the NUL: unix(7).
     private static let longestPath = 107
 
-    /// Reads an address.
+    /// Parses an address.
     ///
-    /// - Parameter bareHost: whose port a number alone is.
+    /// - Parameter bareHost: the host for a port number alone.
     static func address(_ text: String, bareHost: NetworkAddress.Host) throws(ValueError) -> NetworkAddress {
         if text.hasPrefix("/") || text.hasPrefix("@") { return try unix(text) }
         if text.hasPrefix("[") {
@@ -23,7 +23,7 @@ enum AddressReader {
         return .tcp(try host(text[..<colon]), port: try port(text[colon...].dropFirst()))
     }
 
-    /// Reads the path or the abstract name of a Unix socket.
+    /// Parses the path or the abstract name of a Unix socket.
     static func unix(_ text: String) throws(ValueError) -> NetworkAddress {
         guard text.hasPrefix("/") || text.hasPrefix("@") else {
             throw wrong("a Unix socket is written as an absolute path or @NAME")
@@ -58,7 +58,7 @@ enum AddressReader {
 
     private static func wrong(_ message: String) -> ValueError { ValueError(message: message) }
 
-    /// Four decimal numbers without leading zeros, as inet_pton(3) has it.
+    /// Four decimal numbers without leading zeros, as in inet_pton(3).
     static func v4(_ text: Substring) -> [UInt8]? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 4 else { return nil }
@@ -69,12 +69,14 @@ enum AddressReader {
         return bytes.count == 4 ? bytes : nil
     }
 
-    /// Groups of up to four hexadecimal digits, once `::` for groups of zero, at the end possibly an IPv4 address.
+    /// Groups of up to four hexadecimal digits, at most one `::` for groups of zeros, and optionally an IPv4 address at
+    /// the end.
     static func v6(_ text: Substring) -> [UInt8]? {
         guard text.utf8.count <= 45 else { return nil }
         var groups = text.split(separator: ":", omittingEmptySubsequences: false)
         guard groups.count >= 3 else { return nil }
-        // "::" gives one empty group within the text, two at its start or end, three when it is all.
+        // Splitting "::" yields one empty group within the text, two at its start or end, three if it is the whole
+        // text.
         if groups[0].isEmpty {
             guard groups[1].isEmpty else { return nil }
             groups.removeFirst()
@@ -104,12 +106,12 @@ enum AddressReader {
         }
         guard let tail else { return head.count == 16 ? head : nil }
         let zeros = 16 - head.count - tail.count
-        // "::" stands for one group at least.
+        // "::" stands for at least one group.
         guard zeros >= 2 else { return nil }
         return head + [UInt8](repeating: 0, count: zeros) + tail
     }
 
-    /// The text of RFC 5952: lower case, the longest run of zero groups as `::`.
+    /// The text form of RFC 5952: lowercase, with the longest run of zero groups as `::`.
     static func text(ofV6 bytes: [UInt8]) -> String {
         let groups = stride(from: 0, to: bytes.count - 1, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
         var longest = 0..<0

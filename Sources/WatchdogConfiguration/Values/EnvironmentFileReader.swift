@@ -14,7 +14,7 @@ struct EnvironmentFileReader {
         case escapeInDoubleQuotes
     }
 
-    /// As many as make the point; a binary file has thousands.
+    /// Enough to make the point; a binary file has thousands.
     private static let maximumDiagnostics = 20
 
     private let path: String
@@ -23,7 +23,7 @@ struct EnvironmentFileReader {
     private var keyLine = 1
     private var key: [UInt8] = []
     private var value: [UInt8] = []
-    /// The length of ``value`` without blanks that may turn out to be trailing ones.
+    /// The length of ``value`` without blanks that may turn out to be trailing.
     private var valueEnd = 0
     private var contents = EnvironmentFile.Contents()
 
@@ -104,7 +104,7 @@ struct EnvironmentFileReader {
             }
         case .escapeInDoubleQuotes:
             state = .doubleQuotes
-            // As in double quotes of a POSIX shell.
+            // As in double quotes in a POSIX shell.
             if !"\"\\`$\n".utf8.contains(byte) { append(UInt8(ascii: "\\")) }
             if !isNewline { append(byte) }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads what a liveness probe looks at.
+/// Parses the target of a liveness probe.
 enum ProbeReader {
     static func target(_ word: String) throws(ValueError) -> ProbeSettings.Target {
         if let address = word.afterPrefix("tcp:") { return .connect(try peer(address)) }
@@ -51,7 +51,7 @@ enum ProbeReader {
         !authority.hasPrefix("[") && authority.contains(":")
     }
 
-    /// `200`, `200-299`, `200 204 301-308`; with commas too.
+    /// `200`, `200-299`, `200 204 301-308`; commas also separate.
     static func statuses(_ text: String) throws(ValueError) -> [ClosedRange<Int>] {
         let parts = text.split { $0 == "," || $0 == " " || $0 == "\t" }
         let ranges = parts.compactMap { part -> ClosedRange<Int>? in
@@ -73,7 +73,7 @@ enum ProbeReader {
 }
 
 extension String {
-    /// What follows the prefix, if it is there.
+    /// The rest of the string after the prefix; nil without the prefix.
     func afterPrefix(_ prefix: String) -> String? {
         hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
     }

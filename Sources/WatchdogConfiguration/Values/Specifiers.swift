@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the `%` specifiers of systemd.unit(5) stand for on this machine and for this daemon.
+/// The values of the `%` specifiers of systemd.unit(5) on this machine and for this daemon.
 ///
-/// What is nil is not known; a setting that uses it is an error.
+/// Nil means unknown; a setting that uses it is an error.
 public struct Specifiers: Hashable, Sendable {
     /// `%h`: the home directory of the daemon's user.
     public var home: String?
@@ -16,18 +16,18 @@ public struct Specifiers: Hashable, Sendable {
     public var logDirectory: String?
     /// `%u`: the name of the daemon's user.
     public var userName: String?
-    /// `%U`: the number of the daemon's user.
+    /// `%U`: the id of the daemon's user.
     public var userID: UInt32?
-    /// `%H`, and up to its first dot `%l`: the machine's name.
+    /// `%H`: the machine's host name; `%l` is the part before the first dot.
     public var hostName: String?
-    /// `%m`: the machine's id, 32 hexadecimal digits.
+    /// `%m`: the machine id, 32 hexadecimal digits.
     public var machineID: String?
-    /// `%b`: the boot's id, 32 hexadecimal digits.
+    /// `%b`: the boot id, 32 hexadecimal digits.
     public var bootID: String?
-    /// `%v`: the kernel's release.
+    /// `%v`: the kernel release.
     public var kernelRelease: String?
 
-    /// Creates specifiers of which nothing but the app's name is known.
+    /// Creates specifiers without values; only those of the app's name work.
     public init() {}
 
     /// The directories of a system daemon, which runs as root.
@@ -47,7 +47,7 @@ public struct Specifiers: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - home: the user's home directory.
-    ///   - environment: the daemon's; `XDG_…` variables that are no absolute path count as unset.
+    ///   - environment: the daemon's; `XDG_…` variables without an absolute path count as unset.
     public static func user(home: String, environment: (String) -> String?) -> Specifiers {
         func directory(_ variable: String, _ standard: String?) -> String? {
             environment(variable).flatMap { $0.hasPrefix("/") ? $0 : nil } ?? standard
@@ -62,7 +62,7 @@ public struct Specifiers: Hashable, Sendable {
     }
 }
 
-/// The specifiers as they are for one app.
+/// The specifiers for one app.
 struct SpecifierExpansion {
     private let specifiers: Specifiers
     private let name: AppName
@@ -72,10 +72,10 @@ struct SpecifierExpansion {
         self.name = name
     }
 
-    /// Longer values are no mistake of a keyboard but an attempt to fill the memory.
+    /// A longer value is not a mistake but an attempt to fill the memory.
     private static let limit = 1 << 20
 
-    /// Replaces every specifier.
+    /// Expands every specifier.
     ///
     /// - Throws: an error at the `%`, by offset into `bytes`.
     func expand(_ bytes: some Collection<UInt8>) throws(ValueError) -> String {
@@ -136,7 +136,7 @@ struct SpecifierExpansion {
         return value
     }
 
-    /// Undoes systemd-escape(1); a name cannot hold its `\x..`, so that `-` is left.
+    /// Reverses systemd-escape(1); a name cannot contain its `\x..`, so only `-` remains.
     private static func unescaped(_ text: String) -> String {
         String(text.map { $0 == "-" ? "/" : $0 })
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
 
 extension ValueReader {
     /// `soft:hard`, or one value for both; each may be `infinity`.
@@ -35,7 +35,7 @@ extension ValueReader {
         case .openFiles, .processes, .locks, .pendingSignals, .realTimePriority:
             return try count(text)
         case .cpu:
-            // Never less than was asked for: the kernel counts whole seconds.
+            // Round up: the kernel counts whole seconds, and the limit must not be lower than requested.
             return UInt64((try span(text).nanoseconds + 999_999_999) / 1_000_000_000)
         case .realTimeWithoutSleep:
             return UInt64((try span(text).nanoseconds + 999) / 1_000)

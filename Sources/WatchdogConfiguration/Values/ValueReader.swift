@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
 
-/// The types of values that settings have: "INTRODUCTION" in systemd.syntax(7).
+/// The value types of settings: "INTRODUCTION" in systemd.syntax(7).
 enum ValueReader {
-    /// No number, time span or word of a fixed list is longer.
+    /// No valid number, time span or keyword is longer.
     private static let maximumLength = 128
 
     /// A short value as text.
@@ -15,7 +15,7 @@ enum ValueReader {
         return text.string
     }
 
-    /// `yes`, `no` and what else systemd takes for them, in any case.
+    /// `yes`, `no` and systemd's other spellings, ignoring case.
     static func boolean(_ text: SourceText) throws(ValueError) -> Bool {
         let word = try short(text)
         switch word.lowercased() {
@@ -71,7 +71,7 @@ enum ValueReader {
         return number
     }
 
-    /// A decimal number without sign, for a setting up to 2⁶⁴ − 2: the last value stands for infinity.
+    /// A decimal number without a sign, up to 2⁶⁴ − 2: the last value stands for infinity.
     static func count(_ text: SourceText) throws(ValueError) -> UInt64 {
         let word = try short(text)
         guard word.utf8.first?.isDigit == true, let number = UInt64(word), number < .max else {
@@ -91,7 +91,7 @@ enum ValueReader {
         return number
     }
 
-    /// Bytes, with the suffixes of systemd, each 1024 times the one before.
+    /// A number of bytes, with systemd's suffixes, each 1024 times the previous one.
     static func size(_ text: SourceText) throws(ValueError) -> UInt64 {
         let word = try short(text)
         let wrong = ValueError(
@@ -119,7 +119,7 @@ enum ValueReader {
         return bytes
     }
 
-    /// A percentage in hundredths of a percent.
+    /// A percentage, in hundredths of a percent.
     static func percentage(_ text: SourceText) throws(ValueError) -> UInt64? {
         let word = try short(text)
         guard word.hasSuffix("%") else { return nil }
@@ -144,7 +144,7 @@ enum ValueReader {
     }
 }
 
-/// A decimal number without sign, exactly.
+/// An exact decimal number without a sign.
 private struct Decimal {
     let whole: UInt64
     let fraction: UInt64
@@ -161,7 +161,7 @@ private struct Decimal {
         scale = (0..<digits.utf8.count).reduce(1) { scale, _ in scale * 10 }
     }
 
-    /// Rounded towards zero; nil when it does not fit.
+    /// Rounded toward zero; nil if it does not fit.
     func scaled(by factor: UInt64) -> UInt64? {
         let (product, isTooLarge) = whole.multipliedReportingOverflow(by: factor)
         let part = scale.dividingFullWidth(fraction.multipliedFullWidth(by: factor)).quotient

@@ -2,18 +2,18 @@
 
 /// Variables in the arguments of commands: "COMMAND LINES" in systemd.service(5).
 enum Variables {
-    /// ASCII letters, digits and `_`, not beginning with a digit.
+    /// ASCII letters, digits and `_`, not starting with a digit.
     static func isName(_ text: some StringProtocol) -> Bool {
         guard let first = text.utf8.first, !first.isDigit else { return false }
         return text.utf8.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") }
     }
 
-    /// What may be a variable's value: systemd refuses control characters too.
+    /// Whether a text can be a variable's value: like systemd, rejects control characters.
     static func isValue(_ text: some StringProtocol) -> Bool {
         text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 || $0 == 0x0a }
     }
 
-    /// What follows the `$` of a word that is a variable as a whole; nil when it is none.
+    /// The name in a word that is `$NAME` as a whole; nil for any other word.
     static func name(ofWord word: String) -> String? {
         guard word.hasPrefix("$"), !word.hasPrefix("${"), !word.hasPrefix("$$") else { return nil }
         return String(word.dropFirst())
@@ -26,15 +26,15 @@ enum Variables {
         case variable(String, offset: Int)
     }
 
-    /// Splits an argument at its `${NAME}`; `$$` has become `$`.
+    /// Splits an argument at each `${NAME}` and replaces `$$` by `$`.
     ///
-    /// `${NAME:` begins syntax of the shell, which systemd passes on as it is; so does a brace that is never closed.
+    /// `${NAME:` starts shell syntax, which systemd passes on unchanged; so does an unclosed brace.
     static func pieces(of argument: String) -> [Piece] {
         let bytes = Array(argument.utf8)
         var pieces: [Piece] = []
         var text: [UInt8] = []
         var index = 0
-        // Where no "}" follows any more, none is searched again and again.
+        // Avoids repeated searches when no "}" follows.
         let lastBrace = bytes.lastIndex(of: UInt8(ascii: "}")) ?? -1
         while index < bytes.count {
             guard bytes[index] == UInt8(ascii: "$"), index + 1 < bytes.count else {
@@ -76,7 +76,7 @@ enum Variables {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Splits a variable's value at blanks; quotes hold words together, and one that is never closed ends at the end.
+    /// Splits a variable's value at blanks; quotes keep words together, and an unclosed quote extends to the end.
     static func words(of value: String) -> [String] {
         var words: [String] = []
         var word: [UInt8] = []

@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// Who may do what.
+/// The rules of who may do what.
 public struct ControlAccess: Hashable, Sendable {
-    /// The user whose watchdogd it is.
+    /// The user that watchdogd belongs to.
     public let owner: UInt32
 
-    /// Users that have no number in this user namespace appear under this one: user_namespaces(7).
+    /// Users without an id in this user namespace appear as this one: user_namespaces(7).
     private static let overflowUser: UInt32 = 65_534
 
     /// Creates the rules of a watchdogd that belongs to `owner`.
@@ -18,12 +18,12 @@ public struct ControlAccess: Hashable, Sendable {
     /// The rules of a watchdogd that belongs to the user it runs as.
     public static var own: ControlAccess { ControlAccess(owner: geteuid()) }
 
-    /// Root and the owner may do everything, others may look.
+    /// Root and the owner may do everything; others see only names and states.
     public func allows(_ right: ControlRight, to user: UInt32) -> Bool {
         switch right {
         case .observe: true
-        // An owner with the overflow number cannot be told from a stranger.
-        case .act, .readLogs: user == 0 || (user == owner && user != Self.overflowUser)
+        // An owner with the overflow id cannot be told from a stranger.
+        case .act, .inspect: user == 0 || (user == owner && user != Self.overflowUser)
         }
     }
 }

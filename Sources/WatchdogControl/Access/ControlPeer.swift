@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who is at the other end of a connection, as the kernel knew it when it was made.
+/// The process at the other end of a connection, as the kernel recorded it when the connection was made.
 public struct ControlPeer: Hashable, Sendable, CustomStringConvertible {
-    /// The process; 0 when it is outside watchdogd's pid namespace.
+    /// The process id; 0 if it is outside watchdogd's pid namespace.
     public let pid: Int32
     /// Its effective user.
     public let user: UInt32

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a caller may be allowed to do.
+/// What a client may be allowed to do.
 public enum ControlRight: String, Hashable, Sendable, CaseIterable {
-    /// See which apps there are and what happens to them.
+    /// See the names and states of apps.
     case observe
-    /// See what apps print.
-    case readLogs
+    /// See everything else about apps: processes, messages, incidents, reports and output.
+    case inspect
     /// Start, stop and capture apps, and reload the configuration.
     case act
 }

@@ -2,8 +2,8 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 extension ControlClient {
     struct Call<Request: ControlRequest>: Encodable {
@@ -34,17 +34,28 @@ extension ControlClient {
     func call<Reply: ControlReply>(
         _ method: ControlMethod, _ request: some ControlRequest, patience: Duration?
     ) throws(ControlClientError) -> Reply {
-        try send(Call(method: method.rawValue, parameters: request), until: .now() + self.patience)
+        let deadline = Instant.now() + self.patience
+        if let parameters = (request as? AppRequest)?.plainJSON {
+            let call = "{\"method\":\"\(method.rawValue)\",\"parameters\":\(parameters)}\0"
+            try write(Array(call.utf8), until: deadline)
+        } else {
+            try send(Call(method: method.rawValue, parameters: request), until: deadline)
+        }
         return try receive(until: patience.map { .now() + $0 }).0
     }
 
     func send(_ call: some Encodable, until deadline: Instant) throws(ControlClientError) {
-        var bytes: [UInt8]
+        let message: [UInt8]
         do {
-            bytes = Array(try encoder.encode(call)) + [0]
+            message = Array(try encoder.encode(call)) + [0]
         } catch {
             preconditionFailure("a call holds only strings, integers and truth values, which JSON can hold: \(error)")
         }
+        try write(message, until: deadline)
+    }
+
+    private func write(_ message: [UInt8], until deadline: Instant) throws(ControlClientError) {
+        var bytes = message
         while !bytes.isEmpty {
             let sent = Glibc.send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
             if sent >= 0 {
@@ -54,7 +65,7 @@ extension ControlClient {
             switch errno {
             case EINTR: continue
             case EAGAIN: try wait(for: Int16(POLLOUT), until: deadline)
-            // Why it was closed may be there to be read.
+            // The reason it was closed may be there to read.
             case EPIPE, ECONNRESET: return
             default: throw failed("send to watchdogd")
             }
@@ -124,7 +135,7 @@ extension ControlClient {
             }
             milliseconds = Int32(clamping: left / 1_000_000 + 1)
         }
-        // Whatever it says: what there is to do is tried again.
+        // The result does not matter: the operation is tried again.
         _ = poll(&entry, 1, milliseconds)
     }
 

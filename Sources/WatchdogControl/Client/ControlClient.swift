@@ -3,10 +3,10 @@
 import CLinux
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
-/// A connection to a running watchdogd, for programs that wait for the answer.
+/// A connection to a running watchdogd, for programs that can wait for replies.
 ///
 /// ```swift
 /// let client = try ControlClient(.system)
@@ -15,27 +15,30 @@ import WatchdogPolicy
 ///
 /// Isolation: one thread at a time.
 public final class ControlClient {
-    /// Ten thousand apps with all that is told of them are a tenth of it.
+    /// Ten times the size of a list of ten thousand apps with all details.
     private static let longestReply = 64 << 20
 
-    /// How long an answer may take that nobody waits for on purpose.
+    /// The time limit for replies that are expected immediately.
     public var patience: Duration
 
     let place: ControlPath
     let descriptor: OwnedDescriptor
     var input = MessageBuffer(limit: longestReply)
-    let encoder = JSONEncoder()
-    let decoder = JSONDecoder()
+    private(set) lazy var encoder = {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }()
+    private(set) lazy var decoder = JSONDecoder()
 
-    /// Connects.
+    /// Connects to a watchdogd.
     ///
     /// - Parameters:
-    ///   - place: Where.
-    ///   - patience: How long connecting, and each answer, may take.
+    ///   - place: the address.
+    ///   - patience: the time limit for connecting, and for each reply.
     public init(_ place: ControlPath, patience: Duration = .seconds(10)) throws(ControlClientError) {
         self.place = place
         self.patience = patience
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let number = wd_stream_connect(place.path, Int32(clamping: max(0, patience.nanoseconds) / 1_000_000))
         guard number >= 0 else { throw .cannotConnect(Errno(rawValue: errno), place) }
         descriptor = OwnedDescriptor(taking: number)
@@ -43,23 +46,28 @@ public final class ControlClient {
 
     // MARK: - Methods
 
-    /// Who answers.
+    /// Identifies the service.
     public func info() throws(ControlClientError) -> ServiceInfo {
         try call(.getInfo, EmptyRequest())
     }
 
-    /// The definition of an interface, ``ControlInterface/name`` or another one of ``info()``.
+    /// The definition of an interface: ``ControlInterface/name``, or another one listed in ``info()``.
     public func definition(of interface: String) throws(ControlClientError) -> String {
         let reply: InterfaceReply = try call(.getInterfaceDescription, InterfaceRequest(interface: interface))
         return reply.description
     }
 
-    /// All apps, and the files that cannot be used.
+    /// All apps, and the invalid files.
     public func list() throws(ControlClientError) -> ListReply {
         try call(.list, EmptyRequest())
     }
 
-    /// One app, with its latest log lines.
+    /// Describes the daemon itself.
+    public func describeDaemon() throws(ControlClientError) -> DaemonReply {
+        try call(.describeDaemon, EmptyRequest())
+    }
+
+    /// Describes one app, with its latest log lines.
     public func describe(_ request: DescribeRequest) throws(ControlClientError) -> DescribeReply {
         try call(.describe, request)
     }
@@ -69,7 +77,12 @@ public final class ControlClient {
         try call(.reports, request)
     }
 
-    /// Starts an app.
+    /// The metrics of all apps.
+    public func metrics() throws(ControlClientError) -> MetricsReply {
+        try call(.metrics, EmptyRequest())
+    }
+
+    /// Launches an app.
     public func launch(_ request: AppRequest) throws(ControlClientError) -> LaunchReply {
         try call(.launch, request, patience: request.waits ? nil : patience)
     }
@@ -79,7 +92,7 @@ public final class ControlClient {
         try call(.terminate, request, patience: request.waits ? nil : patience)
     }
 
-    /// Terminates an app, if it runs, and starts it.
+    /// Terminates an app if it is running, and launches it.
     public func restart(_ request: AppRequest) throws(ControlClientError) -> LaunchReply {
         try call(.restart, request, patience: request.waits ? nil : patience)
     }
@@ -99,7 +112,7 @@ public final class ControlClient {
         try call(.suspend, request, patience: request.waits ? nil : patience)
     }
 
-    /// Lets a suspended app run on.
+    /// Resumes a suspended app.
     public func resume(_ request: AppRequest) throws(ControlClientError) -> LifecycleReply {
         try call(.resume, request, patience: request.waits ? nil : patience)
     }
@@ -109,26 +122,26 @@ public final class ControlClient {
         try call(.sendEvent, request, patience: request.waits ? nil : patience)
     }
 
-    /// Takes the stacks of a running app, and waits for the report.
+    /// Captures the stacks of a running app, and waits for the report.
     public func capture(_ request: CaptureRequest) throws(ControlClientError) -> CaptureReply {
         try call(.capture, request, patience: nil)
     }
 
-    /// Reads the configuration again.
+    /// Reloads the configuration.
     public func reload() throws(ControlClientError) -> ReloadReply {
         try call(.reload, EmptyRequest())
     }
 
-    /// Makes an app read its own configuration again.
+    /// Makes an app reload its own configuration.
     public func reload(_ request: AppRequest) throws(ControlClientError) -> ReloadAppReply {
         try call(.reloadApp, request, patience: request.waits ? nil : patience)
     }
 
-    /// Tells what happens, for as long as the closure wants to know.
+    /// Receives events for as long as the closure wants them.
     ///
     /// - Parameters:
-    ///   - request: What is to be told.
-    ///   - next: Called for each reply, first with an empty one; false ends it, and the connection is of no more use.
+    ///   - request: which events.
+    ///   - next: called for each reply, the first of which is empty; false ends the call and the connection's use.
     public func monitor(
         _ request: MonitorRequest = MonitorRequest(), next: (MonitorReply) -> Bool
     ) throws(ControlClientError) {

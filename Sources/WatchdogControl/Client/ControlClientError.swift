@@ -3,7 +3,7 @@
 import Glibc
 public import WatchdogLinux
 
-/// Why a call has no result.
+/// Why a call failed.
 public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong.
     public enum Code: Hashable, Sendable {
@@ -11,21 +11,21 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
         case notRunning
         /// This user may not connect.
         case notAllowedToConnect
-        /// No answer in time.
+        /// There was no reply in time.
         case timedOut
-        /// watchdogd closed the connection before it had answered.
+        /// watchdogd closed the connection before it replied.
         case disconnected
-        /// What came is not an answer.
+        /// The reply is invalid.
         case notUnderstood
-        /// watchdogd answered with an error.
+        /// watchdogd replied with an error.
         case refused(ControlError)
-        /// The system refused.
+        /// A system call failed.
         case failed(LinuxError)
     }
 
     /// What went wrong.
     public let code: Code
-    /// One line, or more if files are invalid; fit for a terminal.
+    /// One line, or more if files are invalid; safe for a terminal.
     public let description: String
 
     init(_ code: Code, _ description: String) {
@@ -33,12 +33,12 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
         self.description = description.shownOnLines
     }
 
-    /// watchdogd's error, if it answered with one.
+    /// watchdogd's error, if it replied with one.
     public var controlError: ControlError? {
         if case .refused(let error) = code { error } else { nil }
     }
 
-    /// There is no place of the user's own where a watchdogd could be.
+    /// There is no directory for a user's watchdogd.
     public static let noUserPath = ControlClientError(.notRunning, ControlPath.noUserPath)
 
     static func refused(_ error: ControlError) -> ControlClientError {
@@ -65,6 +65,6 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
 }
 
 extension Errno {
-    /// `ECONNREFUSED`: nobody listens.
+    /// `ECONNREFUSED`: nobody is listening.
     static let connectionRefused = Errno(rawValue: ECONNREFUSED)
 }

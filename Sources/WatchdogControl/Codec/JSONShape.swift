@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What can be said of JSON without parsing it.
+import WatchdogBase
+
+/// Checks the shape of a JSON text without parsing it.
 enum JSONShape {
-    /// The most arrays and objects within one another that a message may have.
+    /// How deep a message may nest arrays and objects.
     static let depthLimit = 32
 
-    /// Refuses what is not an object or nests too deep, so that a parser that recurses may look at it.
+    /// Rejects what is not an object or nests too deeply, so that a recursive parser is safe.
     ///
-    /// Whether it is JSON at all is left to the parser.
+    /// Whether it is valid JSON is left to the parser.
     static func check(_ bytes: [UInt8]) throws(MessageFault) {
-        let first = bytes.first { $0 != UInt8(ascii: " ") && !(0x09...0x0d).contains($0) }
-        guard first == UInt8(ascii: "{") else { throw .notAnObject }
-        var depth = 0
-        var isInString = false
-        var isEscaped = false
-        for byte in bytes {
-            if isInString {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isInString = false
-                }
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isInString = true
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
+        var scanner = JSONScanner(bytes)
+        guard let first = scanner.next(), bytes[first.range.lowerBound] == UInt8(ascii: "{") else { throw .notAnObject }
+        var depth = 1
+        while let token = scanner.next() {
+            switch token.kind {
+            case .opening:
                 depth += 1
                 if depth > depthLimit { throw .tooDeep(limit: depthLimit) }
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-            default: break
+            case .closing: depth -= 1
+            case .comma, .colon, .string, .word: break
             }
         }
     }

@@ -2,14 +2,15 @@
 
 import Glibc
 
-/// Bytes as they come, and the NUL-terminated messages in them; never holds more than one message of the greatest length.
+/// A buffer of received bytes that splits them into NUL-terminated messages; it never holds more than one message of
+/// the maximum length.
 struct MessageBuffer {
-    /// The most bytes of a message, without its NUL.
+    /// The maximum length of a message, without its NUL.
     let limit: Int
 
     private var bytes: [UInt8] = []
     private var start = 0
-    /// No NUL lies before this index.
+    /// There is no NUL before this index.
     private var scanned = 0
     private var end: Int?
 
@@ -17,13 +18,13 @@ struct MessageBuffer {
         self.limit = limit
     }
 
-    /// How many bytes can be taken in.
+    /// How many bytes can be appended.
     var room: Int { limit + 1 - (bytes.count - start) }
 
-    /// True when ``next()`` has something to say.
+    /// Whether ``next()`` has a result.
     var hasMessage: Bool { end != nil || room == 0 }
 
-    /// Takes in bytes, at most ``room`` of them.
+    /// Appends bytes, at most ``room`` of them.
     mutating func append(_ new: some Collection<UInt8>) {
         precondition(new.count <= room, "the bytes do not fit into the buffer")
         if start > 0, bytes.count + new.count > bytes.capacity || start > bytes.count / 2 { compact() }
@@ -31,9 +32,9 @@ struct MessageBuffer {
         scan()
     }
 
-    /// Takes out the next message, without its NUL; nil when it has not come whole.
+    /// Removes and returns the next message, without its NUL; nil if it is incomplete.
     ///
-    /// After a fault the stream cannot be understood any more.
+    /// After a fault, the rest of the stream cannot be interpreted.
     mutating func next() throws(MessageFault) -> [UInt8]? {
         guard let end else {
             if room == 0 { throw .tooLong(limit: limit) }
@@ -67,7 +68,7 @@ struct MessageBuffer {
         scanned -= start
         end = end.map { $0 - start }
         start = 0
-        // A long message must not cost its memory for the rest of a long connection.
+        // One long message must not keep its memory for the rest of a long connection.
         if bytes.isEmpty, bytes.capacity > 4096 { bytes = [] }
     }
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why bytes are not a message of the protocol.
+/// Why bytes are not a valid message.
 enum MessageFault: Error, Hashable, CustomStringConvertible {
-    /// No NUL within the limit.
+    /// There is no NUL within the limit.
     case tooLong(limit: Int)
-    /// Nothing between two NULs.
+    /// There is nothing between two NULs.
     case empty
-    /// Not a JSON object.
+    /// It is not a JSON object.
     case notAnObject
-    /// Arrays and objects within one another beyond the limit.
+    /// Arrays and objects are nested beyond the limit.
     case tooDeep(limit: Int)
-    /// Not JSON, or members of the wrong kind.
+    /// It is not JSON, or has members of the wrong type.
     case notACall(String)
 
     var description: String {

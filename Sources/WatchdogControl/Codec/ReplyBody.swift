@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parameters of a reply, in pieces that can be encoded one by one.
+/// The parameters of a reply, in parts that can be encoded separately.
 enum ReplyBody {
     /// One member of the parameters.
     enum Member {
-        /// A value, encoded in one piece.
+        /// A value, encoded at once.
         case value(String, any Encodable)
-        /// An array, encoded element by element, each of which is made when its turn comes; nil leaves it out.
+        /// An array, encoded element by element; each element is created when it is needed, and nil omits it.
         case list(String, count: Int, element: (Int) -> (any Encodable)?)
 
-        /// An array whose elements are there already.
+        /// An array whose elements are JSON already.
+        case encoded(String, [[UInt8]])
+
+        /// An array of existing elements.
         static func list(_ name: String, _ elements: [some Encodable]) -> Member {
             .list(name, count: elements.count) { elements[$0] }
         }
     }
 
-    /// An object, encoded in one piece.
+    /// An object, encoded at once.
     case whole(any Encodable)
-    /// Members; a nil value leaves one out.
+    /// Members; nil omits one.
     case members([Member?])
 }
 
-/// A reply that may be too large to be encoded in one go.
+/// A reply that may be too large to encode at once.
 protocol PiecewiseReply {
     var body: ReplyBody { get }
 }

@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// Encodes a reply piece by piece, so that a long one holds up nobody and is never in memory as a whole.
+/// Encodes a reply in parts, so that a long one delays nobody and is never in memory as a whole.
 struct ReplyWriter {
     private let encoder: JSONEncoder
     private var pieces: [Piece]
@@ -13,9 +13,10 @@ struct ReplyWriter {
         case text(String)
         case value(any Encodable)
         case list(count: Int, element: (Int) -> (any Encodable)?)
+        case encoded([[UInt8]])
     }
 
-    /// Begins a reply, or an error if it has a name.
+    /// Starts a reply, or an error if it has a name.
     init(_ body: ReplyBody, error: String? = nil, continues: Bool = false, encoder: JSONEncoder) {
         self.encoder = encoder
         var head = "{"
@@ -32,6 +33,8 @@ struct ReplyWriter {
                 switch member {
                 case .value(let name, let value):
                     pieces += [.text("\(separator)\"\(name)\":"), .value(value)]
+                case .encoded(let name, let elements):
+                    pieces += [.text("\(separator)\"\(name)\":["), .encoded(elements), .text("]")]
                 case .list(let name, let count, let element):
                     pieces += [.text("\(separator)\"\(name)\":["), .list(count: count, element: element), .text("]")]
                 }
@@ -45,7 +48,7 @@ struct ReplyWriter {
 
     /// Writes the next values or elements, at most `limit` of them.
     ///
-    /// - Returns: true when the reply is complete, with its NUL.
+    /// - Returns: true when the reply is complete, including its NUL.
     mutating func write(to output: inout OutputBuffer, atMost limit: Int) -> Bool {
         var left = limit
         while let piece = pieces.last {
@@ -69,6 +72,15 @@ struct ReplyWriter {
                 }
                 element = 0
                 isFirstElement = true
+            case .encoded(let elements):
+                while element < elements.count {
+                    guard left > 0 else { return false }
+                    left -= 1
+                    if element > 0 { output.append(CollectionOfOne(UInt8(ascii: ","))) }
+                    output.append(elements[element])
+                    element += 1
+                }
+                element = 0
             }
             pieces.removeLast()
         }

@@ -2,22 +2,22 @@
 
 import FoundationEssentials
 
-/// A call as it came: what is asked for, its parameters still to be read.
+/// A received call whose parameters are not decoded yet.
 struct VarlinkCall {
-    /// The most bytes of a method's name with its interface.
+    /// The maximum length of a method's name with its interface, in bytes.
     static let longestMethod = 256
 
     let method: String
-    /// No answer is wanted, not even an error.
+    /// The client wants no reply, not even an error.
     let isOneway: Bool
-    /// More than one answer is understood.
+    /// The client accepts more than one reply.
     let wantsMore: Bool
-    /// The caller wants to speak another protocol from now on.
+    /// The client wants to switch to another protocol.
     let wantsUpgrade: Bool
 
     private let message: Data
 
-    /// Reads a message without its NUL.
+    /// Decodes a message without its NUL.
     init(decoding bytes: [UInt8], with decoder: JSONDecoder) throws(MessageFault) {
         try JSONShape.check(bytes)
         message = Data(bytes)
@@ -36,7 +36,7 @@ struct VarlinkCall {
         wantsUpgrade = head.upgrade ?? false
     }
 
-    /// Reads the parameters, all of which the method must know.
+    /// Decodes the parameters, all of which the method must know.
     func parameters<Request: ControlRequest>(
         as type: Request.Type, with decoder: JSONDecoder
     ) throws(ControlError) -> Request {
@@ -72,7 +72,7 @@ struct VarlinkCall {
                 parameters = nil
                 return
             }
-            // A parameter that is misspelt would otherwise be left out in silence.
+            // A misspelled parameter would otherwise be ignored silently.
             let given = try container.nestedContainer(keyedBy: AnyKey.self, forKey: .parameters)
             if let unknown = given.allKeys.map(\.stringValue).sorted().first(where: {
                 !Request.parameterNames.contains($0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlError {
-    /// The parameters that errors have, each some of them.
+    /// The union of the parameters of all errors.
     struct Parameters: Codable, Hashable {
         var name: String?
         var suggestion: String?
@@ -72,7 +72,7 @@ extension ControlError {
         }
     }
 
-    /// Reads an error; one whose parameters are not as they should be is an ``other(name:)``.
+    /// Decodes an error; one with invalid parameters becomes ``other(name:)``.
     init(wireName: String, parameters: Parameters?) {
         let parameters = parameters ?? Parameters()
         self = Self.read(wireName, parameters) ?? .other(name: wireName)

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a method was not carried out, as the interface tells it.
+/// Why a method failed.
 public enum ControlError: Error, Hashable, Sendable {
-    /// There is no app of this name. The server fills in the nearest name where there is none.
+    /// There is no app with this name; the server adds the nearest name if there is no suggestion.
     case noSuchApp(String, suggestion: String? = nil)
     /// The caller lacks a right, which root and the owner have.
     case notPermitted(ControlRight, user: UInt32, owner: UInt32)
-    /// Files cannot be used: those of one app, which therefore is not there, or some of all, and nothing was changed.
+    /// Files are invalid: those of the one app named, which is therefore missing, or some of all, so that nothing was
+    /// changed.
     case invalidConfiguration([ControlDiagnostic], app: String? = nil)
-    /// The app runs.
+    /// The app is already running.
     case alreadyRunning(String, pid: Int32?)
-    /// The app does not run.
+    /// The app is not running.
     case notRunning(String)
-    /// Processes of the app outlive SIGKILL; no other instance is started beside them.
+    /// Processes of the app survive SIGKILL; no other instance is started.
     case unkillable(String, pid: Int32?)
     /// The app could not be started, or did not become ready.
     case launchFailed(String, reason: String)
-    /// The stacks could not be taken, or the report not be written.
+    /// The capture failed, or the report could not be written.
     case captureFailed(String, reason: String)
-    /// The app could not be made to read its own configuration again.
+    /// The app did not reload its own configuration.
     case reloadFailed(String, reason: String)
-    /// The app was not asked: it is not where the request makes sense, or takes no part in the lifecycle.
+    /// The request does not apply to the app's state, or the app takes no part in the lifecycle.
     case refused(String, reason: String)
     /// watchdogd is ending.
     case shuttingDown
-    /// There are as many connections as are allowed.
+    /// The limit of connections is reached.
     case tooManyConnections(limit: Int)
-    /// The connection carried what is not a call, and is closed.
+    /// The connection sent an invalid message, and is closed.
     case malformedMessage(reason: String)
     /// It failed for another reason.
     case failed(reason: String)
@@ -36,14 +37,14 @@ public enum ControlError: Error, Hashable, Sendable {
     case interfaceNotFound(String)
     /// A parameter is missing, unknown or of the wrong kind.
     case invalidParameter(String)
-    /// The method answers more than once, and has to be called so.
+    /// The method replies more than once, and must be called with `more`.
     case expectedMore
     /// An error that this version does not know.
     case other(name: String)
 }
 
 extension ControlError: CustomStringConvertible {
-    /// One sentence without a final stop.
+    /// One sentence without a period.
     public var description: String {
         switch self {
         case .noSuchApp(let name, let suggestion):
@@ -85,7 +86,7 @@ extension ControlRight {
     fileprivate var deed: String {
         switch self {
         case .observe: "looking at apps"
-        case .readLogs: "reading what apps print"
+        case .inspect: "seeing more than the names and states of apps (right \"inspect\")"
         case .act: "acting on apps (right \"act\")"
         }
     }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The interface by which a running watchdogd is asked and told.
+/// The interface to a running watchdogd.
 ///
 /// It is varlink (https://varlink.org) over a Unix stream socket, so that programs in any language can use it.
 public enum ControlInterface {
     /// The interface's name.
     public static let name = "org.watchdogd.Supervisor"
 
-    /// The interface's definition, as `GetInterfaceDescription` gives it.
+    /// The interface's definition, as `GetInterfaceDescription` returns it.
     public static let definition = """
         # The apps that a watchdogd supervises: what they do, and what is to be done with them.
         #
         # Times end in USec: microseconds since 1970-01-01 00:00 UTC, or a duration in microseconds. What is not known is
         # left out. Later versions may add optional fields, states, kinds and errors.
         #
-        # Everybody may look. Right "act" (Launch, Terminate, Restart, Foreground, Background, Suspend, Resume, SendEvent,
-        # Capture, Reload, ReloadApp) and right "readLogs" belong to root and to the user whose watchdogd it is.
+        # Everybody may see the names and states of apps. Right "inspect" (everything else about them, Reports and Metrics) and
+        # right "act" (Launch, Terminate, Restart, Foreground, Background, Suspend, Resume, SendEvent, Capture, Reload,
+        # ReloadApp) belong to root and to the user whose watchdogd it is. Without "inspect", replies have isWithheld.
         interface org.watchdogd.Supervisor
 
         # stopped: does not run, and nobody is going to start it; waiting: does not run, and is going to be started again;
@@ -49,6 +50,7 @@ public enum ControlInterface {
           name: string,
           description: ?string,
           state: AppState,
+          isAnswering: ?bool,
           sinceUSec: int,
           pid: ?int,
           uptimeUSec: ?int,
@@ -64,10 +66,17 @@ public enum ControlInterface {
           terminateUSec: int
         )
 
-        # How the latest launch went. Sources: channel, notify, probe, exec, assumed.
+        # How the latest launch went, from execve. Sources: channel, notify, probe, exec, assumed. Request: from the request to
+        # execve. Extended: the end of its last task; tasks: those that are open.
         type LaunchResult (
           durationUSec: int,
-          source: string
+          source: string,
+          requestUSec: ?int,
+          helloUSec: ?int,
+          firstFrameUSec: ?int,
+          usefulUSec: ?int,
+          extendedUSec: ?int,
+          openTasks: ?[]string
         )
 
         # How long something took.
@@ -150,7 +159,7 @@ public enum ControlInterface {
         # Something that happened. The sequence counts from 1 without gaps since watchdogd was started. Kinds: launched, ready,
         # adopted, hung, credited, rebased, paused, resumed, extended, extensionRefused, terminating, exhausted, captureFailed,
         # reported, channelLost, exited, unkillable, restarting, limitReached, launchFailed, reloaded, lifecycle,
-        # probeFailed, probeRecovered, probeImpossible, appReloaded, reloadFailed, leftBehind.
+        # probeFailed, probeRecovered, probeImpossible, appReloaded, reloadFailed, leftBehind, marked, launchRegressed.
         type Event (
           sequence: int,
           timeUSec: int,
@@ -163,14 +172,26 @@ public enum ControlInterface {
 
         # All apps in the order of their names, and the files that cannot be used. Each app is told as it is when its turn
         # comes to be written: a long list is no picture of one instant.
-        method List() -> (apps: []App, invalid: []InvalidFile)
+        method List() -> (apps: []App, invalid: []InvalidFile, isWithheld: ?bool)
 
-        # One app. At most 200 log lines are given, oldest first, and none without right "readLogs".
+        # One app. At most 200 log lines are given, oldest first. Without right "inspect" there are no details and no log
+        # lines.
         method Describe(name: string, logLines: ?int) -> (
           app: App,
-          details: AppDetails,
+          details: ?AppDetails,
           log: []LogLine,
-          isLogWithheld: bool
+          isLogWithheld: bool,
+          isWithheld: ?bool
+        )
+
+        # The daemon itself. A turn of its loop is the handling of one event: nothing else happens meanwhile. The recent one is
+        # the longest of the last minute.
+        method DescribeDaemon() -> (
+          version: string,
+          pid: int,
+          apps: int,
+          longestTurnUSec: int,
+          recentTurnUSec: int
         )
 
         # Starts an app that does not run. The reply comes when the request is accepted or, with wait, when the app is ready.
@@ -199,16 +220,18 @@ public enum ControlInterface {
         method Resume(name: string, wait: ?bool) -> (state: string)
 
         # Sends an app something to handle on its main loop. The reply comes when it was sent or, with wait, when it was
-        # handled. Kind: at most 64 bytes; payload: at most 2048 bytes; one line each.
-        method SendEvent(name: string, kind: string, payload: ?string, wait: ?bool) -> (state: string)
+        # handled. With launch, an app that is not running is launched for it. Kind: at most 64 bytes; payload: at most 2048
+        # bytes; one line each.
+        method SendEvent(name: string, kind: string, payload: ?string, wait: ?bool, launch: ?bool) -> (state: string)
 
         # Takes the stacks of a running app, which goes on, and replies when the report is written.
         method Capture(name: string) -> (report: string, verdict: ?string)
 
-        # Tells what happens, until the connection is closed; to be called with "more". The first reply is empty: from then on
-        # nothing is missed. First come the latest events of the history, if they are asked for. Who does not read in
-        # time is told how many events (of any app) were missed. A name that no app has is an error.
-        method Monitor(apps: ?[]string, history: ?int) -> (event: ?Event, missed: ?int)
+        # Tells what happens, until the connection is closed; to be called with "more". The first reply has no event: from
+        # then on nothing is missed. First come the latest events of the history, if they are asked for. Who does not read in
+        # time is told how many events (of any app) were missed. A name that no app has is an error. Without right "inspect",
+        # the message of an event is its kind in words.
+        method Monitor(apps: ?[]string, history: ?int) -> (event: ?Event, missed: ?int, isWithheld: ?bool)
 
         # Reads the configuration again. Everything is valid or nothing changes; apps that are configured as before are not
         # touched.
@@ -225,8 +248,12 @@ public enum ControlInterface {
         # done. IsConfirmed: the app itself has said so.
         method ReloadApp(name: string, wait: ?bool) -> (durationUSec: ?int, isConfirmed: bool)
 
-        # The latest reports, newest first.
+        # The latest reports, newest first. Needs right "inspect".
         method Reports(app: ?string, limit: ?int) -> (reports: []Report)
+
+        # The metrics of the daemon and its apps in the Prometheus text format, version 0.0.4. The parts, joined in their order,
+        # are the text; each ends with a line. Needs right "inspect".
+        method Metrics() -> (parts: []string)
 
         # There is no app of this name; the suggestion is the nearest one.
         error NoSuchApp (name: string, suggestion: ?string)
@@ -311,7 +338,7 @@ public enum ControlInterface {
 
         """
 
-    /// The definition of an interface; nil when there is none of this name.
+    /// The definition of an interface; nil if there is none with this name.
     static func definition(of name: String) -> String? {
         switch name {
         case Self.name: definition

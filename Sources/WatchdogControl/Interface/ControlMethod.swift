@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A method that can be called.
+/// A method of the service.
 enum ControlMethod: String, CaseIterable {
     case getInfo = "org.varlink.service.GetInfo"
     case getInterfaceDescription = "org.varlink.service.GetInterfaceDescription"
     case list = "org.watchdogd.Supervisor.List"
     case describe = "org.watchdogd.Supervisor.Describe"
+    case describeDaemon = "org.watchdogd.Supervisor.DescribeDaemon"
     case reports = "org.watchdogd.Supervisor.Reports"
+    case metrics = "org.watchdogd.Supervisor.Metrics"
     case monitor = "org.watchdogd.Supervisor.Monitor"
     case launch = "org.watchdogd.Supervisor.Launch"
     case terminate = "org.watchdogd.Supervisor.Terminate"
@@ -20,16 +22,17 @@ enum ControlMethod: String, CaseIterable {
     case reload = "org.watchdogd.Supervisor.Reload"
     case reloadApp = "org.watchdogd.Supervisor.ReloadApp"
 
-    /// What a caller needs for it.
+    /// The right that the method requires.
     var right: ControlRight {
         switch self {
-        case .getInfo, .getInterfaceDescription, .list, .describe, .reports, .monitor: .observe
+        case .getInfo, .getInterfaceDescription, .list, .describe, .describeDaemon, .monitor: .observe
+        case .reports, .metrics: .inspect
         case .launch, .terminate, .restart, .capture, .reload, .reloadApp: .act
         case .foreground, .background, .suspend, .resume, .sendEvent: .act
         }
     }
 
-    /// The error for a name that is none of these.
+    /// The error for an unknown name.
     static func unknown(_ name: String) -> ControlError {
         guard let dot = name.lastIndex(of: ".") else { return .methodNotFound(name) }
         let interface = String(name[..<dot])

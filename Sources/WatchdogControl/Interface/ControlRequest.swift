@@ -2,11 +2,11 @@
 
 /// The parameters of a method.
 public protocol ControlRequest: Codable, Hashable, Sendable {
-    /// The names of all parameters; a call with another one is refused.
+    /// The names of all parameters; a call with any other is rejected.
     static var parameterNames: Set<String> { get }
 }
 
-/// What a method answers with.
+/// The parameters of a method's reply.
 public protocol ControlReply: Codable, Hashable, Sendable {}
 
 extension CaseIterable where Self: CodingKey {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `Capture` answers with.
+/// The reply to `Capture`.
 public struct CaptureReply: ControlReply {
     /// The report's path.
     public var report: String
     /// What the app was doing.
     public var verdict: String?
 
-    /// Creates an answer.
+    /// Creates a reply.
     public init(report: String, verdict: String? = nil) {
         self.report = report
         self.verdict = verdict

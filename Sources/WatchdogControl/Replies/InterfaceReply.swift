@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `org.varlink.service.GetInterfaceDescription` answers with.
+/// The reply to `org.varlink.service.GetInterfaceDescription`.
 struct InterfaceReply: ControlReply {
     var description: String
 }

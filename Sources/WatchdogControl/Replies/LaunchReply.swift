@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `Launch` and `Restart` answer with.
+/// The reply to `Launch` and `Restart`.
 public struct LaunchReply: ControlReply {
-    /// The main process; nil when it is still to be started.
+    /// The main process; nil if it is yet to be started.
     public var pid: Int32?
 
-    /// How an app ended that has done its work before it was ready: "exited with code 0".
+    /// How the app exited, if it completed its work before it was ready: "exited with code 0".
     public var ended: String?
 
-    /// Creates an answer.
+    /// Creates a reply.
     public init(pid: Int32? = nil, ended: String? = nil) {
         self.pid = pid
         self.ended = ended

@@ -2,12 +2,12 @@
 
 public import WatchdogPolicy
 
-/// What `Foreground`, `Background`, `Suspend`, `Resume` and `SendEvent` answer with.
+/// The reply to `Foreground`, `Background`, `Suspend`, `Resume` and `SendEvent`.
 public struct LifecycleReply: ControlReply {
-    /// Where the app is now: a raw value of `LifecycleState`.
+    /// The app's state now: a raw value of `LifecycleState`.
     public var state: String
 
-    /// Creates an answer.
+    /// Creates a reply.
     public init(state: LifecycleState) {
         self.state = state.rawValue
     }

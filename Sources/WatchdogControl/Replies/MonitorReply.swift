@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `Monitor` answers with, again and again.
+/// One of the replies to `Monitor`.
 ///
-/// The first answer is empty: from now on nothing is missed.
+/// The first reply has no event: no event after it is missed.
 public struct MonitorReply: ControlReply {
     /// What happened.
     public var event: ControlEvent?
-    /// How many events of any app came and went since the answer before, as the caller did not read.
+    /// The number of events, of all apps, that were lost since the last reply because the client did not read.
     public var missed: Int?
+    /// True in the first reply if the client may see only what kind of event happened to which app; otherwise nil.
+    public var isWithheld: Bool?
 
-    /// Creates an answer.
-    public init(event: ControlEvent? = nil, missed: Int? = nil) {
+    /// Creates a reply.
+    public init(event: ControlEvent? = nil, missed: Int? = nil, isWithheld: Bool? = nil) {
         self.event = event
         self.missed = missed
+        self.isWithheld = isWithheld
     }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `ReloadApp` answers with.
+/// The reply to `ReloadApp`.
 public struct ReloadAppReply: ControlReply {
-    /// From the request until it was done; nil when that was not waited for.
+    /// The time from the request until the reload was complete; nil if the client did not wait for that.
     public var duration: Microseconds?
-    /// Whether the app itself has said that it has reloaded.
+    /// Whether the app itself confirmed the reload.
     public var isConfirmed: Bool
 
-    /// Creates an answer.
+    /// Creates a reply.
     public init(duration: Duration? = nil, isConfirmed: Bool = false) {
         self.duration = duration.map { Microseconds($0) }
         self.isConfirmed = isConfirmed

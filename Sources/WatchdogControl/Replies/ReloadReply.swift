@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `Reload` answers with when the new configuration is in force.
+/// The reply to `Reload` once the new configuration is in force.
 public struct ReloadReply: ControlReply, PiecewiseReply {
-    /// Apps that were not there before.
+    /// New apps.
     public var added: [String]
-    /// Apps that are configured otherwise than before.
+    /// Apps with a changed configuration.
     public var changed: [String]
-    /// Apps that are there no longer.
+    /// Apps whose configuration was removed.
     public var removed: [String]
-    /// How many apps are as they were, and were not touched.
+    /// The number of apps that did not change and were not touched.
     public var unchanged: Int
-    /// What is doubtful in the files.
+    /// Warnings about the files.
     public var warnings: [ControlDiagnostic]
 
-    /// Creates an answer.
+    /// Creates a reply.
     public init(
         added: [String] = [], changed: [String] = [], removed: [String] = [], unchanged: Int = 0,
         warnings: [ControlDiagnostic] = []

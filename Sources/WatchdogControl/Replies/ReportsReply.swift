@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `Reports` answers with.
+/// The reply to `Reports`.
 public struct ReportsReply: ControlReply, PiecewiseReply {
     /// The reports, newest first.
     public var reports: [ReportSummary]

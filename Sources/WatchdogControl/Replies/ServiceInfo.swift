@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `org.varlink.service.GetInfo` answers with.
+/// The reply to `org.varlink.service.GetInfo`.
 public struct ServiceInfo: ControlReply {
-    /// Who makes the service.
+    /// The vendor of the service.
     public var vendor: String
-    /// What it is called.
+    /// The name of the service.
     public var product: String
     /// Its version.
     public var version: String
-    /// Where to read about it.
+    /// The address of its documentation.
     public var url: String
-    /// What it can be asked for.
+    /// The interfaces it implements.
     public var interfaces: [String]
 
-    /// Creates the answer of a watchdogd of this version.
+    /// Creates the reply of a watchdogd of this version.
     public init(version: String, url: String = "") {
         self.vendor = "watchdogd"
         self.product = "watchdogd"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `Terminate` answers with.
+/// The reply to `Terminate`.
 public struct TerminateReply: ControlReply {
-    /// True when no process of the app is left; false when that is still awaited.
+    /// Whether no process of the app remains; false if that is still pending.
     public var isGone: Bool
 
-    /// Creates an answer.
+    /// Creates a reply.
     public init(isGone: Bool) {
         self.isGone = isGone
     }

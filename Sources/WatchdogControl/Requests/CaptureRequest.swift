@@ -2,7 +2,7 @@
 
 /// The parameters of `Capture`.
 public struct CaptureRequest: ControlRequest {
-    /// Which app.
+    /// The app's name.
     public var name: String
 
     /// Creates the parameters.

@@ -2,9 +2,9 @@
 
 /// The parameters of `Describe`.
 public struct DescribeRequest: ControlRequest {
-    /// Which app.
+    /// The app's name.
     public var name: String
-    /// How many of the latest log lines are wanted; the server asks the handler for no more than the caller may see.
+    /// How many of the latest log lines to include; the server requests no more than the client may see.
     public var logLines: Int?
 
     /// Creates the parameters.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// No parameters: `List`, `Reload`, `GetInfo`.
+/// The empty parameters of `List`, `DescribeDaemon`, `Reload` and `GetInfo`.
 public struct EmptyRequest: ControlRequest {
-    /// None.
+    /// There are none.
     public static let parameterNames: Set<String> = []
 
     /// Creates the parameters.

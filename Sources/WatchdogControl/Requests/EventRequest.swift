@@ -2,24 +2,27 @@
 
 /// The parameters of `SendEvent`.
 public struct EventRequest: ControlRequest {
-    /// The longest kind and payload that an app can be sent, in bytes: one line each.
+    /// The maximum length of kind and payload in bytes; each is one line.
     public static let limits = (kind: 64, payload: 2_048)
 
-    /// Which app.
+    /// The app's name.
     public var name: String
-    /// What has happened, such as `url`.
+    /// What happened, such as `url`.
     public var kind: String
-    /// More about it, whose meaning is the app's affair.
+    /// Details, which only the app interprets.
     public var payload: String?
-    /// True when the answer is to come when the app has handled it, and not when it was sent.
+    /// Whether to reply when the app has handled the event, rather than when it was sent.
     public var waits: Bool
+    /// Whether to launch an app that is not running, for the sake of the event.
+    public var launches: Bool
 
     /// Creates the parameters.
-    public init(_ name: String, kind: String, payload: String? = nil, waits: Bool = false) {
+    public init(_ name: String, kind: String, payload: String? = nil, waits: Bool = false, launches: Bool = false) {
         self.name = name
         self.kind = kind
         self.payload = payload
         self.waits = waits
+        self.launches = launches
     }
 
     /// The names of the parameters.
@@ -30,18 +33,20 @@ public struct EventRequest: ControlRequest {
         case kind
         case payload
         case waits = "wait"
+        case launches = "launch"
     }
 
-    /// Reads parameters; without `wait`, nobody waits.
+    /// Decodes parameters; the default for `wait` and `launch` is false.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         name = try container.decode(String.self, forKey: .name)
         kind = try container.decode(String.self, forKey: .kind)
         payload = try container.decodeIfPresent(String.self, forKey: .payload)
         waits = try container.decodeIfPresent(Bool.self, forKey: .waits) ?? false
+        launches = try container.decodeIfPresent(Bool.self, forKey: .launches) ?? false
     }
 
-    /// Refuses what would not reach the app as it is.
+    /// Rejects what would not reach the app unchanged.
     func check() throws(ControlError) {
         guard (1...Self.limits.kind).contains(kind.utf8.count), Self.isLine(kind) else {
             throw .invalidParameter("kind")

@@ -2,9 +2,9 @@
 
 /// The parameters of `Monitor`.
 public struct MonitorRequest: ControlRequest {
-    /// The apps whose events are wanted, besides those that concern all; nil for every app.
+    /// The apps whose events to send, besides those that concern all; nil for every app.
     public var apps: [String]?
-    /// How many of the latest events are wanted first.
+    /// How many of the latest events to send first.
     public var history: Int?
 
     /// Creates the parameters.

@@ -2,9 +2,9 @@
 
 /// The parameters of `Reports`.
 public struct ReportsRequest: ControlRequest {
-    /// Whose reports are wanted; nil for those of every app.
+    /// The app whose reports to list; nil for every app.
     public var app: String?
-    /// How many are wanted; nil for as many as watchdogd likes to give.
+    /// The maximum number of reports; nil for watchdogd's own limit.
     public var limit: Int?
 
     /// Creates the parameters.

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The way back to a caller: used once, at once or later.
+/// Delivers the reply to a client, once, immediately or later.
 ///
-/// When the caller is gone, or wanted no answer, nothing happens. An answer that is released unused says that it failed.
+/// It does nothing if the client is gone or wanted no reply. If it is released unused, the client receives an error.
 ///
 /// Isolation: the loop's thread.
 public final class ControlAnswer<Reply: ControlReply> {
     private var deliver: ((Result<Reply, ControlError>) -> Void)?
 
-    init(_ deliver: @escaping (Result<Reply, ControlError>) -> Void) {
+    /// Creates an answer.
+    ///
+    /// - Parameter deliver: called once, with the reply or the error.
+    public init(_ deliver: @escaping (Result<Reply, ControlError>) -> Void) {
         self.deliver = deliver
     }
 
@@ -16,12 +19,12 @@ public final class ControlAnswer<Reply: ControlReply> {
         deliver?(.failure(.failed(reason: "watchdogd gave no answer")))
     }
 
-    /// It is done.
+    /// Sends the reply.
     public func succeed(_ reply: Reply) {
         finish(.success(reply))
     }
 
-    /// It was not done.
+    /// Sends an error.
     public func fail(_ error: ControlError) {
         finish(.failure(error))
     }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
-/// One caller: what it has sent, what it is to get, and what is being done for it.
+/// One client: what it has sent, what it is to receive, and what is being done for it.
 ///
 /// Isolation: the loop's thread.
 final class ControlConnection {
-    /// What is being done.
+    /// What the server is doing for the client.
     enum Activity {
-        /// The next call is awaited.
+        /// Waiting for the next call.
         case idle
-        /// The handler owes the answer to a call.
+        /// Waiting for the handler's reply to a call.
         case answering(call: UInt64)
-        /// A reply is being written.
+        /// Writing a reply.
         case replying(ReplyWriter)
-        /// Events are told until the end.
+        /// Sending events until the connection ends.
         case monitoring(EventRing.Cursor)
     }
 
@@ -30,21 +31,21 @@ final class ControlConnection {
     var output = OutputBuffer()
     var activity = Activity.idle
     var bucket: TokenBucket
-    /// Until when further calls have to wait.
+    /// When the next call may be handled.
     var throttledUntil: Instant?
-    /// True while it waits for its turn.
+    /// Whether it is waiting for its turn.
     var isQueued = false
-    /// True while its turn lasts.
+    /// Whether it is having its turn.
     var isBusy = false
-    /// The caller sends no more.
+    /// The client will send no more.
     private(set) var isInputEnded = false
-    /// Nobody reads any more: what the caller has sent is carried out, what it would get is thrown away.
+    /// Nobody reads anymore: the calls already received are executed, and their replies are dropped.
     var isGone = false
-    /// It is closed when the output is sent.
+    /// Close once the output is sent.
     var isClosing = false
-    /// When the caller last said something whole.
+    /// When the client last sent a complete message.
     var lastSign: Instant
-    /// Since when it has read nothing of what waits for it; nil when nothing waits.
+    /// When the client stopped reading its output; nil if no output is waiting.
     private(set) var unreadSince: Instant?
     private var watched: IOSource.Readiness = .readable
 
@@ -69,17 +70,17 @@ final class ControlConnection {
         let room = min(input.room, 16 << 10)
         guard room > 0, !isInputEnded else { return }
         withUnsafeTemporaryAllocation(byteCount: room, alignment: 1) { buffer in
-            let length = uninterrupted { recv(descriptor.number, buffer.baseAddress, room, Int32(MSG_DONTWAIT)) }
-            if length > 0 {
+            let length = SocketMessage.read(from: descriptor, into: buffer)
+            if let length, length > 0 {
                 input.append(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
-            } else if length == 0 || errno != EAGAIN || isGone {
-                // Of one that is gone nothing more can come.
+            } else if length == 0 || isGone {
+                // Nothing more can come from a client that is gone.
                 isInputEnded = true
             }
         }
     }
 
-    /// Sends what it can, without waiting.
+    /// Sends as much as possible without waiting.
     func flush(at now: Instant) {
         var hasProgress = false
         while !output.isEmpty, !isGone {
@@ -102,7 +103,7 @@ final class ControlConnection {
         }
     }
 
-    /// Watches for what can be made use of.
+    /// Watches for readiness that can be used now.
     func updateInterest() throws(LinuxError) {
         var wanted: IOSource.Readiness = []
         if !isInputEnded, !isClosing, input.room > 0 { wanted.insert(.readable) }
@@ -113,7 +114,7 @@ final class ControlConnection {
     }
 }
 
-/// The result of a call, made again while a signal interrupts it.
+/// The result of a call, repeated while signals interrupt it.
 private func uninterrupted(_ call: () -> Int) -> Int {
     while true {
         let result = call()

@@ -2,49 +2,55 @@
 
 public import WatchdogPolicy
 
-/// Who carries out what a ``ControlServer`` is asked for: the daemon.
+/// Executes the calls that a ``ControlServer`` receives: the daemon.
 ///
-/// The server has checked the caller's rights and the parameters' kinds; whether an app of the name exists is for the
-/// handler to say. Everything is called on the loop's thread and must not wait: what takes time keeps the
+/// The server has checked the client's rights and the types of the parameters; whether an app exists is for the handler
+/// to decide. All methods are called on the loop's thread and must not wait: what takes time keeps the
 /// ``ControlAnswer`` and returns.
 public protocol ControlHandler: AnyObject {
-    /// The names of all apps, in order.
+    /// The names of all apps, sorted.
     ///
-    /// Asked for each `List`, and for the nearest name when one does not exist.
+    /// Read for each `List`, and to find the nearest name for an unknown one.
     var appNames: [String] { get }
 
-    /// The files that cannot be used; who asks for an app of theirs is told what is wrong with them.
+    /// The invalid files; requests for their apps fail with the diagnostics.
     var invalidFiles: [InvalidFile] { get }
 
-    /// What `List` tells of an app; nil when it is gone since its name was asked for.
+    /// The `List` entry of an app; nil if the app has disappeared since its name was read.
     func summary(of name: String) -> AppSummary?
 
-    /// Describes an app, with as many of its latest log lines as are asked for, which may be none.
+    /// Describes an app with the requested number of its latest log lines, which may be zero.
     func describe(_ request: DescribeRequest, answer: ControlAnswer<DescribeReply>)
 
     /// Lists the latest reports, newest first.
     func reports(_ request: ReportsRequest, answer: ControlAnswer<ReportsReply>)
 
-    /// Starts an app; answers when it is ready, if the caller waits for that.
+    /// Renders the metrics of all apps.
+    func metrics(answer: ControlAnswer<MetricsReply>)
+
+    /// Launches an app; replies when it is ready if the client waits.
     func launch(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>)
 
-    /// Asks an app to end; answers when it is gone, if the caller waits for that.
+    /// Asks an app to end; replies when it is gone if the client waits.
     func terminate(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<TerminateReply>)
 
-    /// Terminates an app, if it runs, and starts it; answers when it is ready, if the caller waits for that.
+    /// Terminates an app if it is running, and launches it; replies when it is ready if the client waits.
     func restart(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>)
 
-    /// Takes the stacks of a running app; answers when the report is written.
+    /// Captures the stacks of a running app; replies when the report is written.
     func capture(_ request: CaptureRequest, from peer: ControlPeer, answer: ControlAnswer<CaptureReply>)
 
-    /// Asks an app to move, or to handle an event; answers when it has, if the caller waits for that.
+    /// Sends an app an event, perhaps after launching it; replies when it has handled the event if the client waits.
+    func sendEvent(_ request: EventRequest, from peer: ControlPeer, answer: ControlAnswer<LifecycleReply>)
+
+    /// Asks an app to change its lifecycle state; replies when it has done so if the client waits.
     func request(
         _ lifecycle: LifecycleRequest, of request: AppRequest, from peer: ControlPeer,
         answer: ControlAnswer<LifecycleReply>)
 
-    /// Reads the configuration again.
+    /// Reloads the configuration.
     func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>)
 
-    /// Makes an app read its own configuration again; answers when it has, if the caller waits for that.
+    /// Makes an app reload its own configuration; replies when it has done so if the client waits.
     func reload(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadAppReply>)
 }

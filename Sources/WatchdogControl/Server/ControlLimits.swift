@@ -1,48 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What callers may cost.
+/// The limits on what clients may use.
 public struct ControlLimits: Hashable, Sendable {
-    /// The most connections at a time.
+    /// The maximum number of connections.
     public var connections = 64
-    /// How many of them are kept for those who may act, so that others cannot shut them out.
+    /// How many of them are reserved for users who may act, so that others cannot lock them out.
     public var reservedConnections = 16
-    /// The most connections of one user who may not act.
+    /// The maximum number of connections per user who may not act.
     public var connectionsPerUser = 16
-    /// The most bytes of a call.
+    /// The maximum length of a call, in bytes.
     public var messageBytes = 1 << 20
-    /// The most bytes of a call of those who may not act: reading one holds up the loop, 0.3 ms for so many at worst.
+    /// The maximum length of a call from users who may not act, in bytes: reading one of this length delays the loop by
+    /// at most 0.3 ms.
     public var messageBytesOfOthers = 16 << 10
-    /// When as many bytes wait to be read by a caller, it gets no more until it reads.
+    /// At this many unread bytes, a client receives nothing more until it reads.
     public var outputBytes = 64 << 10
-    /// How many calls a connection may make at once.
+    /// The number of calls that a connection may make in a burst.
     public var callBurst = 200
-    /// How many it may make in a second after that; further ones wait.
+    /// The number of calls per second after that; further calls wait.
     public var callsPerSecond = 500
-    /// How long a caller may leave its answer unread before its connection is closed.
+    /// A connection is closed when a client leaves a reply unread for this long.
     public var unreadPatience = Duration.seconds(30)
-    /// How long a connection may be silent before it is closed; one that monitors, or waits for an answer, may be.
+    /// A connection is closed when it is silent for this long, unless it monitors or waits for a reply.
     public var silencePatience = Duration.seconds(300)
-    /// How many events are kept for those who are late, or ask for the past.
+    /// The number of events kept for slow clients and for requests for past events.
     public var eventHistory = 1024
-    /// How many pieces of a long reply are encoded before everybody else has a turn.
+    /// The number of parts of a long reply that are encoded before others have a turn.
     public var piecesPerTurn = 8
-    /// The most log lines that a description has.
+    /// The maximum number of log lines in a description.
     public var logLines = 200
-    /// How many log lines a description has when the caller does not say.
+    /// The default number of log lines in a description.
     public var defaultLogLines = 10
-    /// The most reports that a list has.
+    /// The maximum number of reports in a list.
     public var reports = 1000
 
-    /// Creates the limits of a watchdogd.
+    /// Creates the default limits.
     public init() {}
 
-    /// Whether one more connection may be had by a user.
+    /// Whether a user may have another connection.
     ///
     /// - Parameters:
-    ///   - mayAct: Whether the user may act.
-    ///   - all: How many connections there are.
-    ///   - others: How many of them belong to users who may not act.
-    ///   - own: How many of them belong to the user.
+    ///   - mayAct: whether the user may act.
+    ///   - all: the number of connections.
+    ///   - others: how many of them belong to users who may not act.
+    ///   - own: how many of them belong to the user.
     func admits(mayAct: Bool, all: Int, others: Int, own: Int) -> Bool {
         guard all < connections else { return false }
         return mayAct || (others < connections - reservedConnections && own < connectionsPerUser)

@@ -2,31 +2,31 @@
 
 public import WatchdogLinux
 
-/// Something about its connections that a ``ControlServer`` has to say.
+/// A notice of a ``ControlServer`` about its connections.
 public struct ControlNotice: Hashable, Sendable, CustomStringConvertible {
     /// What happened.
     public enum Kind: Hashable, Sendable {
-        /// A connection was closed as soon as it was made: there are too many.
+        /// A new connection was closed because there are too many.
         case refused
-        /// A connection was closed because its answers were not read.
+        /// A connection was closed because its replies were not read.
         case unread
         /// A connection was closed because it was silent for too long.
         case silent
-        /// A connection was closed because it carried what is not a call.
+        /// A connection was closed because it sent an invalid message.
         case malformed(reason: String)
-        /// A caller asked for what it may not do.
+        /// A client called a method without the required right.
         case notPermitted(method: String)
-        /// No connection could be taken, and none will be for a moment.
+        /// A connection could not be accepted, and none will be for a moment.
         case acceptFailed(Errno)
-        /// Something else did not work.
+        /// Something else failed.
         case failed(LinuxError)
     }
 
     /// What happened.
     public let kind: Kind
-    /// Whose connection it was; nil when that is not known.
+    /// The client; nil if unknown.
     public let peer: ControlPeer?
-    /// How many notices were left out before this one, because there were too many.
+    /// How many notices were suppressed before this one because there were too many.
     public let suppressed: Int
 
     /// One line.

@@ -2,8 +2,8 @@
 
 import CLinux
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 extension ControlServer {
     func accept() {
@@ -12,7 +12,10 @@ extension ControlServer {
             acceptFailed(Errno(rawValue: errno))
             return
         }
-        let descriptor = OwnedDescriptor(taking: number)
+        // If the kernel lets clients pass descriptors, unread ones are closed together with the connection, which may
+        // block.
+        let isSafe = wd_socket_refuse_descriptors(number) == 0
+        let descriptor = OwnedDescriptor(taking: number, closing: isSafe ? .here : .beside(lane: number))
         var credentials = wd_stream_peer()
         guard wd_stream_peer(number, &credentials) == 0 else { return }
         let peer = ControlPeer(pid: credentials.pid, user: credentials.user, group: credentials.group)
@@ -55,8 +58,8 @@ extension ControlServer {
         switch error.rawValue {
         case EAGAIN, ECONNABORTED, EPERM: break
         default:
-            // Without a free descriptor the caller stays in the queue, and the socket readable: it would be tried again
-            // and again.
+            // Without a free descriptor the client stays in the queue and the socket stays readable: the loop would
+            // retry forever.
             do {
                 try arrivals?.watch(for: [])
                 acceptAgainAt = loop.now + .milliseconds(250)

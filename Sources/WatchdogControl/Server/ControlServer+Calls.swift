@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Glibc
+import WatchdogBase
+import WatchdogLinux
 import WatchdogPolicy
 
 extension ControlServer {
-    /// Carries out a call, or refuses it.
+    /// Executes a call, or rejects it.
     func perform(_ call: VarlinkCall, for connection: ControlConnection) {
         do throws(ControlError) {
             guard let method = ControlMethod(rawValue: call.method) else { throw ControlMethod.unknown(call.method) }
@@ -36,7 +39,15 @@ extension ControlServer {
             reply(.whole(InterfaceReply(description: definition)), to: call, connection)
         case .list:
             _ = try parameters(EmptyRequest.self, of: call)
-            reply(list(handler), to: call, connection)
+            reply(list(handler, mayInspect: mayInspect(connection)), to: call, connection)
+        case .describeDaemon:
+            _ = try parameters(EmptyRequest.self, of: call)
+            let turns = loop.turns
+            let daemon = DaemonReply(
+                version: info.version, pid: getpid(), apps: handler.appNames.count,
+                longestTurn: Microseconds(turns.longest),
+                recentTurn: Microseconds(turns.longestRecently(at: loop.now)))
+            reply(.whole(daemon), to: call, connection)
         case .monitor:
             try monitor(parameters(MonitorRequest.self, of: call), call, for: connection, by: handler)
         case .describe:
@@ -45,6 +56,9 @@ extension ControlServer {
             var request = try parameters(ReportsRequest.self, of: call)
             request.limit = try count(request.limit, named: "limit", default: limits.reports, most: limits.reports)
             handler.reports(request, answer: answer(to: call, connection))
+        case .metrics:
+            _ = try parameters(EmptyRequest.self, of: call)
+            handler.metrics(answer: answer(to: call, connection))
         case .launch:
             let request = try parameters(AppRequest.self, of: call)
             handler.launch(request, from: connection.peer, answer: answer(to: call, connection))
@@ -64,10 +78,7 @@ extension ControlServer {
         case .sendEvent:
             let request = try parameters(EventRequest.self, of: call)
             try request.check()
-            handler.request(
-                .event(kind: request.kind, payload: request.payload ?? ""),
-                of: AppRequest(request.name, waits: request.waits), from: connection.peer,
-                answer: answer(to: call, connection))
+            handler.sendEvent(request, from: connection.peer, answer: answer(to: call, connection))
         case .reload:
             _ = try parameters(EmptyRequest.self, of: call)
             handler.reload(from: connection.peer, answer: answer(to: call, connection))
@@ -97,14 +108,19 @@ extension ControlServer {
         return min(value, most)
     }
 
-    // MARK: - What the server knows how to do
+    // MARK: - Methods
 
-    /// Asks for each app when its turn comes, so that a list of thousands is nowhere in memory.
-    private func list(_ handler: any ControlHandler) -> ReplyBody {
+    /// Reads each app when its entry is written, so that a list of thousands is never in memory.
+    private func list(_ handler: any ControlHandler, mayInspect: Bool) -> ReplyBody {
         let names = handler.appNames
+        let invalid = handler.invalidFiles
         return .members([
-            .list("apps", count: names.count) { [weak handler] index in handler?.summary(of: names[index]) },
-            .list("invalid", handler.invalidFiles),
+            .list("apps", count: names.count) { [weak handler] index in
+                let app = handler?.summary(of: names[index])
+                return mayInspect ? app : app?.outline
+            },
+            .list("invalid", mayInspect ? invalid : invalid.filter { !$0.name.isEmpty }.map(\.outline)),
+            mayInspect ? nil : .value("isWithheld", true),
         ])
     }
 
@@ -114,11 +130,13 @@ extension ControlServer {
     ) throws(ControlError) {
         guard !call.isOneway else { return }
         guard call.wantsMore else { throw .expectedMore }
-        // Who waits for the events of a name that nobody has would wait for ever.
+        // A client that monitors a nonexistent app would wait forever.
         for name in request.apps ?? [] where handler.summary(of: name) == nil { throw .noSuchApp(name) }
         let history = try count(request.history, named: "history", default: 0, most: limits.eventHistory)
-        connection.activity = .monitoring(events.cursor(apps: request.apps, history: history))
-        connection.output.append(encode(MonitorReply()))
+        let mayInspect = mayInspect(connection)
+        connection.activity = .monitoring(
+            events.cursor(apps: request.apps, history: history, isOutlined: !mayInspect))
+        connection.output.append(encode(MonitorReply(isWithheld: mayInspect ? nil : true)))
     }
 
     private func describe(
@@ -128,26 +146,20 @@ extension ControlServer {
         var request = request
         let wanted = try count(
             request.logLines, named: "logLines", default: limits.defaultLogLines, most: limits.logLines)
-        let maySee = access.allows(.readLogs, to: connection.peer.user)
-        request.logLines = maySee ? wanted : 0
-        let answer: ControlAnswer<DescribeReply> = answer(to: call, connection)
-        handler.describe(
-            request,
-            answer: ControlAnswer { result in
-                switch result {
-                case .success(var reply):
-                    // Whatever the handler gave: what may not be seen is not sent.
-                    if !maySee { reply.log = [] }
-                    reply.isLogWithheld = !maySee && wanted > 0
-                    answer.succeed(reply)
-                case .failure(let error):
-                    answer.fail(error)
-                }
-            }
-        )
+        guard mayInspect(connection) else {
+            guard let app = handler.summary(of: request.name) else { throw .noSuchApp(request.name) }
+            let outline = DescribeReply(app: app.outline, details: nil, isLogWithheld: wanted > 0, isWithheld: true)
+            return reply(outline.body, to: call, connection)
+        }
+        request.logLines = wanted
+        handler.describe(request, answer: answer(to: call, connection))
     }
 
-    // MARK: - The way back
+    private func mayInspect(_ connection: ControlConnection) -> Bool {
+        access.allows(.inspect, to: connection.peer.user)
+    }
+
+    // MARK: - Resumption
 
     private func reply(_ body: ReplyBody, to call: VarlinkCall, _ connection: ControlConnection) {
         guard !call.isOneway else { return }
@@ -178,33 +190,33 @@ extension ControlServer {
         }
     }
 
-    /// The most names that are looked at for the nearest: it is done on the loop.
+    /// The limit of names compared to find the nearest, which happens on the loop.
     private static let mostNames = 2000
 
-    /// Begins to reply with an error.
+    /// Starts to reply with an error.
     func begin(_ error: ControlError, for connection: ControlConnection) {
         var error = error
-        if case .noSuchApp(let name, nil) = error { error = missing(name) }
+        if case .noSuchApp(let name, nil) = error { error = missing(name, for: connection) }
         connection.activity = .replying(ReplyWriter(error.body, error: error.wireName, encoder: encoder))
     }
 
-    /// Why there is no app of a name: its files are invalid, or the name is wrong.
-    private func missing(_ name: String) -> ControlError {
-        // A file that is no app's has an empty name.
+    /// Why there is no app with a name: its files are invalid, or the name is wrong.
+    private func missing(_ name: String, for connection: ControlConnection) -> ControlError {
+        // A file without an app has an empty name.
         if let file = handler?.invalidFiles.first(where: { $0.name == name && !name.isEmpty }) {
-            return .invalidConfiguration(file.diagnostics, app: name)
+            return .invalidConfiguration(mayInspect(connection) ? file.diagnostics : [], app: name)
         }
         return .noSuchApp(
             String(name.prefix(Similarity.longest)),
             suggestion: Similarity.nearest(to: name, among: handler?.appNames.prefix(Self.mostNames) ?? []))
     }
 
-    /// A whole error, with its NUL.
+    /// A complete error, including its NUL.
     func encode(_ error: ControlError) -> [UInt8] {
         whole(ReplyWriter(error.body, error: error.wireName, encoder: encoder))
     }
 
-    /// A whole reply, with its NUL.
+    /// A complete reply, including its NUL.
     func encode(_ reply: MonitorReply) -> [UInt8] {
         whole(ReplyWriter(.whole(reply), continues: true, encoder: encoder))
     }

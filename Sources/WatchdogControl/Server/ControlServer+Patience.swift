@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 extension ControlServer {
     func deadline(of connection: ControlConnection) -> Instant? {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
 extension ControlServer {
     func serve(_ connection: ControlConnection, _ readiness: IOSource.Readiness) {
         if readiness.contains(.hungUp) || readiness.contains(.failed) {
-            // It would be told again and again. What the caller sent before is still carried out.
+            // The loop would report it again and again. Calls sent before are still executed.
             connection.isGone = true
             connection.source?.cancel()
         }
@@ -14,7 +15,7 @@ extension ControlServer {
         takeTurn(connection)
     }
 
-    /// Lets a connection have a turn when it comes.
+    /// Queues a connection for a turn.
     func enqueue(_ connection: ControlConnection) {
         guard !connection.isQueued, connections[connection.id] != nil else { return }
         connection.isQueued = true
@@ -32,7 +33,7 @@ extension ControlServer {
         if !queue.isEmpty { turns?.arm(at: loop.now) }
     }
 
-    /// Does one short thing for a connection: reads a call, or writes a part of a reply.
+    /// Does one short step for a connection: handles a call, or writes part of a reply.
     private func takeTurn(_ connection: ControlConnection) {
         guard connections[connection.id] != nil, !connection.isBusy else { return }
         connection.isBusy = true
@@ -49,7 +50,7 @@ extension ControlServer {
         guard connection.input.hasMessage else { return }
         let now = loop.now
         if let until = connection.throttledUntil, until > now { return }
-        connection.throttledUntil = connection.bucket.take(at: now)
+        connection.throttledUntil = connection.bucket.admit(at: now) ? nil : connection.bucket.earliest()
         guard connection.throttledUntil == nil else {
             statistics.throttled += 1
             return
@@ -73,7 +74,7 @@ extension ControlServer {
         switch connection.activity {
         case .idle, .answering: break
         case .replying(var writer):
-            // The copy in the enumeration would make each change copy the pieces.
+            // Another copy in the enumeration would make each change copy the pieces.
             connection.activity = .idle
             let isComplete = writer.write(to: &connection.output, atMost: max(1, limits.piecesPerTurn))
             if !isComplete, !connection.isGone { connection.activity = .replying(writer) }
@@ -92,7 +93,7 @@ extension ControlServer {
         }
     }
 
-    /// Decides how it goes on with a connection after a turn.
+    /// Decides what comes next for a connection after a turn.
     func settle(_ connection: ControlConnection) {
         guard connections[connection.id] != nil else { return }
         if isOver(connection) {
@@ -101,7 +102,7 @@ extension ControlServer {
         }
         if hasWork(connection) { enqueue(connection) }
         do {
-            // A caller that only reads no more would be told writable for ever.
+            // A client that has stopped sending would be reported writable forever.
             if connection.isGone { connection.source?.cancel() } else { try connection.updateInterest() }
         } catch {
             notice(.failed(error), connection.peer)
@@ -139,13 +140,13 @@ extension ControlServer {
         statistics.open -= 1
     }
 
-    /// The connection, if it still is there and waits for the answer to this call.
+    /// The connection, if it still exists and waits for the reply to this call.
     func connection(_ id: UInt64, answering call: UInt64) -> ControlConnection? {
         guard let connection = connections[id], case .answering(call) = connection.activity else { return nil }
         return connection
     }
 
-    /// An answer came: it is sent in the turn that lasts, or soon.
+    /// Sends a reply in the current turn, or soon.
     func answered(_ connection: ControlConnection) {
         if !connection.isBusy { enqueue(connection) }
     }

@@ -2,27 +2,27 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 public import WatchdogLinux
-import WatchdogPolicy
 
-/// Serves `org.watchdogd.Supervisor` to whoever connects to a socket.
+/// Serves `org.watchdogd.Supervisor` to the clients of a socket.
 ///
-/// Whatever callers do, the loop goes on: nothing here waits, no turn is longer than it takes to read one call or to encode
-/// a few values, and turns come after everything of more importance, deadlines included. What a caller may cost is in
-/// ``ControlLimits``.
+/// Clients cannot stall the loop: nothing here waits, no turn takes longer than handling one call or encoding a few
+/// values, and turns come after everything more important, including deadlines. ``ControlLimits`` bounds what a client
+/// may use.
 ///
 /// Isolation: the loop's thread.
 public final class ControlServer {
-    /// Behind deadlines: being asked is less urgent than what a watchdog is for.
+    /// Lower than deadlines: replies are less urgent than supervision.
     public static let defaultPriority = EventLoop.Priority.last
 
-    /// The rules and limits.
+    /// The access rules.
     public let access: ControlAccess
-    /// What callers may cost.
+    /// The limits on clients.
     public let limits: ControlLimits
-    /// What was done so far.
+    /// Counts of what was done so far.
     public internal(set) var statistics = ControlStatistics()
-    /// Called for what is worth a line in a log, at most ten times at once and once a second after that.
+    /// Called for what is worth a log line, at most ten times in a burst and then once a second.
     public var onNotice: (ControlNotice) -> Void = { _ in }
 
     let info: ServiceInfo
@@ -37,26 +37,26 @@ public final class ControlServer {
     var arrivals: IOSource?
     private(set) var turns: Timer?
     private(set) var patience: Timer?
-    /// By their number, which is never used again.
+    /// By connection number, which is never reused.
     var connections: [UInt64: ControlConnection] = [:]
     var lastID: UInt64 = 0
-    /// Who waits for a turn.
+    /// Connections waiting for a turn.
     var queue: [UInt64] = []
-    /// When callers are taken again after that had failed.
+    /// When connections are accepted again after a failure.
     var acceptAgainAt: Instant?
     private var noticeBucket = TokenBucket(capacity: 10, perSecond: 1)
     private var suppressedNotices = 0
 
-    /// Begins to serve.
+    /// Starts to serve.
     ///
     /// - Parameters:
-    ///   - loop: Where it serves.
-    ///   - socket: Where callers arrive.
-    ///   - handler: Who carries out what is asked for; not kept alive.
-    ///   - info: What is said of this watchdogd.
-    ///   - access: Who may do what.
-    ///   - limits: What callers may cost.
-    ///   - priority: When it has its turn.
+    ///   - loop: the loop to serve on.
+    ///   - socket: where clients connect.
+    ///   - handler: executes the calls; held weakly.
+    ///   - info: describes this watchdogd.
+    ///   - access: the access rules.
+    ///   - limits: the limits on clients.
+    ///   - priority: the priority of turns.
     public init(
         loop: EventLoop, socket: ControlSocket, handler: any ControlHandler, info: ServiceInfo,
         access: ControlAccess = .own, limits: ControlLimits = ControlLimits(),
@@ -72,13 +72,13 @@ public final class ControlServer {
         events = EventRing(capacity: limits.eventHistory)
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         turns = try loop.timer(priority: priority) { [weak self] _ in self?.giveTurn() }
-        // After the connections: what came in time counts, however late it is looked at.
+        // After the connections: what came in time counts, however late it is handled.
         let last = EventLoop.Priority(rawValue: priority.rawValue + 1)
         patience = try loop.timer(priority: last) { [weak self] _ in self?.losePatience() }
         arrivals = try loop.onReadable(socket.descriptor, priority: priority) { [weak self] in self?.accept() }
     }
 
-    /// Tells an event to whoever monitors, and keeps it for those who ask later.
+    /// Sends an event to clients that monitor, and keeps it for later ones.
     public func publish(_ event: ControlEvent) {
         events.append(event)
         for connection in connections.values {
@@ -86,9 +86,9 @@ public final class ControlServer {
         }
     }
 
-    /// Tells callers that watchdogd is ending, closes their connections, and takes no more.
+    /// Tells clients that watchdogd is ending, closes their connections, and accepts no more.
     ///
-    /// The socket stays: ``ControlSocket/remove()`` removes it.
+    /// The socket stays until ``ControlSocket/remove()``.
     public func stop() {
         for source in [arrivals, turns, patience] as [EventSource?] { source?.cancel() }
         (arrivals, turns, patience) = (nil, nil, nil)
@@ -103,7 +103,7 @@ public final class ControlServer {
     }
 
     func notice(_ kind: ControlNotice.Kind, _ peer: ControlPeer?) {
-        guard noticeBucket.take(at: loop.now) == nil else {
+        guard noticeBucket.admit(at: loop.now) else {
             suppressedNotices += 1
             return
         }

@@ -4,9 +4,9 @@ import CLinux
 import Glibc
 public import WatchdogLinux
 
-/// The socket at which callers arrive.
+/// The socket that clients connect to.
 ///
-/// Isolation: immutable, may be shared between threads.
+/// Isolation: immutable; any thread.
 public final class ControlSocket: Sendable {
     /// Why there is no socket.
     public enum BindError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -16,10 +16,10 @@ public final class ControlSocket: Sendable {
         case notASocket(path: String)
         /// The descriptor that was passed is not a listening Unix stream socket.
         case notListening(descriptor: Int32)
-        /// The system refused.
+        /// A system call failed.
         case failed(LinuxError)
 
-        /// One sentence without a final stop.
+        /// One sentence without a period.
         public var description: String {
             switch self {
             case .inUse(let path): "another watchdogd serves \(path)"
@@ -42,12 +42,12 @@ public final class ControlSocket: Sendable {
         }
     }
 
-    /// Readable when a caller has arrived; to be handed on when watchdogd is replaced.
+    /// Readable when a client has connected; passed on when watchdogd is replaced.
     public let descriptor: OwnedDescriptor
-    /// Where it is bound; empty when that is not known.
+    /// The path it is bound to; empty if unknown.
     public let path: String
     private let identity: Identity?
-    /// Held as long as the socket lives, so that of two that start at once only one replaces what is stale.
+    /// Held while the socket exists, so that only one of two starting processes replaces a stale socket.
     private let lock: OwnedDescriptor?
 
     private init(_ descriptor: OwnedDescriptor, path: String, lock: OwnedDescriptor?) {
@@ -55,15 +55,17 @@ public final class ControlSocket: Sendable {
         self.path = path
         self.lock = lock
         identity = path.isEmpty ? nil : Identity(path: path)
+        // Accepted connections inherit it.
+        _ = wd_socket_refuse_descriptors(descriptor.number)
     }
 
-    /// Binds a socket, in place of one that nobody serves any more, and makes its folder if there is none.
+    /// Binds a socket, replacing one that nobody serves, and creates its directory if needed.
     ///
     /// A file `PATH.lock` stays behind.
     ///
     /// - Parameters:
-    ///   - path: Where; at most 107 bytes.
-    ///   - mode: Who may connect: 0o666 for everybody, 0o600 for the user only.
+    ///   - path: at most 107 bytes.
+    ///   - mode: who may connect: 0o666 for everybody, 0o600 for the user only.
     public static func bind(path: String, mode: UInt32) throws(BindError) -> ControlSocket {
         try makeFolder(of: path)
         let lock = try lock("\(path).lock", for: path)
@@ -73,7 +75,7 @@ public final class ControlSocket: Sendable {
         return ControlSocket(OwnedDescriptor(taking: number), path: path, lock: lock)
     }
 
-    /// Takes over a socket that somebody else has bound: the service manager, or a previous watchdogd.
+    /// Takes over a socket bound by the service manager or a previous watchdogd.
     public static func adopt(_ descriptor: OwnedDescriptor) throws(BindError) -> ControlSocket {
         guard wd_stream_is_listening(descriptor.number) else { throw .notListening(descriptor: descriptor.number) }
         let flags = fcntl(descriptor.number, F_GETFL)
@@ -88,9 +90,9 @@ public final class ControlSocket: Sendable {
         return ControlSocket(descriptor, path: path, lock: nil)
     }
 
-    /// Removes the socket from the file system, unless another has taken its place.
+    /// Removes the socket from the file system, unless another has replaced it.
     ///
-    /// Whoever is connected stays so.
+    /// Existing connections stay open.
     public func remove() {
         if let identity, Identity(path: path) == identity { unlink(path) }
     }
@@ -98,7 +100,7 @@ public final class ControlSocket: Sendable {
     private static func makeFolder(of path: String) throws(BindError) {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
         let folder = String(path[..<slash])
-        // Root's can be entered by everybody, whatever the umask is.
+        // Everybody may enter root's directory, whatever the umask.
         let mode: mode_t = geteuid() == 0 ? 0o711 : 0o700
         if mkdir(folder, 0o700) == 0 {
             chmod(folder, mode)
@@ -114,8 +116,8 @@ public final class ControlSocket: Sendable {
         } catch {
             throw .failed(error)
         }
-        // Unlike one of flock(2), this lock ends with the process, whatever its children have inherited: a child that has
-        // not executed its program yet outlives a watchdogd that is killed by a moment. fcntl(2).
+        // Unlike a lock of flock(2), this one ends with the process, whatever its children inherited: a child that has
+        // not executed its program yet briefly outlives a killed watchdogd. fcntl(2).
         var whole = Glibc.flock()
         whole.l_type = Int16(F_WRLCK)
         guard fcntl(file.number, F_SETLK, &whole) == 0 else {
@@ -131,7 +133,7 @@ public final class ControlSocket: Sendable {
             if errno == ENOENT { return }
             throw .failed(LinuxError("look at \(path)", Errno(rawValue: errno)))
         }
-        // Connecting to a regular file is refused as well: unix_find_bsd(), net/unix/af_unix.c.
+        // Connecting to a regular file is also refused: unix_find_bsd(), net/unix/af_unix.c.
         guard information.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
         let connection = wd_stream_connect(path, 0)
         if connection >= 0 {
@@ -141,7 +143,7 @@ public final class ControlSocket: Sendable {
             switch errno {
             case ENOENT: return
             case ECONNREFUSED: break
-            // The queue of connections is full: somebody listens.
+            // The connection queue is full: somebody is listening.
             case EAGAIN: throw .inUse(path: path)
             default: throw .failed(LinuxError("find out who serves \(path)", Errno(rawValue: errno)))
             }
@@ -151,7 +153,7 @@ public final class ControlSocket: Sendable {
         }
     }
 
-    /// Whether the process that listens there is alive, and not only a child of it that has inherited the socket.
+    /// Whether the listening process itself is alive, not just a child that inherited the socket.
     private static func isServed(_ connection: OwnedDescriptor) -> Bool {
         var peer = wd_stream_peer()
         guard wd_stream_peer(connection.number, &peer) == 0, peer.pid > 0 else { return true }

@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The latest events, for everybody who reads them at their own pace; each is encoded at most once.
+/// The latest events, for readers that each read at their own pace; an event and its outline are encoded at most once.
 struct EventRing {
-    /// Where somebody who reads has come to.
+    /// The position of a reader.
     struct Cursor {
-        /// The sequence of the event that is read next.
+        /// The sequence number of the next event.
         fileprivate(set) var next: Int
-        /// Whose events are wanted, besides those that concern all; nil for every app's.
+        /// The apps whose events to read, besides those that concern all; nil for every app.
         let apps: Set<String>?
+        /// Whether the reader gets the outlines of events.
+        let isOutlined: Bool
     }
 
-    /// What comes next.
+    /// The result of reading.
     enum Step {
-        /// So many events were gone before they were read.
+        /// This many events were dropped before they were read.
         case missed(Int)
-        /// The reply that tells of the event, with its NUL.
+        /// The encoded event, including its NUL.
         case reply([UInt8])
-        /// An event that is not wanted.
+        /// An event of another app.
         case skipped
     }
 
     private struct Slot {
         let event: ControlEvent
         var reply: [UInt8]?
+        var outline: [UInt8]?
     }
 
     private let capacity: Int
     private var slots: [Slot] = []
-    /// How many events there have been: the latest one's sequence.
+    /// The number of events so far, which is the sequence number of the latest.
     private(set) var count = 0
 
     init(capacity: Int) {
@@ -36,7 +39,7 @@ struct EventRing {
 
     private var oldest: Int { count - slots.count + 1 }
 
-    /// Takes in an event, and numbers it.
+    /// Adds an event and numbers it.
     mutating func append(_ event: ControlEvent) {
         var event = event
         count += 1
@@ -45,10 +48,10 @@ struct EventRing {
         if slots.count < capacity { slots.append(slot) } else { slots[(count - 1) % capacity] = slot }
     }
 
-    /// Begins to read, with the latest `history` events that are wanted.
-    func cursor(apps: [String]?, history: Int) -> Cursor {
+    /// Starts to read, with up to `history` of the latest matching events.
+    func cursor(apps: [String]?, history: Int, isOutlined: Bool = false) -> Cursor {
         let apps = apps.map { Set($0) }
-        var cursor = Cursor(next: count + 1, apps: apps)
+        var cursor = Cursor(next: count + 1, apps: apps, isOutlined: isOutlined)
         var left = history
         while left > 0, cursor.next > oldest {
             cursor.next -= 1
@@ -57,12 +60,12 @@ struct EventRing {
         return cursor
     }
 
-    /// True when there is something to read.
+    /// Whether there is something to read.
     func hasMore(for cursor: Cursor) -> Bool {
         cursor.next <= count
     }
 
-    /// Reads on; nil when everything is read.
+    /// Reads the next event; nil if there is none.
     mutating func read(_ cursor: inout Cursor, encode: (ControlEvent) -> [UInt8]) -> Step? {
         guard cursor.next <= count else { return nil }
         if cursor.next < oldest {
@@ -73,9 +76,11 @@ struct EventRing {
         let index = (cursor.next - 1) % capacity
         cursor.next += 1
         guard Self.isWanted(slots[index].event, by: cursor) else { return .skipped }
-        if let reply = slots[index].reply { return .reply(reply) }
-        let reply = encode(slots[index].event)
-        slots[index].reply = reply
+        let place: WritableKeyPath<Slot, [UInt8]?> = cursor.isOutlined ? \.outline : \.reply
+        if let reply = slots[index][keyPath: place] { return .reply(reply) }
+        let event = slots[index].event
+        let reply = encode(cursor.isOutlined ? event.outline : event)
+        slots[index][keyPath: place] = reply
         return .reply(reply)
     }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes that wait to be sent.
+/// Bytes waiting to be sent.
 struct OutputBuffer {
     private var bytes: [UInt8] = []
     private var start = 0
 
-    /// How many wait.
+    /// The number of waiting bytes.
     var count: Int { bytes.count - start }
     var isEmpty: Bool { count == 0 }
 
@@ -18,13 +18,13 @@ struct OutputBuffer {
         start = 0
     }
 
-    /// Everything that waits, which is then gone.
+    /// Removes and returns all bytes.
     mutating func takeAll() -> [UInt8] {
         defer { removeAll() }
         return start == 0 ? bytes : Array(bytes[start...])
     }
 
-    /// Gives the bytes to `send`, which says how many it has taken.
+    /// Passes the bytes to `send`, which returns how many it accepted.
     mutating func send(_ send: (UnsafeRawBufferPointer) -> Int) {
         start += bytes.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[start...])) }
         if start == bytes.count {

@@ -3,15 +3,15 @@
 extension ControlText {
     private static let stampWidth = 16
 
-    /// What `Monitor` tells: an event, how much was missed, or nothing at all.
+    /// The text of a `Monitor` reply: an event, a number of missed events, or nothing.
     public static func event(_ reply: MonitorReply, style: Style = Style()) -> String {
-        var text = ""
+        var text = reply.isWithheld == true ? "-- only root and the owner of this watchdogd see the messages --\n" : ""
         if let missed = reply.missed { text += "-- \(missed) \(missed == 1 ? "event was" : "events were") missed --\n" }
         if let event = reply.event { text += self.event(event, style: style) }
         return text
     }
 
-    /// One event, in the manner of system logs.
+    /// One event in the style of system logs.
     public static func event(_ event: ControlEvent, style: Style = Style()) -> String {
         let app = event.app?.shown ?? "watchdogd"
         let pid = event.pid.map { "[\($0)]" } ?? ""

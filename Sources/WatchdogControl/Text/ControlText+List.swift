@@ -2,6 +2,9 @@
 
 extension ControlText {
     private static let gap = "  "
+    /// The app, its state and its restarts.
+    private static let outlineColumns = [0, 1, 4]
+    private static let withheld = "Only root and the owner of this watchdogd see more than names and states."
 
     private struct Row {
         let name: String
@@ -9,36 +12,42 @@ extension ControlText {
         let cells: [String]
     }
 
-    /// A table with a line for each app, also for those that are not there because their files are invalid, what is wrong
-    /// with files, and how many apps are in which state.
+    /// A table with a line per app, the diagnostics of invalid files, and the number of apps in each state.
+    ///
+    /// Apps that are missing because their files are invalid have a line too.
     public static func list(_ reply: ListReply, style: Style = Style()) -> String {
         let known = Set(reply.apps.map(\.name))
         let invalid = reply.invalidFiles.map(\.name).filter { !$0.isEmpty && !known.contains($0) }
         let rows =
             reply.apps.map { Row(name: $0.name, state: $0.state, cells: cells($0, style)) }
             + invalid.map { Row(name: $0, state: .invalid, cells: [$0.shown, "invalid", "-", "-", "-", "-"]) }
-        var text = table(rows.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }, style)
-        if !reply.invalidFiles.isEmpty {
+        let columns = reply.isWithheld == true ? outlineColumns : Array(0..<6)
+        var text = table(rows.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }, columns, style)
+        let diagnostics = diagnostics(reply.invalidFiles, style)
+        if !diagnostics.isEmpty {
             if !text.isEmpty { text += "\n" }
-            text += diagnostics(reply.invalidFiles, style)
+            text += diagnostics
         }
         if !text.isEmpty { text += "\n" }
-        return text + total(reply)
+        return text + total(reply) + (reply.isWithheld == true ? wrap(withheld, indent: 0) : "")
     }
 
-    private static func table(_ apps: [Row], _ style: Style) -> String {
+    private static func table(_ apps: [Row], _ shown: [Int], _ style: Style) -> String {
         guard !apps.isEmpty else { return "" }
         let rows =
             [["APP", "STATE", "PID", "UPTIME", "RESTARTS", "LAST INCIDENT"]] + apps.map(\.cells)
-        var widths = (0..<6).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        var widths = (0..<6).map { column in
+            shown.contains(column) ? rows.map { $0[column].count }.max() ?? 0 : 0
+        }
         if let columns = style.columns {
-            // The incident gives way first, as far as its heading; then names, whose ends tell them apart as well.
+            // The incident shrinks first, down to its heading; then names, which keep both ends.
             let left = columns - widths[1...4].reduce(gap.count * 5, +)
             widths[0] = min(widths[0], max(12, left - min(widths[5], rows[0][5].count)))
             widths[5] = min(widths[5], max(3, left - widths[0]))
         }
         return rows.enumerated().map { index, row in
-            let cells = row.enumerated().map { column, cell in
+            let cells = shown.map { column in
+                let cell = row[column]
                 let cut = column == 0 ? cell.cutInside(to: widths[0]) : cell.cut(to: widths[column])
                 switch column {
                 case 1:
@@ -71,7 +80,7 @@ extension ControlText {
         wrap(total(of: reply.apps.map(\.state), invalidFiles: reply.invalidFiles.count), indent: 4)
     }
 
-    /// How many apps are in which state: "3 apps: 1 waiting, 2 running; 1 invalid file".
+    /// The number of apps in each state: "3 apps: 1 waiting, 2 running; 1 invalid file".
     public static func total(of states: [AppState], invalidFiles invalid: Int) -> String {
         var text = states.count == 1 ? "1 app" : "\(states.count) apps"
         let counts = Dictionary(grouping: states, by: \.self).mapValues(\.count)

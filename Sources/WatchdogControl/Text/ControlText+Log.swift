@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlText {
-    /// Lines that an app has printed, whole, each with its time where that is known.
+    /// Uncut output lines of an app, each with its time if known.
     public static func log(_ lines: [LogLine], style: Style = Style()) -> String {
         lines.map { line in
             let stamp = line.time.map { style.time.stamp($0) + " " } ?? ""

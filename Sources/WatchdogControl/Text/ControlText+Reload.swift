@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlText {
-    /// What a reload has changed: one line for each kind of change, and the warnings.
+    /// The result of a reload: one line per kind of change, and the warnings.
     public static func reload(_ reply: ReloadReply) -> String {
         var lines = reply.warnings.map { wrap($0.description.shown, indent: 4) }.joined()
         for (deed, names) in [("added", reply.added), ("changed", reply.changed), ("removed", reply.removed)]
@@ -11,7 +11,7 @@ extension ControlText {
         return lines + "unchanged: \(reply.unchanged)\n"
     }
 
-    /// That an app has read its own configuration again; nothing where that was not waited for.
+    /// The confirmation that an app has reloaded its own configuration; empty if the client did not wait.
     public static func reload(_ reply: ReloadAppReply, of app: String) -> String {
         guard let duration = reply.duration?.duration else { return "" }
         return wrap("\(app.shown) reloaded within \(duration.measured)", indent: 4)

@@ -1,32 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 
 extension ControlText {
-    /// How an app ended that was launched and has done its work; nil of one that runs.
+    /// How a launched app exited after completing its work; nil for one that is running.
     public static func end(_ reply: LaunchReply, of name: String) -> String? {
         reply.ended.map { "\(name.shown) has done its work: \($0.shown)" }
     }
 
     private static let labelWidth = 11
 
-    /// Everything that is known of an app, and its latest log lines.
+    /// The status of the daemon itself.
+    public static func status(_ daemon: DaemonReply) -> String {
+        let spans = [daemon.longestTurn, daemon.recentTurn].map { $0.duration.measured }
+        return "watchdogd \(daemon.version.shown)\n" + wrapped("PID", "\(daemon.pid)")
+            + wrapped("Apps", "\(daemon.apps)")
+            + wrapped("Loop", "longest turn \(spans[0]); in the last minute \(spans[1])")
+    }
+
+    /// The full status of an app, with its latest log lines.
     public static func status(_ reply: DescribeReply, style: Style = Style()) -> String {
         let app = reply.app
-        let details = reply.details
         var text = wrap(app.name.shown + (app.summary.map { " - \($0.shown)" } ?? ""), indent: 4)
-        // The colour comes last: it must not count when lines are broken.
+        // Add the color last: it must not count when lines are wrapped.
         let state = wrapped("State", stateText(app, style))
         let name = app.state.rawValue.shown
         text += state.replacing(name, with: colored(name, for: app.state, style), maxReplacements: 1)
         if app.state == .failed { text += wrapped("To go on", "watchdogd launch \(app.name.shown)") }
         if let pid = app.pid { text += wrapped("PID", "\(pid)") }
+        if let details = reply.details {
+            text += self.details(details, of: app, style)
+        } else {
+            text += wrapped("Restarts", "\(app.restarts)")
+        }
+        if reply.isWithheld == true {
+            text += wrapped("Details", "shown to root and the owner of this watchdogd only")
+        } else if reply.isLogWithheld {
+            text += wrapped("Log", "shown to root and the owner of this watchdogd only")
+        }
+        guard !reply.log.isEmpty else { return text }
+        return text + "\n" + reply.log.map { line($0, style) }.joined()
+    }
+
+    private static func details(_ details: AppDetails, of app: AppSummary, _ style: Style) -> String {
+        var text = ""
         if let lifecycle = details.lifecycle, lifecycle != LifecycleState.foreground.rawValue {
             text += wrapped("Lifecycle", lifecycle.shown)
         }
         if let file = details.file { text += wrapped("File", file.shown) }
         if let launch = details.launch {
-            text += wrapped("Launch", "ready after \(launch.duration.duration.measured) (\(launch.source.shown))")
+            text += wrapped("Launch", phases(launch))
         }
         text += wrapped("Allowances", allowances(details))
         text += wrapped(
@@ -41,9 +65,7 @@ extension ControlText {
         if let exit = details.lastExit { text += wrapped("Last exit", exit.shown) }
         if let incident = app.lastIncident { text += self.incident(incident, style) }
         if let status = details.status { text += wrapped("Status", status.shown) }
-        if reply.isLogWithheld { text += wrapped("Log", "shown to root and the owner of this watchdogd only") }
-        guard !reply.log.isEmpty else { return text }
-        return text + "\n" + reply.log.map { line($0, style) }.joined()
+        return text
     }
 
     private static func wrapped(_ label: String, _ text: String) -> String {
@@ -65,6 +87,17 @@ extension ControlText {
         ]
         return spans.map { "\($0) \(TimeSpan.format($1.duration))" }.joined(separator: ", ")
             + (details.isEnforced ? "" : "; reported only, nothing is killed")
+    }
+
+    private static func phases(_ launch: LaunchSummary) -> String {
+        let phases = [
+            ("executed after", launch.request), ("hello", launch.hello), ("first frame", launch.firstFrame),
+            ("useful", launch.useful), ("tasks over", launch.extended),
+        ].compactMap { name, span in span.map { "\(name) \($0.duration.measured)" } }
+        let tasks = (launch.openTasks ?? []).map(\.shown).joined(separator: ", ")
+        return "ready after \(launch.duration.duration.measured) (\(launch.source.shown))"
+            + (phases.isEmpty ? "" : "; " + phases.joined(separator: ", "))
+            + (tasks.isEmpty ? "" : "; tasks open: \(tasks)")
     }
 
     private static func latencies(_ answers: LatencySummary) -> String {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import WatchdogBase
 
-/// What a terminal shows of the interface's answers: at most 80 columns, and nothing that the terminal could take for a
-/// command.
+/// The text of replies for a terminal: at most 80 columns, and nothing that the terminal could interpret as a command.
 ///
-/// A path or a word that is longer than a line is not cut, so that it can be copied.
+/// A path or word longer than a line is not cut, so that it can be copied.
 public enum ControlText {
-    /// How it is to look.
+    /// The style of the text.
     public struct Style: Sendable {
-        /// Whether states have colours.
+        /// Whether states are colored.
         public var isColored: Bool
-        /// How many columns a table may have; nil: as many as its cells need, so that a program finds whole names.
+        /// The maximum width of a table; nil for unlimited, so that programs get whole names.
         public var columns: Int?
-        /// The clock by which times are shown.
+        /// The clock that times are shown by.
         public var time: LocalTime
 
-        /// Creates a style; without arguments, for a terminal of the usual 80 columns.
+        /// Creates a style; the default is for a terminal of the usual 80 columns.
         public init(isColored: Bool = false, columns: Int? = ControlText.width, time: LocalTime = .current()) {
             self.isColored = isColored
             self.columns = columns
@@ -27,21 +27,21 @@ public enum ControlText {
     /// One less than a terminal's usual 80, so that no terminal wraps.
     public static let width = 79
 
-    /// An answer as JSON, with its members in the order of their names; ends with a newline.
+    /// A reply as JSON, with sorted members and a final newline.
     public static func json(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         return encode(value, encoder)
     }
 
-    /// An answer as JSON on one line, for streams; ends with a newline.
+    /// A reply as JSON on one line, for streams, with a final newline.
     public static func jsonLine(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encode(value, encoder)
     }
 
-    /// Why a call has no result, as JSON on one line: `message`, and what the daemon has answered, as it was sent.
+    /// The failure of a call as JSON on one line: `message`, and the daemon's reply as it was sent.
     public static func json(_ error: ControlClientError) -> String {
         struct Failure: Encodable {
             let message: String
@@ -63,27 +63,9 @@ public enum ControlText {
 
     // MARK: - Pieces
 
-    /// Breaks text into lines of at most ``width`` columns; all but the first are indented.
+    /// Wraps text at ``width`` columns; all lines but the first are indented.
     static func wrap(_ text: String, indent: Int) -> String {
-        let body = text.drop { $0 == " " }
-        var lines: [String] = []
-        var line = String(text[..<body.startIndex])
-        var count = line.count
-        var isFresh = true
-        for word in body.split(separator: " ", omittingEmptySubsequences: false) {
-            if !isFresh, count + 1 + word.count > width {
-                lines.append(line)
-                line = String(repeating: " ", count: indent)
-                count = indent
-                isFresh = true
-            }
-            if !isFresh { line += " " }
-            line += word
-            count += word.count + (isFresh ? 0 : 1)
-            isFresh = false
-        }
-        lines.append(line)
-        return lines.joined(separator: "\n") + "\n"
+        text.wrapped(columns: width, indent: String(repeating: " ", count: indent)).joined(separator: "\n") + "\n"
     }
 
     static func colored(_ text: String, for state: AppState, _ style: Style) -> String {
@@ -104,6 +86,6 @@ public enum ControlText {
 }
 
 extension AppState {
-    /// What a list shows of an app that is not there because its files are invalid.
+    /// The state that a list shows for an app with invalid files.
     static let invalid = AppState(rawValue: "invalid")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
 
 extension Duration {
     /// The largest unit: `3d`, `2h`, `5min`, `12s`.
@@ -21,7 +21,7 @@ extension Duration {
         return text.isEmpty ? "0s" : text
     }
 
-    /// Three significant digits or so: `52 us`, `2.35 ms`, `312 ms`, `20.00 s`, `2min 5s`.
+    /// About three significant digits: `52 us`, `2.35 ms`, `312 ms`, `20.00 s`, `2min 5s`.
     var measured: String {
         let nanoseconds = max(0, nanoseconds)
         switch nanoseconds {

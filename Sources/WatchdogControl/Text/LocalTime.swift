@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
-/// The present, and what local clocks show at any time.
+/// The current time, and the local time at any instant.
 public struct LocalTime: Sendable {
-    /// The present.
+    /// The current time.
     public let now: Timestamp
     private let offset: @Sendable (Timestamp) -> Int64
 
     /// Creates a clock.
     ///
     /// - Parameters:
-    ///   - now: The present.
-    ///   - offset: By how many seconds local time is ahead of UTC at a time.
+    ///   - now: the current time.
+    ///   - offset: returns by how many seconds local time is ahead of UTC at a time.
     public init(now: Timestamp, offset: @escaping @Sendable (Timestamp) -> Int64 = { _ in 0 }) {
         self.now = now
         self.offset = offset
@@ -35,7 +35,7 @@ public struct LocalTime: Sendable {
         return "\(year)-\(two(local.tm_mon + 1))-\(two(local.tm_mday)) \(clock(local))"
     }
 
-    /// `Nov 21 01:43:17`, as system logs have it.
+    /// `Nov 21 01:43:17`, as in system logs.
     func stamp(_ time: Timestamp) -> String {
         let local = calendar(time)
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -43,7 +43,7 @@ public struct LocalTime: Sendable {
         return "\(month) \(two(local.tm_mday)) \(clock(local))"
     }
 
-    /// `2h ago`; `in 5s` for what is still to come.
+    /// `2h ago`; `in 5s` for a time in the future.
     func distance(_ time: Timestamp) -> String {
         let ago = now - time
         return ago >= .zero ? "\(ago.coarse) ago" : "in \((.zero - ago).coarse)"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-    /// The text on one line, safe for a terminal: every character that could move the cursor, change colours, hide or
-    /// reorder text is written as `\x1b` or `\u{202e}`.
+    /// The text on one line, safe for a terminal.
+    ///
+    /// Every character that could move the cursor, change colors, or hide or reorder text is written as `\x1b` or
+    /// `\u{202e}`.
     var shown: String {
         if utf8.allSatisfy({ (0x20...0x7e).contains($0) }) { return self }
         var result = ""
@@ -18,12 +20,12 @@ extension String {
         return result
     }
 
-    /// The text with its ends of lines, and otherwise ``shown``.
+    /// The text with its line breaks, otherwise like ``shown``.
     var shownOnLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).shown }.joined(separator: "\n")
     }
 
-    /// The text in at most `limit` columns; a longer one ends in `...`.
+    /// The text in at most `limit` columns; a longer one ends with `...`.
     func cut(to limit: Int) -> String {
         count <= limit ? self : String(prefix(max(0, limit - 3))) + "..."
     }
@@ -35,19 +37,20 @@ extension String {
         return String(prefix((kept + 1) / 2)) + "..." + String(suffix(kept / 2))
     }
 
-    /// The text with blanks after it.
+    /// The text padded with trailing spaces.
     func left(_ width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
     }
 
-    /// The text with blanks before it.
+    /// The text padded with leading spaces.
     func right(_ width: Int) -> String {
         String(repeating: " ", count: max(0, width - count)) + self
     }
 }
 
 extension Unicode.Scalar {
-    /// False for controls (C0, DEL, C1), line separators, and what is invisible or turns the direction of writing.
+    /// False for control characters (C0, DEL, C1), line separators, and characters that are invisible or change the
+    /// text direction.
     fileprivate var isHarmless: Bool {
         switch value {
         case 0x20...0x7e: true

@@ -8,10 +8,10 @@ public struct AllowanceSummary: Hashable, Sendable, Codable {
     public var launch: Microseconds
     /// For an answer of the main loop.
     public var update: Microseconds
-    /// From the request to end until gone.
+    /// From the request to end until the process is gone.
     public var terminate: Microseconds
 
-    /// Takes the policy's allowances.
+    /// Converts the policy's allowances.
     public init(_ allowances: Allowances) {
         launch = Microseconds(allowances.launch)
         update = Microseconds(allowances.update)

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is told of an app beyond its summary.
+/// The details of an app beyond its summary.
 public struct AppDetails: Hashable, Sendable, Codable {
-    /// The file that it was read from.
+    /// The file that the app was read from.
     public var file: String?
-    /// Whether it is killed when an allowance is exhausted, or only reported.
+    /// Whether an exhausted allowance kills the app, or is only reported.
     public var isEnforced: Bool
     /// The allowances in force.
     public var allowances: AllowanceSummary
-    /// How the latest launch went; nil before it is over.
+    /// How the latest launch went; nil until it is complete.
     public var launch: LaunchSummary?
-    /// How often it was started again, by cause: `RestartSettings.Cause`, or `request`.
+    /// The number of restarts by cause: `RestartSettings.Cause`, or `request`.
     public var restartsByCause: [String: Int]
-    /// The limit that keeps it down, or its next launch away.
+    /// The restart limit that keeps it down or delays its next launch.
     public var reachedLimit: LimitSummary?
     /// Round trips of pings.
     public var pings: LatencySummary
-    /// Times that liveness probes took, as far as they succeeded; nil of an app that is not probed.
+    /// Durations of successful liveness probes; nil for an app that is not probed.
     public var probes: LatencySummary?
-    /// Why the app cannot be probed; nil when it can.
+    /// Why the app cannot be probed; nil if it can.
     public var probeRefusal: String?
     /// Answers that came late without exhausting the allowance.
     public var hangs: LatencySummary
@@ -26,9 +26,9 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var strayAnswers: Int
     /// How its previous process ended: "exited with code 1".
     public var lastExit: String?
-    /// The app's own latest words: `STATUS=`.
+    /// The latest `STATUS=` of the app.
     public var status: String?
-    /// Where it is between foreground, background and suspension; nil when it does not run.
+    /// Its lifecycle state: foreground, background or suspended; nil if it is not running.
     public var lifecycle: String?
     /// Where its standard output goes: "journal", "inherit", "null" or the path of a file.
     public var output: String?

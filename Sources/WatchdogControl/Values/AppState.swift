@@ -2,7 +2,7 @@
 
 public import WatchdogPolicy
 
-/// Where an app is in its life, as the interface tells it.
+/// The state of an app in the interface.
 ///
 /// A state that this version does not know keeps its name.
 public struct AppState: RawRepresentable, Hashable, Sendable, Codable, CaseIterable {
@@ -14,29 +14,29 @@ public struct AppState: RawRepresentable, Hashable, Sendable, Codable, CaseItera
         self.rawValue = rawValue
     }
 
-    /// It does not run, and nobody is going to start it.
+    /// It is not running, and will not be started.
     public static let stopped = AppState(rawValue: "stopped")
-    /// It does not run, and is going to be started again.
+    /// It is not running, and will be restarted.
     public static let waiting = AppState(rawValue: "waiting")
-    /// It runs and is not ready.
+    /// It is running but not ready.
     public static let launching = AppState(rawValue: "launching")
     /// It is ready.
     public static let running = AppState(rawValue: "running")
-    /// It was asked to end, or ends by its own will.
+    /// It was asked to end, or is ending by itself.
     public static let terminating = AppState(rawValue: "terminating")
-    /// Its stacks are being taken.
+    /// Its stacks are being captured.
     public static let capturing = AppState(rawValue: "capturing")
-    /// It was killed; its death is awaited.
+    /// It was killed, and its death is not verified yet.
     public static let dying = AppState(rawValue: "dying")
-    /// It does not run, and is not started again because it has failed too often.
+    /// It is not running, and is not restarted because it has failed too often.
     public static let failed = AppState(rawValue: "failed")
-    /// Processes of it outlive SIGKILL; no other instance is started beside them.
+    /// Its processes survive SIGKILL; no other instance is started.
     public static let unkillable = AppState(rawValue: "unkillable")
 
-    /// The state of an app of which there is nothing to say but where its machine is.
+    /// The state that corresponds to a phase of the machine.
     ///
-    /// Whether an app that ended is started again, or has failed too often, is not the machine's to say.
-    public init(_ phase: AppMachine.Phase) {
+    /// Whether an app that ended is restarted, or has failed too often, is not known to the machine.
+    public init(_ phase: ProcessMachine.Phase) {
         self =
             switch phase {
             case .idle: .stopped

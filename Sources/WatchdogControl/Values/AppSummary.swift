@@ -6,29 +6,33 @@ public struct AppSummary: Hashable, Sendable, Codable {
     public var name: String
     /// `Description=` of its file.
     public var summary: String?
-    /// Where it is in its life.
+    /// The app's state.
     public var state: AppState
-    /// Since when it is there.
+    /// Whether it is ready and answers: its main loop is not silent and no probe has just failed; nil if it is not ready.
+    public var isAnswering: Bool?
+    /// When it entered this state.
     public var since: Timestamp
-    /// Its main process; nil when it does not run.
+    /// Its main process; nil if it is not running.
     public var pid: Int32?
-    /// How long its process has been running; nil when it does not run.
+    /// How long its process has been running; nil if it is not running.
     public var uptime: Microseconds?
-    /// How often it was started again, whatever the cause.
+    /// The number of restarts, whatever the cause.
     public var restarts: Int
-    /// When it is going to be started again; nil unless it waits for that.
+    /// When it will be restarted; nil unless it is waiting for that.
     public var nextLaunch: Timestamp?
-    /// The latest thing that went wrong.
+    /// The latest incident, crash or failed launch.
     public var lastIncident: IncidentSummary?
 
     /// Creates a summary.
     public init(
-        name: String, summary: String? = nil, state: AppState, since: Timestamp, pid: Int32? = nil,
+        name: String, summary: String? = nil, state: AppState, isAnswering: Bool? = nil, since: Timestamp,
+        pid: Int32? = nil,
         uptime: Duration? = nil, restarts: Int = 0, nextLaunch: Timestamp? = nil, lastIncident: IncidentSummary? = nil
     ) {
         self.name = name
         self.summary = summary
         self.state = state
+        self.isAnswering = isAnswering
         self.since = since
         self.pid = pid
         self.uptime = uptime.map { Microseconds($0) }
@@ -41,6 +45,7 @@ public struct AppSummary: Hashable, Sendable, Codable {
         case name
         case summary = "description"
         case state
+        case isAnswering
         case since = "sinceUSec"
         case pid
         case uptime = "uptimeUSec"

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is wrong with a configuration file, and where.
+/// A problem in a configuration file, and its place.
 public struct ControlDiagnostic: Hashable, Sendable, Codable, CustomStringConvertible {
-    /// How bad it is.
+    /// The severity of the problem.
     public enum Severity: String, Hashable, Sendable, Codable {
-        /// The app cannot be used as it is written.
+        /// The app cannot be used as configured.
         case error
-        /// The app can be used, though probably not as it was meant.
+        /// The app can be used, but probably not as intended.
         case warning
     }
 
-    /// How bad it is.
+    /// The severity of the problem.
     public var severity: Severity
     /// The file's path.
     public var file: String
-    /// The line, counted from 1; nil when the file as a whole is meant.
+    /// The line, counted from 1; nil for the whole file.
     public var line: Int?
-    /// The column, counted from 1; nil when the file as a whole is meant.
+    /// The column, counted from 1; nil for the whole file.
     public var column: Int?
-    /// One sentence without a final stop.
+    /// One sentence without a period.
     public var message: String
-    /// What to write instead, when that is known.
+    /// What to write instead, if known.
     public var suggestion: String?
 
     /// Creates a diagnostic.

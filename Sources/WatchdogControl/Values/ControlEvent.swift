@@ -2,9 +2,9 @@
 
 public import WatchdogPolicy
 
-/// Something that happened, for those who watch.
+/// Something that happened, for clients that monitor.
 public struct ControlEvent: Hashable, Sendable, Codable {
-    /// What kind of thing.
+    /// The kind of event.
     public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
         /// The name in the interface.
         public let rawValue: String
@@ -14,73 +14,77 @@ public struct ControlEvent: Hashable, Sendable, Codable {
             self.rawValue = rawValue
         }
 
-        /// A process runs.
+        /// A process is running.
         public static let launched = Kind(rawValue: "launched")
-        /// A process that ran already was taken over; its history is lost.
+        /// A running process was adopted; its history is lost.
         public static let adopted = Kind(rawValue: "adopted")
-        /// The launch is over.
+        /// The launch is complete.
         public static let ready = Kind(rawValue: "ready")
+        /// The app showed its first frame, became useful, or ended the last task of its launch.
+        public static let marked = Kind(rawValue: "marked")
         /// The main loop answered again after a hang.
         public static let hung = Kind(rawValue: "hung")
-        /// An allowance was extended for the machine's fault.
+        /// An allowance got credit because the machine was at fault.
         public static let credited = Kind(rawValue: "credited")
-        /// An allowance starts anew, as watchdogd or the machine slept.
+        /// An allowance started over because watchdogd overslept or the machine was suspended.
         public static let rebased = Kind(rawValue: "rebased")
-        /// An allowance stands still.
+        /// An allowance was paused.
         public static let paused = Kind(rawValue: "paused")
-        /// It runs again.
+        /// A paused allowance continues.
         public static let resumed = Kind(rawValue: "resumed")
         /// The app extended its allowance.
         public static let extended = Kind(rawValue: "extended")
-        /// An extension did not count.
+        /// An extension was refused.
         public static let extensionRefused = Kind(rawValue: "extensionRefused")
-        /// The app was asked to end, or said that it ends.
+        /// The app was asked to end, or reported that it is ending.
         public static let terminating = Kind(rawValue: "terminating")
         /// An allowance is exhausted.
         public static let exhausted = Kind(rawValue: "exhausted")
-        /// The stacks could not be taken in time; it goes on without them.
+        /// The capture timed out; what follows goes ahead without it.
         public static let captureFailed = Kind(rawValue: "captureFailed")
         /// A liveness probe failed.
         public static let probeFailed = Kind(rawValue: "probeFailed")
-        /// The app answers its probes again, before its failures made an incident.
+        /// The app answers its probes again after too few failures for an incident.
         public static let probeRecovered = Kind(rawValue: "probeRecovered")
-        /// The app cannot be probed, by no fault of its own.
+        /// The app cannot be probed, through no fault of its own.
         public static let probeImpossible = Kind(rawValue: "probeImpossible")
-        /// A report is written.
+        /// A report was written.
         public static let reported = Kind(rawValue: "reported")
-        /// The app's channel is lost: its main loop is not watched any more.
+        /// The app's channel was lost: its main loop is no longer watched.
         public static let channelLost = Kind(rawValue: "channelLost")
         /// The main process ended.
         public static let exited = Kind(rawValue: "exited")
-        /// Processes of it ran on when its main process had exited with 0, and were ended.
+        /// Processes of the app remained when its main process exited with code 0, and were killed.
         public static let leftBehind = Kind(rawValue: "leftBehind")
-        /// Processes outlive SIGKILL.
+        /// Processes survive SIGKILL.
         public static let unkillable = Kind(rawValue: "unkillable")
-        /// The app is going to be started again.
+        /// The app will be restarted.
         public static let restarting = Kind(rawValue: "restarting")
-        /// The app is not started again: it has failed too often.
+        /// The app is not restarted because it has failed too often.
         public static let limitReached = Kind(rawValue: "limitReached")
+        /// A new version of the app launches more slowly than the one before it.
+        public static let launchRegressed = Kind(rawValue: "launchRegressed")
         /// A process could not be started.
         public static let launchFailed = Kind(rawValue: "launchFailed")
-        /// The app moved between foreground, background and suspension, or one of its background tasks is told of.
+        /// The app changed its lifecycle state, or one of its background tasks is reported.
         public static let lifecycle = Kind(rawValue: "lifecycle")
-        /// The configuration was read again.
+        /// The configuration was reloaded.
         public static let reloaded = Kind(rawValue: "reloaded")
-        /// An app has read its own configuration again.
+        /// An app reloaded its own configuration.
         public static let appReloaded = Kind(rawValue: "appReloaded")
-        /// An app could not be made to.
+        /// An app did not reload its own configuration.
         public static let reloadFailed = Kind(rawValue: "reloadFailed")
     }
 
-    /// Counts the events of this watchdogd from 1; filled in by ``ControlServer/publish(_:)``.
+    /// The number of the event in this watchdogd, from 1; set by ``ControlServer/publish(_:)``.
     public var sequence: Int
     /// When it happened.
     public var time: Timestamp
-    /// The app; nil when it concerns all.
+    /// The app; nil if it concerns all.
     public var app: String?
-    /// What kind of thing happened.
+    /// The kind of event.
     public var kind: Kind
-    /// One line for people, without the app's name: "ready after 312 ms (notify)".
+    /// One line to read, without the app's name: "ready after 312 ms (notify)".
     public var message: String
     /// The process that it is about.
     public var pid: Int32?
@@ -120,6 +124,7 @@ extension ControlEvent.Kind {
             case .launched: .launched
             case .adopted: .adopted
             case .ready: .ready
+            case .marked: .marked
             case .hung: .hung
             case .starvationCredit: .credited
             case .overslept, .machineResumed: .rebased

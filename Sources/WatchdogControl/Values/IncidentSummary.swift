@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The latest thing that went wrong with an app.
+/// The latest incident, crash or failed launch of an app.
 public struct IncidentSummary: Hashable, Sendable, Codable {
-    /// What kind of incident it was.
+    /// The kind of incident.
     public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
         /// The name in the interface.
         public let rawValue: String
@@ -14,25 +14,25 @@ public struct IncidentSummary: Hashable, Sendable, Codable {
 
         /// An allowance was exhausted.
         public static let watchdog = Kind(rawValue: "watchdog")
-        /// The main loop did not answer for a while, and then it did.
+        /// The main loop was silent for a while, and then answered.
         public static let hang = Kind(rawValue: "hang")
         /// A signal ended it.
         public static let crash = Kind(rawValue: "crash")
-        /// It ended when nobody had asked for it.
+        /// It exited unexpectedly.
         public static let exit = Kind(rawValue: "exit")
         /// It could not be started.
         public static let spawn = Kind(rawValue: "spawn")
     }
 
-    /// What kind of incident it was.
+    /// The kind of incident.
     public var kind: Kind
     /// When it happened.
     public var time: Timestamp
     /// One line: "scene-update exhausted 10 s".
     public var summary: String
-    /// What the app was watched for, of a watchdog's incident: "scene-update".
+    /// What the app was watched for, if an allowance was exhausted: "scene-update".
     public var event: String?
-    /// What it was doing, in the words of the report.
+    /// What it was doing, as worded in the report.
     public var verdict: String?
     /// The report's path.
     public var report: String?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A configuration file that cannot be used, so that its app is not there.
+/// An invalid configuration file, whose app is therefore missing.
 public struct InvalidFile: Hashable, Sendable, Codable {
     /// The name that the app would have.
     public var name: String

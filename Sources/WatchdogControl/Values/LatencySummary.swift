@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import WatchdogPolicy
+public import WatchdogBase
 
-/// How long something took: how often, the middle, the tail, the worst.
+/// How long something took: the count, the median, the tail and the maximum.
 public struct LatencySummary: Hashable, Sendable, Codable {
-    /// How many were measured.
+    /// The number of measurements.
     public var count: Int
     /// Half of them took no longer.
     public var median: Microseconds?
@@ -21,7 +21,7 @@ public struct LatencySummary: Hashable, Sendable, Codable {
         self.maximum = maximum.map { Microseconds($0) }
     }
 
-    /// Sums up what was recorded.
+    /// Summarizes a histogram.
     public init(_ histogram: LatencyHistogram) {
         self.init(
             count: histogram.count,

@@ -8,8 +8,20 @@ public struct LaunchSummary: Hashable, Sendable, Codable {
     public var duration: Microseconds
     /// What made the app ready: `channel`, `notify`, `probe`, `exec` or `assumed`.
     public var source: String
+    /// From the request to `execve`; nil if unknown.
+    public var request: Microseconds?
+    /// From `execve` to the app's hello; nil if there was none.
+    public var hello: Microseconds?
+    /// From `execve` to the first frame; nil if the app has not reported one.
+    public var firstFrame: Microseconds?
+    /// From `execve` until the app reported that it does what it was launched for.
+    public var useful: Microseconds?
+    /// From `execve` to the end of the last task that extended the launch; nil while one is open.
+    public var extended: Microseconds?
+    /// The tasks that still extend the launch; nil if there are none.
+    public var openTasks: [String]?
 
-    /// Creates a summary of a launch that is over.
+    /// Creates the summary of a complete launch.
     public init(duration: Duration, source: ReadinessSource) {
         self.duration = Microseconds(duration)
         self.source = source.rawValue
@@ -18,5 +30,11 @@ public struct LaunchSummary: Hashable, Sendable, Codable {
     private enum CodingKeys: String, CodingKey {
         case duration = "durationUSec"
         case source
+        case request = "requestUSec"
+        case hello = "helloUSec"
+        case firstFrame = "firstFrameUSec"
+        case useful = "usefulUSec"
+        case extended = "extendedUSec"
+        case openTasks
     }
 }

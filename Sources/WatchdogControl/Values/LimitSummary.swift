@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 public import WatchdogPolicy
 
-/// A limit of restarts that is reached.
+/// A restart limit that was reached.
 public struct LimitSummary: Hashable, Sendable, Codable {
-    /// What sets it in the section `[Restart]`: "LimitHang".
+    /// The key that sets it in the section `[Restart]`: "LimitHang".
     public var key: String
-    /// Whose restarts it counts; nil: of all causes together that have no limit of their own.
+    /// The cause whose restarts it counts; nil for all causes without a limit of their own.
     public var cause: String?
-    /// So many it allows.
+    /// The number of restarts it allows.
     public var restarts: Int
-    /// The time within which they are counted.
+    /// The interval in which they are counted.
     public var interval: Microseconds
 
     /// Creates a summary.
@@ -28,7 +29,7 @@ public struct LimitSummary: Hashable, Sendable, Codable {
         case interval = "intervalUSec"
     }
 
-    /// In plain words: "5 restarts for hang within 10min, the limit of [Restart] LimitHang=".
+    /// The limit in words: "5 restarts for hang within 10min, the limit of [Restart] LimitHang=".
     public var words: String {
         let count = "\(restarts) \(restarts == 1 ? "restart" : "restarts")" + (cause.map { " for \($0)" } ?? "")
         return "\(count) within \(TimeSpan.format(interval.duration)), the limit of [Restart] \(key)="

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A line that an app has printed.
+/// A line of an app's output.
 public struct LogLine: Hashable, Sendable, Codable {
-    /// When it was printed; nil when that is not known.
+    /// When it was printed; nil if unknown.
     public var time: Timestamp?
-    /// The line, without its end.
+    /// The line without its newline.
     public var text: String
 
     /// Creates a line.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
 
-/// A duration as the interface carries it: a whole number of microseconds.
+/// A duration in the interface: a whole number of microseconds.
 public struct Microseconds: Hashable, Comparable, Sendable, Codable {
-    /// How many microseconds.
+    /// The number of microseconds.
     public var count: Int64
 
     /// Creates a duration from its microseconds.
@@ -12,7 +12,7 @@ public struct Microseconds: Hashable, Comparable, Sendable, Codable {
         self.count = count
     }
 
-    /// Takes a duration; nanoseconds are cut.
+    /// Converts a duration; nanoseconds are truncated.
     public init(_ duration: Duration) {
         count = duration.nanoseconds / 1_000
     }
@@ -20,18 +20,18 @@ public struct Microseconds: Hashable, Comparable, Sendable, Codable {
     /// The duration.
     public var duration: Duration { .microseconds(count) }
 
-    /// Reads a whole number.
+    /// Decodes a whole number.
     public init(from decoder: any Decoder) throws {
         count = try decoder.singleValueContainer().decode(Int64.self)
     }
 
-    /// Writes a whole number.
+    /// Encodes a whole number.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(count)
     }
 
-    /// True when `left` is the shorter.
+    /// True if `left` is shorter.
     public static func < (left: Microseconds, right: Microseconds) -> Bool {
         left.count < right.count
     }

@@ -8,7 +8,7 @@ public struct ReportSummary: Hashable, Sendable, Codable {
     public var app: String
     /// The main process at that time.
     public var pid: Int32?
-    /// When the report was taken.
+    /// The time of the report.
     public var time: Timestamp
     /// What the app was watched for.
     public var event: String?

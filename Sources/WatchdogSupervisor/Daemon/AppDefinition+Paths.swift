@@ -5,16 +5,23 @@ import WatchdogConfiguration
 import WatchdogLinux
 
 extension AppDefinition {
-    /// What a launch would not find on this machine, all of it before any command of the app runs.
+    /// What a launch would not find on this machine; checked before any command of the app runs.
     ///
-    /// What this user may not look at is not told, nor what depends on the daemon's environment. A template is never
-    /// launched.
+    /// Omits what this user cannot read, and what depends on the daemon's environment. A template is never launched.
     var pathWarnings: [ConfigurationDiagnostic] {
         guard let program = configuration?.program, !name.isTemplate else { return [] }
         var warnings: [ConfigurationDiagnostic] = []
         func warn(_ key: ConfigurationKey, at index: Int? = nil, _ path: String, _ obstacle: String?) {
             guard let obstacle else { return }
             warnings.append(diagnostic(.warning, about: key, at: index, "\(path) \(obstacle) on this machine"))
+        }
+        func warnOfLinks(_ key: ConfigurationKey, at index: Int? = nil, _ path: String) {
+            do throws(LinuxError) {
+                _ = try GuardedPath(path)
+            } catch {
+                guard error.errno == .tooManyLinks else { return }
+                warnings.append(diagnostic(.warning, about: key, at: index, "a launch fails: \(error)"))
+            }
         }
         if !program.command.ignoresFailure {
             warn(.execStart, program.command.program, Self.obstacle(toProgram: program.command.program, of: program))
@@ -24,12 +31,14 @@ extension AppDefinition {
         }
         for (index, file) in program.environmentFiles.enumerated() where !file.isOptional {
             warn(.environmentFile, at: index, file.pattern, Self.obstacle(toFiles: file.pattern))
+            for path in PathPattern(file.pattern).matches { warnOfLinks(.environmentFile, at: index, path) }
         }
         for (key, output) in [
             (ConfigurationKey.standardOutput, program.standardOutput), (.standardError, program.standardError),
         ] {
-            guard let folder = output.folder else { continue }
+            guard let path = output.path, let folder = output.folder else { continue }
             warn(key, "the folder \(folder)", Self.obstacle(toFolder: folder))
+            warnOfLinks(key, path)
         }
         return warnings
     }
@@ -51,7 +60,7 @@ extension AppDefinition {
     private static func obstacle(toProgram program: String, of settings: ProgramSettings) -> String? {
         guard !program.hasPrefix("/") else { return obstacle(toExecuting: program) }
         let own = settings.environment.last { $0.name == "PATH" }?.value
-        // A file of variables may hold another PATH, and a user's daemon may have another one than this process.
+        // An environment file may set another PATH, and a user's daemon may have another one than this process.
         guard settings.environmentFiles.isEmpty, own != nil || geteuid() == 0 else { return nil }
         let folders = (own ?? LaunchConfiguration.systemPath).split(separator: ":", omittingEmptySubsequences: false)
         let isCertain = folders.allSatisfy { folder in
@@ -75,7 +84,7 @@ extension AppDefinition {
     }
 }
 
-/// What can be found out of a path.
+/// What is known of a path.
 private enum Place: Equatable {
     case there(mode_t)
     case missing
@@ -94,10 +103,15 @@ private enum Place: Equatable {
 }
 
 extension OutputTarget {
-    fileprivate var folder: String? {
+    fileprivate var path: String? {
         switch self {
         case .journal, .inherit, .null: nil
-        case .file(let path), .append(let path), .truncate(let path):
+        case .file(let path), .append(let path), .truncate(let path): path
+        }
+    }
+
+    fileprivate var folder: String? {
+        path.flatMap { path in
             path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) }
         }
     }

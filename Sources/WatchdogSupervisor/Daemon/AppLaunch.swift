@@ -1,57 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogReportStore
 
 /// One launch of an app by the daemon, from its process to its last report.
 ///
 /// Isolation: the loop's thread.
 final class AppLaunch {
-    let kernel: LinuxKernel
+    let shell: LaunchShell
     let supervisor: Supervisor
-    /// What made it ready.
+    let id: LaunchID
+    /// What made the app ready.
     private(set) var readiness: ReadinessSource?
-    /// Why it cannot be probed.
+    /// Why the app cannot be probed.
     private(set) var probeRefusal: String?
-    /// When it came into the state in which it is.
+    /// What the history remembers of the launch.
+    var notes = LaunchNotes()
+    /// When the launch entered its current state.
     private(set) var stateBegan = Timestamp.now()
+    /// What the previous watchdogd left of the launch; nil once it is resumed.
+    private var inherited: InheritedLaunch?
+    /// The process that was found; nil once it is adopted.
+    private var found: Pidfd?
 
     /// Creates the sockets and the cgroup of a launch.
-    init(_ configuration: LaunchConfiguration, on host: Host) throws {
-        kernel = try LinuxKernel(host, configuration, terminal: nil)
-        supervisor = Supervisor(spec: configuration.sharedSpec, kernel: kernel)
+    ///
+    /// - Parameter terminal: lent to the program, if it gets one.
+    init(_ configuration: LaunchConfiguration, on host: Host, terminal: ForegroundTerminal? = nil) throws {
+        shell = try LaunchShell(host, configuration, terminal: terminal)
+        id = LaunchID(configuration.launchID.description)
+        supervisor = Supervisor(spec: configuration.sharedSpec, shell: shell)
+        if let event = configuration.launchingEvent { supervisor.request(afterLaunch: event) }
     }
 
-    /// Takes over a launch of the watchdogd before this one; ``LinuxKernel/resume(_:)`` is to follow.
+    /// Prepares to resume a launch of the previous watchdogd; call ``resume(_:)`` next.
     init(resuming inherited: InheritedLaunch, on host: Host, store: ReportStore) throws {
         guard let machine = inherited.machine else { throw LaunchRefusal("its state makes no sense") }
-        kernel = try LinuxKernel(
+        shell = try LaunchShell(
             host, resuming: LaunchConfiguration(resuming: inherited.state, store: store),
             cgroup: inherited.state.cgroup.flatMap { try? Cgroup(opening: $0) },
             inherited.descriptors, notifyAddress: inherited.state.notifyAddress)
-        supervisor = Supervisor(resuming: inherited, machine: machine, kernel: kernel)
+        id = LaunchID(inherited.state.launchID.description)
+        supervisor = Supervisor(resuming: inherited, machine: machine, shell: shell)
         readiness = machine.readinessSource
+        self.inherited = inherited
     }
 
-    /// Takes over a process whose history is lost; ``LinuxKernel/adopt(_:)`` is to follow.
+    /// Prepares to adopt a process whose state is lost; call ``adopt()`` next.
     init(
-        adopting configuration: LaunchConfiguration, cgroup: Cgroup?, _ descriptors: InheritedDescriptors,
-        notifyAddress: String, on host: Host
+        adopting process: Pidfd, _ configuration: LaunchConfiguration, cgroup: Cgroup?,
+        _ descriptors: InheritedDescriptors, notifyAddress: String, on host: Host
     ) throws {
-        kernel = try LinuxKernel(
+        shell = try LaunchShell(
             host, resuming: configuration, cgroup: cgroup, descriptors, notifyAddress: notifyAddress)
-        kernel.keeper = host.survival?.keeper(for: configuration.launchID)
-        supervisor = Supervisor(spec: configuration.sharedSpec, kernel: kernel)
+        shell.keeper = host.survival?.keeper(for: configuration.launchID)
+        id = LaunchID(configuration.launchID.description)
+        found = process
+        supervisor = Supervisor(spec: configuration.sharedSpec, shell: shell)
     }
 
-    var pid: Int32? { kernel.pid }
+    var pid: Int32? { shell.pid }
 
-    /// When the main process began to run.
+    /// When the main process was launched.
     var launchedAt: Instant? { supervisor.machine.launchedAt }
 
-    /// Remembers what a summary tells.
+    /// How the launch ended; nil before that.
+    var outcome: Outcome? {
+        if case .ended(let outcome) = supervisor.machine.phase { outcome } else { nil }
+    }
+
+    /// Whether the app may still become ready, and has sent nothing.
+    var isSilent: Bool { supervisor.machine.phase == .launching && !supervisor.machine.hasSpoken }
+
+    func takeInherited() -> InheritedLaunch? {
+        defer { inherited = nil }
+        return inherited
+    }
+
+    /// Notes what a summary shows.
     func note(_ notice: Notice) {
         switch notice {
         case .probe(.impossible(let reason)):
@@ -60,17 +90,37 @@ final class AppLaunch {
         case .ready(let source, _): readiness = source
         case .launched, .adopted, .terminating, .transgressed, .exited, .unkillable: break
         case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
-            .captureTimedOut, .channelLost, .lifecycle, .probe:
+            .captureTimedOut, .channelLost, .lifecycle, .probe, .marked:
             return
         }
         stateBegan = .now()
     }
 
-    /// Whether nothing of the app is left, as far as can be seen.
-    var isGone: Bool {
-        (kernel.main.map { $0.process.hasExited } ?? true) && (kernel.containment?.isEmpty ?? true)
+    /// Whether no process of the launch remains, as far as can be determined.
+    var isGone: Bool { shell.isGone }
+
+    /// Whether reports of the launch are being written.
+    var hasPendingReports: Bool { shell.hasPendingReports }
+
+    /// Resumes what the previous watchdogd launched; returns false if nothing was launched.
+    func resume(_ inherited: InheritedLaunch) -> Bool {
+        LaunchResumption(shell: shell, supervisor: supervisor).resume(inherited)
     }
 
-    /// Whether reports of it are still being written.
-    var hasPendingReports: Bool { !kernel.pendingReports.isEmpty }
+    /// Adopts the process that was found.
+    func adopt() {
+        if let found { LaunchResumption(shell: shell, supervisor: supervisor).adopt(found) }
+        found = nil
+    }
+
+    /// Saves everything for the watchdogd that follows immediately.
+    func flush() { shell.flush(supervisor) }
+
+    /// Captures the stacks of a healthy app and writes a report; the app keeps running.
+    func capture(then tell: @escaping (ReportOutcome) -> Void) {
+        shell.incidents.captureOnRequest(supervisor.record, then: tell)
+    }
+
+    /// Starts writing the report of an unexpected end.
+    func report(_ crash: Crash) { shell.incidents.report(crash, supervisor.record) }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogControl
 import WatchdogLinux
@@ -7,34 +8,38 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogWire
 
-/// One run of the commands that make an app read its own configuration again: `ExecReload=`.
+/// One run of the commands in `ExecReload=`, which make an app reread its own configuration.
 ///
 /// Isolation: the loop's thread.
 final class AppReload {
     /// How it ended.
     enum Result {
-        /// It took so long; whether the app itself has said so.
+        /// It succeeded in this time; `isConfirmed` if the app itself said so.
         case done(Duration, isConfirmed: Bool)
-        /// One sentence without a final stop.
+        /// One sentence without a period.
         case failed(String)
     }
 
     private let launch: AppLaunch
     private let program: ProgramSettings
     private var machine: ReloadMachine
-    /// The command that runs, or is about to.
+    /// The command that is running or about to run.
     private var command: KeptCommand?
+    /// The lookup of what the next command needs.
+    private var lookup: BlockingWork.Ticket?
     private var timer: Timer?
     /// How the latest command ended, as in "/bin/kill *exited with code 1*".
     private var lastEnd = ""
     private let tell: (ControlEvent.Kind, String) -> Void
     private let finish: (Result) -> Void
 
+    /// Prepares a reload.
+    ///
     /// - Parameters:
-    ///   - launch: of an app that runs.
-    ///   - program: what is configured of it.
-    ///   - machine: a reload that has not begun, or that of the watchdogd before this one.
-    ///   - tell: called with what becomes of the app's extensions.
+    ///   - launch: the launch of a running app.
+    ///   - program: the app's configuration.
+    ///   - machine: a new reload, or that of the previous watchdogd.
+    ///   - tell: called when the app requests an extension, with what was decided.
     ///   - finish: called once, but not after ``cancel()``.
     init(
         of launch: AppLaunch, _ program: ProgramSettings, _ machine: ReloadMachine,
@@ -45,11 +50,10 @@ final class AppReload {
         self.machine = machine
         self.tell = tell
         self.finish = finish
-        timer = try launch.kernel.loop.timer(priority: .idle) { [unowned self] _ in handle(.deadlineReached) }
-        launch.kernel.reload = self
+        timer = try launch.shell.host.timer(priority: .idle) { [unowned self] _ in handle(.deadlineReached) }
     }
 
-    /// What the next watchdogd is to know of it; nil when it is over.
+    /// What the next watchdogd needs; nil when the reload is over.
     var kept: KeptReload? {
         guard machine.nextDeadline != nil else { return nil }
         return KeptReload(machine: machine, commands: program.reloadCommands, command: command)
@@ -57,60 +61,66 @@ final class AppReload {
 
     func begin() { handle(.begun) }
 
-    /// Goes on where the watchdogd before this one was.
+    /// Continues a reload of the previous watchdogd.
     ///
-    /// - Parameter kept: the command that ran then.
-    /// - Returns: false when that is gone, and nobody knows how it has ended.
-    func goOn(with kept: KeptCommand?) -> Bool {
+    /// - Parameter kept: the command that was running.
+    /// - Returns: false if it is gone, and how it ended is unknown.
+    func resume(with kept: KeptCommand?) -> Bool {
         timer?.arm(at: machine.nextDeadline)
+        launch.shell.keepReload(self.kept)
         guard let index = machine.running else { return true }
         command = kept
-        return launch.kernel.resumeReload(kept) { [weak self] in self?.ended(index, $0) }
+        return launch.shell.commands.reload.resume(kept) { [weak self] in self?.ended(index, $0) }
     }
 
-    /// The command that ran has ended, and nobody knows how.
+    /// Handles the end of a command whose exit status is unknown.
     func lost() {
-        if let index = machine.running { ended(index, .unknown) }
+        if let index = machine.running { ended(index, .success(.unknown)) }
     }
 
-    /// Ends the command that runs, without a result.
+    /// Cancels the running command, without a result.
     func cancel() {
         timer?.cancel()
-        launch.kernel.cancelReload()
-        launch.kernel.reload = nil
-        launch.kernel.settleReload()
+        cancelCommand()
+        launch.shell.keepReload(nil)
     }
 
-    /// The app said something of its readiness.
+    /// Handles a message about readiness.
     func heard(_ message: NotifyMessage) {
         if message.isReloading {
-            // Of one that was under way before, nothing is known of what it read.
+            // A reload that the app announced earlier may not have read the new configuration.
             let isOurs = message.reloadBegan.map { Instant(nanoseconds: $0.nanoseconds) >= machine.begun } ?? true
             if isOurs { handle(.announced) }
         }
         if message.isReady { handle(.ready) }
     }
 
-    /// The app asked for more time.
+    /// Handles the app's request for an extension.
     func extensionRequested(by duration: Duration, _ progress: String?) {
         handle(.extensionRequested(by: duration, progress: progress))
     }
 
+    private func cancelCommand() {
+        if let lookup { launch.shell.host.work.cancel(lookup) }
+        lookup = nil
+        launch.shell.commands.reload.cancel()
+    }
+
     private func handle(_ event: ReloadMachine.Event) {
-        // A result lets go of it.
+        // Reporting the result releases this object.
         withExtendedLifetime(self) {
             let before = machine
-            let effects = machine.handle(event, at: launch.kernel.now)
+            let effects = machine.handle(event, at: launch.shell.now)
             for effect in effects { perform(effect) }
             timer?.arm(at: machine.nextDeadline)
-            if machine != before { launch.kernel.settleReload() }
+            if machine != before { launch.shell.keepReload(kept) }
         }
     }
 
     private func perform(_ effect: ReloadMachine.Effect) {
         switch effect {
         case .run(let index): run(index)
-        case .cancel: launch.kernel.cancelReload()
+        case .cancel: cancelCommand()
         case .extended(let gained): tell(.extended, "extended the allowance of its reload by \(gained.brief)")
         case .extensionCapped:
             tell(.extensionRefused, "asked for more time than its reload can be extended by; refused")
@@ -121,33 +131,41 @@ final class AppReload {
     }
 
     private func run(_ index: Int) {
+        lookup = LaunchLookup.begin(
+            program.reloadCommands[index], of: configuration, output: OutputPlan(program).appending,
+            on: launch.shell.host
+        ) { [weak self] in self?.run(index, $0) }
+    }
+
+    private func run(_ index: Int, _ request: Swift.Result<SpawnRequest, LaunchRefusal>) {
+        lookup = nil
         do {
-            let configuration = try configuration()
-            // It holds the files that the command is to write to.
-            try withExtendedLifetime(configuration) {
-                try launch.kernel.runReload(
-                    configuration.request(for: program.reloadCommands[index]),
-                    keep: { [unowned self] in command = $0 }, onEnd: { [weak self] in self?.ended(index, $0) })
-            }
+            try launch.shell.commands.reload.run(
+                try request.get(),
+                keep: { [unowned self] in
+                    command = $0
+                    launch.shell.keepReload(self.kept, isUrgent: true)
+                }, onEnd: { [weak self] in self?.ended(index, $0) })
         } catch {
             ended(index, "cannot be run: \(error)", isSuccess: false)
         }
     }
 
-    /// What a command is run as.
-    private func configuration() throws -> LaunchConfiguration {
-        var configuration = launch.kernel.configuration
+    /// The environment and attributes that commands run with.
+    private var configuration: LaunchConfiguration {
+        var configuration = launch.shell.configuration
         configuration.environment["MAINPID"] = launch.pid.map { "\($0)" }
-        configuration.environment[LinuxKernel.launchVariable] = configuration.launchID.description
-        // Those of an app that was taken over are not kept with its state.
+        configuration.environment[LaunchConfiguration.launchVariable] = configuration.launchID.description
+        // The state of a resumed launch does not include the attributes.
         configuration.attributes = ProcessAttributes(program)
-        configuration.streams = try StandardStreams(
-            opening: OutputPlan(program).goingOn, identifier: configuration.name)
         return configuration
     }
 
-    private func ended(_ index: Int, _ status: ExitStatus) {
-        ended(index, status.words, isSuccess: status == .exited(code: 0))
+    private func ended(_ index: Int, _ result: Swift.Result<ExitStatus, any Error>) {
+        switch result {
+        case .success(let status): ended(index, status.words, isSuccess: status == .exited(code: 0))
+        case .failure(let error): ended(index, "cannot be run: \(error)", isSuccess: false)
+        }
     }
 
     private func ended(_ index: Int, _ words: String, isSuccess: Bool) {
@@ -157,7 +175,7 @@ final class AppReload {
 
     private func result(of outcome: ReloadMachine.Outcome) -> Result {
         switch outcome {
-        case .done(let isConfirmed): .done(launch.kernel.now - machine.begun, isConfirmed: isConfirmed)
+        case .done(let isConfirmed): .done(launch.shell.now - machine.begun, isConfirmed: isConfirmed)
         case .commandFailed(let index): .failed("ExecReload: \(program.reloadCommands[index].program) \(lastEnd)")
         case .commandTimedOut(let index):
             .failed(
@@ -169,65 +187,11 @@ final class AppReload {
 }
 
 extension OutputPlan {
-    /// For a further process of an app that runs: a file that was emptied for it is not emptied again.
-    fileprivate var goingOn: OutputPlan {
+    /// The plan for a further process of a running app, which must not truncate a file again.
+    fileprivate var appending: OutputPlan {
         var plan = self
         if case .truncate(let path) = output { plan.output = .append(path: path) }
         if case .truncate(let path) = error { plan.error = .append(path: path) }
         return plan
-    }
-}
-
-extension LinuxKernel {
-    /// Runs a command of an app that runs, in a cgroup below the app's: it can be killed by itself, and dies with the app.
-    ///
-    /// - Parameters:
-    ///   - keep: gets by what the next watchdogd finds it, before and after it is started; that is saved then.
-    ///   - onEnd: called when it has ended, but not after ``cancelReload()``.
-    func runReload(
-        _ request: SpawnRequest, keep: (KeptCommand) -> Void, onEnd: @escaping (ExitStatus) -> Void
-    ) throws {
-        var request = request
-        if let scheduling = host.scheduling { request.withdraw(scheduling) }
-        removeSpentCgroups()
-        let cgroup = try? cgroup?.child("reload")
-        if let cgroup { spentCgroups.append(cgroup) }
-        // Should watchdogd be killed while it starts the command, the next one finds it in the cgroup.
-        keep(KeptCommand(cgroup: cgroup?.path))
-        prepare(for: [])
-        let process = try ProbeProcess(request, in: cgroup, on: loop, limit: nil) { [unowned self] status in
-            reloadProcess = nil
-            onEnd(status)
-        }
-        reloadProcess = process
-        keep(process.kept)
-        prepare(for: [])
-    }
-
-    /// Waits for a command of the watchdogd before this one; returns false when it is gone.
-    func resumeReload(_ kept: KeptCommand?, onEnd: @escaping (ExitStatus) -> Void) -> Bool {
-        guard let kept else { return false }
-        guard let process = kept.find() else {
-            kept.end()
-            return false
-        }
-        if let cgroup = kept.cgroup.flatMap({ try? Cgroup(opening: $0) }) { spentCgroups.append(cgroup) }
-        reloadProcess = try? ProbeProcess(process, kept, on: loop) { [unowned self] status in
-            reloadProcess = nil
-            onEnd(status)
-        }
-        if reloadProcess == nil { kept.end() }
-        return reloadProcess != nil
-    }
-
-    func cancelReload() {
-        reloadProcess?.cancel()
-        reloadProcess = nil
-    }
-
-    /// Something has changed about a reload.
-    func settleReload() {
-        keeper?.setDirty()
-        supervisor?.settle()
     }
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
-import Glibc
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
-import WatchdogWire
+import WatchdogReportStore
 
 /// All apps of one host or user: what `watchdogd serve` runs.
 ///
@@ -16,32 +15,30 @@ final class Daemon {
     let host: Host
     let places: DaemonPlaces
     let store: ReportStore
-    let verbosity: RunConfiguration.Verbosity
-    /// Reads disks, so that the loop does not wait for them.
-    let reading = DispatchQueue(label: "org.watchdogd.reading")
+    let announcer: Announcer
+    let disks: DiskReading
+    /// Keeps launches; nil if none are kept.
+    private(set) var history: LaunchHistory?
+    private(set) lazy var configuration = DaemonConfiguration(of: self)
+    private(set) lazy var requests = ControlRequests(to: self)
+    private(set) lazy var handover = Handover(of: self)
+    private(set) lazy var metrics = MetricsCollection(of: self)
+    /// When it began to count, since 1970-01-01 00:00 UTC.
+    let started = Duration(since1970: .now())
+    /// Reports that could not be written.
+    private(set) var failedReports = 0
+    private lazy var lostLaunches = LostLaunches(of: self)
 
     private(set) var apps: [String: DaemonApp] = [:]
     /// In the order in which lists have them.
     private(set) var appNames: [String] = []
-    /// Apps that are configured no longer, until their last reports are written.
+    /// Apps with a launch of the previous watchdogd, and without a valid configuration.
+    private var unconfigured: [String: DaemonApp] = [:]
+    /// Apps that are no longer configured, until their last reports are written.
     private var departing: [DaemonApp] = []
-    /// The files that cannot be used.
-    var invalidFiles: [InvalidFile] = []
-    var control: ControlServer?
-    var reloads: [Int: ControlAnswer<ReloadReply>?] = [:]
-    var reportRequests: [Int: ControlAnswer<ReportsReply>] = [:]
-    var logRequests: [Int: ([LogLine]) -> Void] = [:]
-    private var nextToken = 1
     /// Whether it ends as soon as nothing runs any more.
     private(set) var isStopping = false
 
-    /// Launches of the watchdogd before this one whose apps are not configured, or not validly.
-    var unclaimed: [AppLaunch] = []
-    /// Descriptors of launches of which nothing else is known.
-    var lostDescriptors: [String: InheritedDescriptors] = [:]
-    /// Whether it ends without ending its apps.
-    var isLeaving = false
-    var reexecution: Timer?
     /// What a service manager shows of the daemon; nil without one.
     private(set) var status: ServiceStatus?
     private var signOfLife: Timer?
@@ -50,18 +47,20 @@ final class Daemon {
     private var latest: LaunchConfiguration?
     private var postponed: [() -> Void] = []
     private var postponement: CallSource?
-    private var limiter = RateLimiter(capacity: 200, refillPerSecond: 50)
-    /// The journal holds more, and asks for it: a thousand apps may be launched at once.
-    private var recordLimiter = RateLimiter(capacity: 4_000, refillPerSecond: 200)
-    private var unsaid = 0
 
-    init(host: Host, places: DaemonPlaces, store: ReportStore, verbosity: RunConfiguration.Verbosity) throws {
+    init(
+        host: Host, places: DaemonPlaces, store: ReportStore, history settings: HistorySettings? = nil,
+        verbosity: RunConfiguration.Verbosity
+    ) throws {
         self.host = host
         self.places = places
         self.store = store
-        self.verbosity = verbosity
+        announcer = Announcer(on: host.loop, host.log, verbosity: verbosity)
+        disks = DiskReading(on: host)
+        self.history = try settings.map { settings throws(LinuxError) in
+            try LaunchHistory(settings, on: host) { [announcer] in announcer.publish($0) }
+        }
         postponement = try host.loop.soon(priority: .important) { [unowned self] in doPostponed() }
-        host.onDaemonMessage = { [unowned self] in received($0) }
     }
 
     /// Does something when what is being done now is over.
@@ -76,18 +75,38 @@ final class Daemon {
         for action in actions { action() }
     }
 
-    /// A number by which what is read beside the loop finds back to who asked for it.
-    func token() -> Int {
-        defer { nextToken += 1 }
-        return nextToken
+    // MARK: - Start
+
+    /// Takes the apps that are configured when the daemon starts, resumes what the previous watchdogd left of them, and
+    /// launches what else is enabled.
+    func begin(with listing: ConfigurationListing, _ inheritance: Inheritance) {
+        configuration.begin(with: listing)
+        resume(inheritance, known: Set(listing.apps.map(\.name.description)))
     }
 
-    private func received(_ message: DaemonMessage) {
-        switch message {
-        case .configurationRead(let token, let result): configurationRead(token, result)
-        case .reportsListed(let token, let result): reportsListed(token, result)
-        case .logRead(let token, let lines): logRead(token, lines)
+    /// Resumes what the previous watchdogd left, and launches what else is enabled.
+    ///
+    /// - Parameter known: the apps that have files, valid or not.
+    private func resume(_ inheritance: Inheritance, known: Set<String>) {
+        host.endCommands(of: inheritance.launches)
+        for problem in inheritance.problems { announcer.say("\(problem); the state of a launch is lost") }
+        for launch in inheritance.latestFirst {
+            let name = launch.state.name
+            do {
+                let app = apps[name] ?? unconfiguredApp(name, known.contains(name) ? .invalid : .removed)
+                try app.inherit(launch)
+            } catch {
+                announcer.say("\(name): cannot resume the launch that the previous watchdogd started: \(error)")
+            }
         }
+        host.survival?.forgetApps(besides: known)
+        for launch in inheritance.unreadable {
+            lostLaunches.adopt(launch.launchID, launch.descriptors, file: launch.file)
+        }
+        for name in appNames {
+            if let app = apps[name], app.machine.isInheriting { lostLaunches.adoptInstance(of: app) }
+        }
+        for app in allApps { app.driver.receive(.begun) }
     }
 
     // MARK: - Apps
@@ -98,14 +117,31 @@ final class Daemon {
         status?.changed()
     }
 
-    /// An app is configured no longer, and nothing of it runs.
+    /// The app without a valid configuration to which a launch of the previous watchdogd belongs.
+    private func unconfiguredApp(_ name: String, _ standing: AppStanding) -> DaemonApp {
+        if let app = unconfigured[name] { return app }
+        let app = DaemonApp(name, nil, file: "", standing, of: self, resuming: host.survival?.kept(name))
+        unconfigured[name] = app
+        return app
+    }
+
+    /// An app that runs without a configuration, for the configuration that it gets.
+    func claim(_ name: String) -> DaemonApp? { unconfigured.removeValue(forKey: name) }
+
+    /// Every app of which something is left.
+    var allApps: [DaemonApp] { Array(apps.values) + Array(unconfigured.values) + departing }
+
+    /// An app is no longer configured, and its process has ended.
     func forget(_ app: DaemonApp) {
-        guard apps[app.name] === app else { return }
-        apps[app.name] = nil
-        appNames.removeAll { $0 == app.name }
-        if !app.isAtRest { departing.append(app) }
+        if apps[app.name] === app {
+            apps[app.name] = nil
+            appNames.removeAll { $0 == app.name }
+        } else if unconfigured[app.name] === app {
+            unconfigured[app.name] = nil
+        }
+        // Its reports may still be written, and what is saved of it is removed after this turn.
+        departing.append(app)
         status?.changed()
-        appCameToRest()
     }
 
     /// Keeps what a launch has in common with the one before it only once.
@@ -114,15 +150,8 @@ final class Daemon {
         latest = launching
     }
 
-    /// Standard streams for a launch, as the configuration has them.
-    func streams(for configuration: AppConfiguration, _ launching: LaunchConfiguration) throws -> StandardStreams {
-        let streams = try StandardStreams(opening: OutputPlan(configuration.program), identifier: launching.name)
-        if let refusal = streams.journalRefusal {
-            let subject = EventSubject(app: launching.name, launch: launching.launchID.description)
-            host.journalRefused(refusal, subject)
-        }
-        return streams
-    }
+    /// A report could not be written.
+    func reportFailed() { failedReports += 1 }
 
     // MARK: - The service manager
 
@@ -140,7 +169,7 @@ final class Daemon {
             }
             status?.noteSaid(line)
         } catch {
-            say("the service manager does not hear of this service: \(error)")
+            announcer.say("the service manager does not hear of this service: \(error)")
         }
     }
 
@@ -157,7 +186,7 @@ final class Daemon {
     }
 
     private var statusLine: String {
-        ControlText.total(of: apps.values.map(\.state), invalidFiles: invalidFiles.count)
+        ControlText.total(of: apps.values.map { AppState(of: $0) }, invalidFiles: configuration.invalidFiles.count)
     }
 
     // MARK: - The end
@@ -168,84 +197,13 @@ final class Daemon {
             isStopping = true
             host.survival?.notifier?.say(["STOPPING=1"])
         }
-        for app in apps.values { app.stop() }
-        for launch in unclaimed { launch.supervisor.requestTermination() }
+        for app in allApps { app.driver.receive(.shutDown) }
         appCameToRest()
     }
 
     func appCameToRest() {
-        departing.removeAll(where: \.isAtRest)
-        guard isStopping, unclaimed.isEmpty, departing.isEmpty, apps.values.allSatisfy(\.isAtRest) else { return }
+        departing.removeAll(where: \.machine.isAtRest)
+        guard isStopping, allApps.allSatisfy(\.machine.isAtRest) else { return }
         host.loop.exit(code: 0)
-    }
-
-    // MARK: - Telling
-
-    /// A line for the operator.
-    func say(_ line: String) { tell(line, nil) }
-
-    /// A line for the operator, and an entry for the journal.
-    func tell(_ line: String?, _ entry: @autoclosure () -> JournalEntry?) {
-        let now = host.loop.now.nanoseconds
-        if host.log.hasJournal, recordLimiter.admit(at: now), host.log.record(entry()) { return }
-        guard let line else { return }
-        guard limiter.admit(at: now), StandardError.mention(line) else {
-            unsaid += 1
-            return
-        }
-        guard unsaid > 0 else { return }
-        let text = "messages left out, because they were too many or nobody read them: \(unsaid)"
-        if host.log.tell(JournalEntry(.messagesDropped, text), line: text) { unsaid = 0 }
-    }
-
-    /// Tells what a machine says.
-    func publish(_ notice: Notice, of app: DaemonApp, _ subject: EventSubject) {
-        status?.changed()
-        let narration = Narration(name: app.name, verbosity: .verbose)
-        // An incident is told when its report is written, the beginning of it only to those who watch.
-        if case .transgressed(let incident) = notice {
-            tell(.exhausted, of: app, narration.exhausted(by: incident), pid: subject.pid)
-            return
-        }
-        guard let line = narration.line(for: notice) else { return }
-        tell(ControlEvent.Kind(notice), of: app, narration.withoutName(line), pid: subject.pid)
-        tell(
-            Narration(name: app.name, verbosity: verbosity).line(for: notice),
-            JournalEntry(notice, about: subject))
-    }
-
-    /// Whether the operator is told of it.
-    func isTold(_ event: some ReportedEvent) -> Bool { event.isToldWhenQuiet || verbosity != .quiet }
-
-    func publish(
-        _ event: some ReportedEvent, _ report: ReportOutcome, of app: DaemonApp, _ subject: EventSubject
-    ) {
-        let narration = Narration(name: app.name, verbosity: verbosity)
-        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
-        tell(
-            isTold(event) ? narration.lines(of: event, pid: subject.pid, report) : nil,
-            JournalEntry(event, report, about: subject))
-    }
-
-    func publish(
-        _ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String, _ subject: EventSubject? = nil,
-        status: ExitStatus? = nil, isDetail: Bool = false
-    ) {
-        tell(kind, of: app, message, pid: subject?.pid)
-        let line = "\(app.name) \(message)"
-        tell(
-            verbosity == .quiet || (isDetail && verbosity == .normal) ? nil : line,
-            EventKind(rawValue: kind.rawValue).map {
-                var entry = JournalEntry($0, line, about: subject ?? EventSubject(app: app.name))
-                if let status { entry.add(status) }
-                return entry
-            })
-    }
-
-    private func tell(
-        _ kind: ControlEvent.Kind, of app: DaemonApp, _ message: String, pid: Int32?, report: String? = nil
-    ) {
-        control?.publish(
-            ControlEvent(kind, app: app.name, message: message, time: .now(), pid: pid, report: report))
     }
 }

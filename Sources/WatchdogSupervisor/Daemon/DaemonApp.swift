@@ -1,160 +1,254 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogControl
 import WatchdogLinux
+import WatchdogMetrics
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogReportStore
 
-/// One app of the daemon, from launch to launch.
+/// Executes what an app's ``AppMachine`` decides in a daemon.
 ///
 /// Isolation: the loop's thread.
 final class DaemonApp {
-    /// Where it is.
-    enum Stage {
-        /// It does not run, and nobody is going to start it.
-        case stopped
-        /// The commands that come before it run.
-        case preparing(AppLaunch, Preparation)
-        /// It runs, or is being ended.
-        case live(AppLaunch)
-        /// It is going to be started again.
-        case waiting(until: Instant)
-        /// It has failed too often, and stays down until somebody launches it.
-        case failed
-        /// Processes of it outlive SIGKILL; nothing is started beside them.
-        case unkillable(AppLaunch)
-    }
-
-    /// What is to follow when the present launch has ended.
-    enum Wish: String, Codable {
-        /// What its configuration says.
-        case asConfigured
-        /// Nothing.
-        case stop
-        /// Another launch.
-        case relaunch
-        /// The app is configured no longer.
-        case forget
-    }
-
-    /// How long an app may be silent before nobody waits for its word.
-    static let silence = Duration.seconds(2)
+    /// The cause of a launch that nobody requested and that follows no end.
+    private static let ordinaryCause = "start"
+    /// What an app without a configuration has.
+    private static let defaultRestart = Shared(wrappedValue: RestartSettings())
 
     let name: String
     unowned let daemon: Daemon
     private(set) var file: String
-    private(set) var configuration: AppConfiguration
-    var stage = Stage.stopped {
-        didSet {
-            since = .now()
-            daemon.status?.changed()
-            remember()
-        }
-    }
+    /// Nil while there is none that is valid: a launch of the previous watchdogd is supervised without one.
+    private(set) var configuration: AppConfiguration?
+    let driver: AppDriver
+    /// Everything of the app that still has a process, sockets or a report to be written.
+    private(set) var launches: [LaunchID: AppLaunch] = [:]
+    /// The latest launch, which may be over.
+    private(set) var latest: AppLaunch?
+    /// When the app came into its phase.
     private(set) var since = Timestamp.now()
-    var wish = Wish.asConfigured {
-        didSet { remember() }
-    }
-    var restarts: RestartMachine {
-        didSet { remember() }
-    }
-    /// How often somebody asked for a restart.
-    var requestedRestarts = 0
-    var lastIncident: IncidentSummary?
-    var lastExit: String?
-    /// Of the latest launch, which may be over.
-    var latest: AppLaunch?
-    var launchWaiters: [LaunchWaiter] = []
-    var endWaiters: [ControlAnswer<TerminateReply>] = []
-    var moveWaiters: [MoveWaiter] = []
-    /// The reload that is under way, and who waits for it.
-    var reload: AppReload?
-    var reloadAnswer: ControlAnswer<ReloadAppReply>?
+    let notices: AppNotices
+    let creation: LaunchCreation
+    private(set) lazy var moves = AppMoves(of: self)
+    private(set) lazy var reloads = AppReloads(of: self)
 
-    /// Launches whose ends were accounted for, as long as something of them is kept: several may wait for their reports.
-    var settled: [IncidentID] = []
-    /// The launch that was counted last.
-    var counted: IncidentID?
-    /// Whether something has changed since the state was kept.
-    var isUnkept = false
-    /// What is taken over is there already.
-    var isRestoring = false
+    /// What was counted of the app since the daemon's start.
+    private(set) var meter = AppMeter()
 
-    var timer: Timer?
-    /// What ``timer`` is for.
-    var due: () -> Void = {}
-    /// Launches that are over but for their reports.
-    var retired: [AppLaunch] = []
+    private var phase: AppPhase
+    private var preparation: Preparation?
+    /// The event that the next launch is for.
+    private var launchingEvent: LaunchingEvent?
+    /// Where the history's calls run: they hold up no launch.
+    let historyLane: Int
+    private var askers = AppAskers()
+    /// Why the next launch comes about.
+    private var launchCause = DaemonApp.ordinaryCause
+    private var isUnsaved = false
+    private var isForgotten = false
 
-    /// Who asked for a launch.
-    struct LaunchWaiter {
-        let answer: ControlAnswer<LaunchReply>
-        /// Whether the answer is to come when the app is ready, not already when it runs.
-        let waits: Bool
-    }
-
-    init(_ configuration: AppConfiguration, file: String, of daemon: Daemon) {
-        name = configuration.name.description
+    /// - Parameters:
+    ///   - kept: what the previous watchdogd kept of the app.
+    init(
+        _ name: String, _ configuration: AppConfiguration?, file: String, _ standing: AppStanding, of daemon: Daemon,
+        resuming kept: KeptApp? = nil
+    ) {
+        self.name = name
         self.configuration = configuration
         self.file = file
         self.daemon = daemon
-        restarts = RestartMachine(settings: configuration.$restart, seed: .random(in: 0 ... .max))
-        daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge)
+        notices = AppNotices(of: name, by: daemon, resuming: kept)
+        creation = LaunchCreation(of: name, by: daemon)
+        historyLane = daemon.host.makeKey()
+        driver = AppDriver(
+            AppMachine(
+                standing, restart: configuration?.$restart ?? Self.defaultRestart, seed: .random(in: 0 ... .max),
+                resuming: kept?.saved),
+            on: daemon.host.loop)
+        phase = driver.machine.phase
+        driver.perform = { [unowned self] in perform($0) }
+        driver.onHandled = { [unowned self] in handled() }
+        keepReports()
     }
 
-    /// The launch that is under way, unless nothing of it can be changed any more.
-    var current: AppLaunch? {
-        switch stage {
-        case .preparing(let launch, _), .live(let launch): launch
-        case .stopped, .waiting, .failed, .unkillable: nil
+    var machine: AppMachine { driver.machine }
+
+    /// The launch whose process can still be changed.
+    var current: AppLaunch? { machine.current.flatMap { launches[$0] } }
+
+    /// The launch whose process was started.
+    var live: AppLaunch? {
+        if case .live(let launch) = machine.phase { launches[launch] } else { nil }
+    }
+
+    // MARK: - Events
+
+    /// Somebody wants a launch, or a restart.
+    func request(_ event: (AppWaiter) -> AppEvent, waits: Bool, _ answer: ControlAnswer<LaunchReply>) {
+        let event = event(askers.add(answer, waits: waits))
+        if case .restartRequested = event { launchCause = "restart" } else { launchCause = "request" }
+        driver.receive(event)
+    }
+
+    /// Why the app is launched now.
+    func takeLaunchCause() -> String {
+        defer { launchCause = Self.ordinaryCause }
+        return launchCause
+    }
+
+    /// Whether a launch would start a process: none is running, or is being started.
+    var isDown: Bool {
+        switch machine.phase {
+        case .stopped, .waiting, .failed: true
+        case .creating, .preparing, .live, .unkillable: false
         }
     }
 
-    /// Whether the daemon can end without leaving anything of the app behind that it could still end.
-    var isAtRest: Bool { current == nil && retired.isEmpty }
-
-    /// Ends the app, now and for good; said again, it is killed.
-    func stop(_ wish: Wish = .stop) {
-        self.wish = wish
-        // Before the app hears of it: the watchdogd after one that is killed now has to know what is to follow its end.
-        keep()
-        switch stage {
-        case .live(let launch):
-            launch.supervisor.requestTermination()
-        case .preparing(let launch, let preparation):
-            preparation.cancel()
-            daemon.later { [self] in
-                retire(launch)
-                settle(Outcome(cause: .terminated, status: nil, isDeathVerified: true), reason: "it was terminated")
+    /// Somebody wants a launch for an event.
+    func launch(for event: LaunchingEvent, waits: Bool, _ answer: ControlAnswer<LifecycleReply>) {
+        launchingEvent = event
+        if waits { moves.expect(event.request, answer) }
+        let launched = ControlAnswer<LaunchReply> { [weak self, name] result in
+            switch result {
+            case .success(let reply) where reply.ended == nil:
+                if !waits { answer.succeed(LifecycleReply(state: .launching)) }
+                return
+            case .success: answer.fail(.notRunning(name))
+            case .failure(let error): answer.fail(error)
             }
-        case .waiting:
-            timer?.arm(at: nil)
-            settle(Outcome(cause: .terminated, status: nil, isDeathVerified: true), reason: "it was terminated")
-        case .stopped, .failed:
-            if wish == .forget { daemon.forget(self) }
-        case .unkillable:
-            break
+            self?.moves.forget(answer)
         }
+        request(AppEvent.launchRequested, waits: false, launched)
     }
 
-    /// Takes over a new configuration; an app whose process would be another one is launched anew.
+    /// Somebody wants the app ended.
+    func requestTermination(waits: Bool, _ answer: ControlAnswer<TerminateReply>) {
+        driver.receive(.terminationRequested(askers.add(answer, waits: waits)))
+    }
+
+    /// The app has another configuration.
     func update(_ configuration: AppConfiguration, file: String) {
-        let previous = self.configuration
+        let needsNewProcess = self.configuration.map { !configuration.allowsProcess(of: $0) } ?? false
         self.configuration = configuration
         self.file = file
-        daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge)
-        if previous.restart != configuration.restart { restarts.update(configuration.$restart) }
-        guard !configuration.allowsProcess(of: previous) else {
-            if configuration.isEnabled, !previous.isEnabled { begin() }
-            return
+        keepReports()
+        driver.receive(
+            .configured(
+                restart: configuration.$restart, isEnabled: configuration.isEnabled, needsNewProcess: needsNewProcess))
+    }
+
+    private func keepReports() {
+        if let configuration { daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge) }
+    }
+
+    /// Counts something.
+    func count(_ event: (inout AppMeter) -> Void) { event(&meter) }
+
+    /// Every effect of an event has been executed.
+    private func handled() {
+        if phase != machine.phase {
+            phase = machine.phase
+            since = .now()
+            daemon.status?.changed()
         }
-        switch stage {
-        case .live, .preparing: stop(configuration.isEnabled ? .relaunch : .stop)
-        case .waiting, .failed: configuration.isEnabled ? begin() : stop()
-        // What was stopped by hand, or has done its work, stays down.
-        case .stopped: if configuration.isEnabled, !previous.isEnabled { begin() }
-        case .unkillable: break
+        if machine.isAtRest { daemon.appCameToRest() }
+    }
+
+    // MARK: - Effects
+
+    private func perform(_ effect: AppEffect) {
+        switch effect {
+        case .create: create()
+        case .cancelCreation: creation.cancel()
+        case .prepare(let id): if let launch = launches[id] { prepare(launch) }
+        case .cancelPreparation: preparation?.cancel()
+        case .start(let id): launches[id]?.supervisor.launch()
+        case .resume(let id): if let launch = launches[id] { resume(launch) }
+        case .adopt(let id): launches[id]?.adopt()
+        case .terminate(let id): launches[id]?.supervisor.requestTermination()
+        case .killRemains(let id): try? launches[id]?.shell.cgroup?.kill()
+        case .inspect(let id):
+            guard let launch = launches[id] else { break }
+            driver.answer(.inspected(id, isSilent: launch.isSilent, isGone: launch.isGone))
+        case .release(let id): if let launch = launches.removeValue(forKey: id) { release(launch) }
+        case .save: save()
+        case .saveSoon: saveSoon()
+        case .forget:
+            isForgotten = true
+            daemon.host.survival?.forget(app: name)
+            daemon.forget(self)
+        case .answer(let id, let answer): askers.answer(id, answer, of: name) { launches[$0]?.pid }
+        case .publish(let notice):
+            if case .decided(.restart(_, let cause), _, _) = notice { launchCause = cause.rawValue }
+            if case .launchFailed = notice { meter.launchFailed() }
+            notices.publish(notice) { launches[$0] }
         }
     }
+
+    /// Saves the state for the next watchdogd.
+    func save() {
+        isUnsaved = false
+        guard let survival = daemon.host.survival, !isForgotten else { return }
+        if let saved = machine.saved {
+            survival.keep(KeptApp(saved, lastIncident: notices.lastIncident, lastExit: notices.lastExit), of: name)
+        } else {
+            survival.forget(app: name)
+        }
+    }
+
+    func takeLaunchingEvent() -> LaunchingEvent? {
+        defer { launchingEvent = nil }
+        return launchingEvent
+    }
+
+    private func saveSoon() {
+        guard !isUnsaved else { return }
+        isUnsaved = true
+        daemon.later { [self] in
+            if isUnsaved { save() }
+        }
+    }
+
+    private func prepare(_ launch: AppLaunch) {
+        preparation = Preparation(configuration?.program.preparations ?? [], of: launch.shell) {
+            [unowned self] failure in
+            guard let failure else { return driver.receive(.prepared(launch.id)) }
+            // The launch is in the middle of handling what has failed.
+            daemon.later { [self] in
+                notices.notStarted()
+                driver.receive(.preparationFailed(launch.id, reason: failure))
+            }
+        }
+        preparation?.begin()
+    }
+
+    private func release(_ launch: AppLaunch) {
+        launch.shell.stop()
+        daemon.later { [self] in
+            if let keeper = launch.shell.keeper { daemon.host.survival?.forget(keeper) }
+            launch.shell.keeper = nil
+            driver.receive(.released(launch.id))
+        }
+    }
+
+    /// The launches that the next watchdogd resumes; preparations are not among them, and begin again.
+    func handOver() -> [AppLaunch] {
+        guard case .preparing(let id) = machine.phase else { return Array(launches.values) }
+        preparation?.cancel()
+        return launches.filter { $0.key != id }.map(\.value)
+    }
+
+    // MARK: - Launches
+
+    /// Begins to execute what is decided for a launch.
+    func add(_ launch: AppLaunch) {
+        launches[launch.id] = launch
+        connect(launch)
+    }
+
+    /// The launch is the one that people see.
+    func show(_ launch: AppLaunch) { latest = launch }
 }

@@ -26,6 +26,9 @@ public struct DaemonPlaces: Hashable, Sendable {
     /// Where reports go.
     public var reportsDirectory: String
 
+    /// The file of the launch history.
+    public var historyPath: String
+
     /// The usual places: the machine's for root, else the user's.
     ///
     /// - Parameters:
@@ -43,16 +46,30 @@ public struct DaemonPlaces: Hashable, Sendable {
             self.controlPath = controlPath ?? .system
             reportsDirectory = "/var/log/watchdogd/reports"
         case .user:
-            func directory(_ variable: String, _ standard: String) -> String {
-                if let path = environment[variable], path.hasPrefix("/") { return path }
-                return "\(environment["HOME"] ?? "/tmp")/\(standard)"
-            }
             guard let path = controlPath ?? ControlPath.user(environment: environment) else {
                 throw RunError.unavailable(ControlPath.noUserPath)
             }
-            configurationDirectory = directory("XDG_CONFIG_HOME", ".config") + "/watchdogd/apps.d"
+            configurationDirectory = Self.directory("XDG_CONFIG_HOME", ".config", environment) + "/watchdogd/apps.d"
             self.controlPath = path
-            reportsDirectory = directory("XDG_STATE_HOME", ".local/state") + "/watchdogd/reports"
+            reportsDirectory = Self.directory("XDG_STATE_HOME", ".local/state", environment) + "/watchdogd/reports"
         }
+        historyPath = Self.historyPath(of: self.scope, environment: environment)
+    }
+
+    /// The file of the launch history; reading it takes neither a daemon nor a runtime directory.
+    ///
+    /// - Parameters:
+    ///   - scope: Whom the daemon that writes it serves.
+    ///   - environment: The user's.
+    public static func historyPath(of scope: Scope = .ofThisUser, environment: Environment = .inherited) -> String {
+        switch scope {
+        case .system: "/var/lib/watchdogd/history.db"
+        case .user: directory("XDG_STATE_HOME", ".local/state", environment) + "/watchdogd/history.db"
+        }
+    }
+
+    private static func directory(_ variable: String, _ standard: String, _ environment: Environment) -> String {
+        if let path = environment[variable], path.hasPrefix("/") { return path }
+        return "\(environment["HOME"] ?? "/tmp")/\(standard)"
     }
 }

@@ -6,20 +6,36 @@ import WatchdogLinux
 
 /// The file system of this machine.
 public struct HostFileSystem: ConfigurationFileSystem, Sendable {
-    /// Creates access with the rights of this process.
+    /// Creates a file system with the rights of this process.
     public init() {}
 
-    /// Whether a directory is at `path`.
+    /// Whether there is a directory at `path`.
     public func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// The bytes of a regular file, at most `limit` of them; nothing else is opened for longer than it takes to see that.
+    /// The bytes of a regular file, at most `limit` of them; any other file is closed once its type is known.
     public func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
+        try contents(of: path, limit: limit) { flags throws(LinuxError) in
+            try OwnedDescriptor(opening: path, flags: flags)
+        }
+    }
+
+    /// The same, but through no link that others than root and watchdogd's user could have made.
+    ///
+    /// What an app gets to read must not be a file of root's to which the app's user points.
+    func guardedContents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
+        try contents(of: path, limit: limit) { flags throws(LinuxError) in try GuardedPath(path).open(flags: flags) }
+    }
+
+    private func contents(
+        of path: String, limit: Int, _ open: (Int32) throws(LinuxError) -> OwnedDescriptor
+    ) throws(ConfigurationReadError) -> [UInt8] {
         let bytes: [UInt8]?
         do throws(LinuxError) {
-            bytes = try self.bytes(of: path, limit: limit)
+            // Without O_NONBLOCK, open(2) of a FIFO without a writer would block forever.
+            bytes = try Self.bytes(of: try open(O_RDONLY | O_NONBLOCK | O_NOCTTY), path, limit: limit)
         } catch {
             throw Self.failure(error)
         }
@@ -27,10 +43,8 @@ public struct HostFileSystem: ConfigurationFileSystem, Sendable {
         throw ConfigurationReadError(isMissing: false, "cannot read \(path): not a regular file")
     }
 
-    /// nil when there is something else than a regular file.
-    private func bytes(of path: String, limit: Int) throws(LinuxError) -> [UInt8]? {
-        // A FIFO without a writer would hold open(2) for ever.
-        let file = try OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
+    /// Nil if it is not a regular file.
+    private static func bytes(of file: OwnedDescriptor, _ path: String, limit: Int) throws(LinuxError) -> [UInt8]? {
         var status = stat()
         guard fstat(file.number, &status) == 0 else { throw LinuxError("read \(path)", Errno(rawValue: errno)) }
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -62,7 +76,7 @@ public struct HostFileSystem: ConfigurationFileSystem, Sendable {
         return names
     }
 
-    /// What the kernel refuses for lack of rights is told with the right that is missing.
+    /// Adds the missing right to an error about permissions.
     private static func failure(_ error: LinuxError) -> ConfigurationReadError {
         let who = geteuid() == 0 ? "" : "; it must be readable by user \(geteuid()), or run this as root"
         let hint = error.errno == .permissionDenied ? who : ""
@@ -71,7 +85,7 @@ public struct HostFileSystem: ConfigurationFileSystem, Sendable {
 }
 
 extension Specifiers {
-    /// What specifiers stand for on this machine: for root as in a system daemon, else as in the user's own.
+    /// The values of specifiers on this machine: those of a system daemon for root, otherwise those of a user's daemon.
     public static var host: Specifiers {
         let user = try? UserAccount.find(user: String(geteuid()))
         let environment = Environment.inherited

@@ -2,12 +2,12 @@
 
 public import WatchdogConfiguration
 
-/// An app that is found by its name in a configuration directory.
+/// Finds an app by its name in a configuration directory.
 public enum InstalledApp {
-    /// Reads the files of an app; tells warnings on standard error.
+    /// Reads the files of an app and prints warnings on standard error.
     ///
-    /// - Throws: ``RunError`` (EX_NOINPUT, EX_DATAERR) when there is no such app, with the nearest name, or its files are
-    ///   wrong, with every mistake.
+    /// - Throws: ``RunError``: EX_NOINPUT with the nearest name if there is no such app, or EX_DATAERR with every
+    ///   mistake if its files are invalid.
     public static func find(_ name: String, in directory: String) throws(RunError) -> AppConfiguration {
         let loader = ConfigurationLoader(HostFileSystem(), specifiers: .host)
         let found: AppDefinition?

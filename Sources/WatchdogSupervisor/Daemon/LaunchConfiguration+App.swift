@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
-import WatchdogReport
+import WatchdogReportStore
 
-/// Why an app cannot be launched as it is configured.
+/// Why an app cannot be launched as configured.
 struct LaunchRefusal: Error, Hashable, CustomStringConvertible {
-    /// One sentence without a final stop.
+    /// One sentence without a period.
     let description: String
 
     init(_ description: String) {
@@ -17,30 +18,36 @@ struct LaunchRefusal: Error, Hashable, CustomStringConvertible {
 }
 
 extension LaunchConfiguration {
-    /// `PATH` of the apps of the machine's daemon.
+    /// The `PATH` of apps of the system daemon.
     static let systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-    /// Looks up what an app's configuration names, as it is now: accounts, directories, files of variables, programs.
+    /// Resolves what an app's configuration names, as it is now: accounts, directories, environment files, programs.
     ///
     /// - Parameters:
-    ///   - app: what is configured.
-    ///   - scope: whom the daemon serves.
+    ///   - app: the configuration.
+    ///   - scope: whether the daemon serves the machine or a user.
     ///   - store: where reports go.
-    ///   - warn: called with what was left out of files of variables.
+    ///   - step: called with the name of each lookup before it starts.
+    ///   - warn: called with what was ignored in environment files.
     init(
-        _ app: AppConfiguration, scope: DaemonPlaces.Scope, store: ReportStore, warn: (String) -> Void = { _ in }
+        _ app: AppConfiguration, scope: DaemonPlaces.Scope, store: ReportStore, step: (String) -> Void = { _ in },
+        warn: (String) -> Void = { _ in }
     ) throws(LaunchRefusal) {
         let program = app.program
+        step("the user database")
         let user = try Self.account(of: program)
         sharedSpec = Shared(wrappedValue: app.spec.onThisMachine)
-        environment = try Self.environment(of: program, user: user, scope: scope, warn)
+        environment = try Self.environment(of: program, user: user, scope: scope, step, warn)
         credentials = program.command.isPrivileged ? nil : user.flatMap { geteuid() == 0 ? $0.credentials : nil }
+        step("WorkingDirectory")
         let directory = try Self.directory(program.workingDirectory, user: user, scope: scope)
         workingDirectory = directory
         self.store = store
+        version = program.version
         probe = Self.probe(of: app.watchdog)
         sharedSpec.wrappedValue.readinessTarget = probe?.description
         livenessTarget = app.watchdog.probe?.target
+        step("ExecStart \(program.command.program)")
         executable = try Self.executable(program.command, environment, directory)
         let variables = environment
         arguments = program.command.argumentsReplacingVariables { variables[$0] }.map { ByteString($0) }
@@ -49,7 +56,7 @@ extension LaunchConfiguration {
         takesCrashStacks = app.watchdog.takesCrashStacks
     }
 
-    /// How a further command of the app runs: as the app itself, but for the command.
+    /// A request for a further command of the app, which runs like the app itself.
     func request(for command: Command) throws(LaunchRefusal) -> SpawnRequest {
         let path = try Self.executable(command, environment, workingDirectory)
         var request = SpawnRequest(
@@ -61,11 +68,10 @@ extension LaunchConfiguration {
         request.credentials = command.isPrivileged ? nil : credentials
         if let streams { request.descriptors = streams.passed }
         attributes.apply(to: &request)
-        OpenFileLimit.restore(in: &request)
         return request
     }
 
-    // MARK: - Looking up
+    // MARK: - Lookup
 
     private static func account(of program: ProgramSettings) throws(LaunchRefusal) -> UserAccount? {
         guard program.user != nil || program.group != nil || !program.supplementaryGroups.isEmpty else { return nil }
@@ -81,7 +87,7 @@ extension LaunchConfiguration {
         return account
     }
 
-    /// Why a watchdogd of this user and group cannot launch a program as it is to be.
+    /// Why a watchdogd with this user and group cannot launch the program as configured.
     static func refusal(
         of wanted: Credentials, _ program: ProgramSettings, for user: UInt32, _ group: UInt32
     ) -> LaunchRefusal? {
@@ -98,17 +104,21 @@ extension LaunchConfiguration {
     }
 
     private static func environment(
-        of program: ProgramSettings, user: UserAccount?, scope: DaemonPlaces.Scope, _ warn: (String) -> Void
+        of program: ProgramSettings, user: UserAccount?, scope: DaemonPlaces.Scope, _ step: (String) -> Void,
+        _ warn: (String) -> Void
     ) throws(LaunchRefusal) -> Environment {
         var base = Environment.inherited
         if scope == .system {
-            // As systemd.exec(5) has it: what happens to be in the daemon's environment is none of the app's business.
+            // As in systemd.exec(5), apps do not inherit the daemon's environment.
             let language = base["LANG"]
             base = ["PATH": Self.systemPath]
             if let language { base["LANG"] = language }
         }
         var variables = program.environment.map { (name: $0.name, value: $0.value) }
-        for file in program.environmentFiles { variables += try Self.variables(of: file, warn) }
+        for file in program.environmentFiles {
+            step("EnvironmentFile \(file.pattern)")
+            variables += try Self.variables(of: file, warn)
+        }
         return base.forApp(variables: variables, user: user)
     }
 
@@ -122,7 +132,8 @@ extension LaunchConfiguration {
         var variables: [(name: String, value: String)] = []
         for path in paths {
             do throws(ConfigurationReadError) {
-                let bytes = try HostFileSystem().contents(of: path, limit: ConfigurationFile.maximumLength + 1)
+                let bytes = try HostFileSystem().guardedContents(
+                    of: path, limit: ConfigurationFile.maximumLength + 1)
                 let contents = EnvironmentFile.read(ConfigurationFile(path: path, contents: bytes))
                 for diagnostic in contents.diagnostics { warn(diagnostic.description) }
                 variables += contents.variables.map { ($0.name, $0.value) }
@@ -154,7 +165,7 @@ extension LaunchConfiguration {
     ) throws(LaunchRefusal) -> String {
         do {
             return try resolveExecutable(
-                command.program, path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+                command.program, path: environment.searchPath,
                 workingDirectory: directory)
         } catch {
             throw LaunchRefusal(error.description)
@@ -171,7 +182,7 @@ extension LaunchConfiguration {
 }
 
 extension ProcessAttributes {
-    /// As the files of an app say.
+    /// The attributes in the app's files.
     init(_ program: ProgramSettings) {
         self.init(
             limits: program.limits.map(ResourceLimit.init),
@@ -184,7 +195,7 @@ extension ProcessAttributes {
 }
 
 extension ProgramSettings {
-    /// The limits for the app as a whole; shares are of what this machine has.
+    /// The limits for the app as a whole; percentages refer to this machine.
     var cgroupLimits: CgroupLimits {
         CgroupLimits(
             cpuQuota: cpuQuota,

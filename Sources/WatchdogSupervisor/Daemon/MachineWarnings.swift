@@ -5,7 +5,7 @@ public import WatchdogConfiguration
 import WatchdogLinux
 
 extension AppDefinition {
-    /// What is written correctly, and does not do on this machine.
+    /// Settings that are valid but have no effect on this machine.
     public var machineWarnings: [ConfigurationDiagnostic] {
         controllerWarnings + accountWarnings + pathWarnings + writerWarnings(below: "/etc/watchdogd/")
     }
@@ -32,9 +32,9 @@ extension AppDefinition {
         }
     }
 
-    /// Who may write to the configuration of root's daemon decides what root runs.
+    /// Warnings about others who may write to the configuration of root's daemon, and so decide what root runs.
     ///
-    /// - Parameter root: The folder, with a slash, whose files and folders are looked at.
+    /// - Parameter root: the directory, with a slash, whose files and subdirectories are checked.
     func writerWarnings(below root: String) -> [ConfigurationDiagnostic] {
         var paths: [String] = []
         for file in files where file.hasPrefix(root) {

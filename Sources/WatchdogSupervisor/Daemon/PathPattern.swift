@@ -10,7 +10,8 @@ struct PathPattern {
         self.pattern = pattern
     }
 
-    /// The existing paths that match, in order; a pattern without wildcards matches itself, whether it exists or not.
+    /// The existing paths that match, in order; a pattern without wildcards yields itself, even if nothing exists
+    /// there.
     var matches: [String] {
         guard pattern.contains(where: { "*?[".contains($0) }) else { return [pattern] }
         var result = glob_t()

@@ -1,46 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// The commands that run before an app, one after the other: `ExecStartPre=`.
+/// The commands of `ExecStartPre=`, which run before an app, one after the other.
 ///
 /// Isolation: the loop's thread.
 final class Preparation {
     private let commands: [Command]
+    private var lookup: BlockingWork.Ticket?
     private var next = 0
-    private unowned let kernel: LinuxKernel
+    private unowned let shell: LaunchShell
     private let finish: (String?) -> Void
 
-    /// - Parameter finish: called once, with the reason when a command has failed; not after ``cancel()``.
-    init(_ commands: [Command], of kernel: LinuxKernel, finish: @escaping (String?) -> Void) {
+    /// Prepares the commands.
+    ///
+    /// - Parameter finish: called once, with the reason if a command failed; not after ``cancel()``.
+    init(_ commands: [Command], of shell: LaunchShell, finish: @escaping (String?) -> Void) {
         self.commands = commands
-        self.kernel = kernel
+        self.shell = shell
         self.finish = finish
     }
 
-    /// Runs the first command, and each further one when the one before has succeeded.
+    /// Runs the first command, and each further one after the previous one succeeded.
     func begin() {
         guard next < commands.count else { return finish(nil) }
         let command = commands[next]
         next += 1
+        lookup = LaunchLookup.begin(command, of: shell.configuration, on: shell.host) { [weak self] in
+            self?.run(command, $0)
+        }
+    }
+
+    private func run(_ command: Command, _ request: Result<SpawnRequest, LaunchRefusal>) {
         do {
-            let request = try kernel.configuration.request(for: command)
-            let allowance = kernel.configuration.spec.allowances.launch
-            try kernel.run(request, for: allowance) { [weak self] status in
-                let words = status?.words ?? "did not end within \(allowance.brief), and was killed"
-                self?.ended(command, words, isSuccess: status == .exited(code: 0))
+            let allowance = shell.configuration.spec.allowances.launch
+            shell.commands.run(try request.get(), for: allowance) { [weak self] result in
+                guard let self else { return }
+                switch result {
+                case .success(let status):
+                    let words = status?.words ?? "did not end within \(allowance.brief), and was killed"
+                    ended(command, words, isSuccess: status == .exited(code: 0))
+                case .failure(let error): finish("\(place): \(error)")
+                }
             }
         } catch {
             finish("\(place): \(error)")
         }
     }
 
-    /// Ends the command that runs.
+    /// Kills the running command.
     func cancel() {
         next = commands.count
-        kernel.cancelCommand()
+        if let lookup { shell.host.work.cancel(lookup) }
+        shell.commands.cancel()
     }
 
     private func ended(_ command: Command, _ words: String, isSuccess: Bool) {
@@ -48,7 +63,7 @@ final class Preparation {
         begin()
     }
 
-    /// Which command it is, where there are several.
+    /// Which command it is, if there are several.
     private var place: String {
         commands.count > 1 ? "ExecStartPre (\(next) of \(commands.count))" : "ExecStartPre"
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogCapture
 import WatchdogConfiguration
 import WatchdogControl
 import WatchdogLinux
-import WatchdogPolicy
-import WatchdogReport
+import WatchdogReportStore
 
 /// The daemon: every app of a configuration directory.
 public struct Serve {
@@ -21,14 +21,17 @@ public struct Serve {
 
     /// Launches all enabled apps and supervises them until it is asked to end and all have ended.
     ///
-    /// Has to be called on the main thread, before any other thread exists, and at most once in a process: it takes the
+    /// Call it on the main thread, before any other thread exists, and at most once per process: it takes over the
     /// process's signals and becomes the subreaper.
     ///
-    /// - Returns: the exit code that watchdogd is to end with.
-    /// - Throws: ``RunError`` when nothing was launched, because the daemon cannot work here.
+    /// - Returns: the exit code for watchdogd.
+    /// - Throws: ``RunError`` if the daemon cannot work here; then nothing was launched.
     public func execute() throws -> Int32 {
+        ProcessMemory.protect()
         StandardStreams.openMissing()
-        // Before the first thread: the kernel hands a signal to any thread that does not block it.
+        // Fork before there is a second thread or much memory to copy.
+        let examinerSource = ExaminerSource.start()
+        // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
         SignalSource.block(Self.signals + [SIGCHLD, SIGTTOU])
         for ignored in [SIGPIPE, SIGXFSZ] { signal(ignored, SIG_IGN) }
         _ = Reexecution.program
@@ -40,14 +43,17 @@ public struct Serve {
         } catch {
             throw RunError.cannotCreate("--reports: \(error)")
         }
+        try configuration.metrics.checkFile()
+        let listener = try configuration.metrics.listen()
         let socket = try socket()
         defer { socket.remove() }
         do {
             try Subreaper.become()
+            // Start the launcher first: programs inherit its limit on open files.
+            let launcher = try LauncherProcess(precedence: true)
             OpenFileLimit.raise()
             OpenFileLimit.lengthenTable()
-            try LaunchDescriptors.shared.reserve()
-            return try serve(consume listing, store, socket, passed)
+            return try serve(consume listing, store, socket, listener, passed, launcher, examinerSource)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
@@ -55,7 +61,7 @@ public struct Serve {
         }
     }
 
-    /// A variable that was inherited from somewhere is no reason not to supervise.
+    /// An invalid inherited variable must not keep the daemon from supervising.
     private static func notifier(on loop: EventLoop) -> ServiceNotifier? {
         do throws(LinuxError) {
             return try ServiceNotifier(on: loop)
@@ -99,7 +105,8 @@ public struct Serve {
 
     private func serve(
         _ listing: consuming ConfigurationListing, _ store: ReportStore, _ socket: ControlSocket,
-        _ passed: PassedDescriptors
+        _ listener: OwnedDescriptor?, _ passed: PassedDescriptors, _ launcher: LauncherProcess,
+        _ examinerSource: OwnedDescriptor?
     ) throws -> Int32 {
         let loop = try EventLoop()
         let log = EventLog(toJournal: true)
@@ -107,34 +114,41 @@ public struct Serve {
         let notifier = Self.notifier(on: loop)
         let survival = try survival(notifier)
         let inheritance = survival.inherit(passed)
-        let host = try Host(loop: loop, store: store, survival: survival, log: log)
+        let host = try Host(
+            loop: loop, store: store, launcher: launcher, survival: survival, log: log, examinerSource: examinerSource,
+            limitsRepeats: true)
         let daemon = try Daemon(
-            host: host, places: configuration.places, store: store, verbosity: configuration.verbosity)
-        defer { host.stop(leaving: daemon.isLeaving) }
-        defer { if !daemon.isLeaving { Strays.end() } }
-        survival.onProblem = { [unowned daemon] in daemon.say($0) }
+            host: host, places: configuration.places, store: store, history: configuration.history,
+            verbosity: configuration.verbosity)
+        defer { daemon.history?.stop() }
+        defer { host.stop(leaving: daemon.handover.isLeaving) }
+        defer { if !daemon.handover.isLeaving { Strays.end() } }
+        survival.onProblem = { [unowned daemon] in daemon.announcer.say($0) }
         notifier?.onProblem = { [unowned survival] in survival.tell("\($0)") }
         defer { notifier?.finish() }
         let server = try ControlServer(
-            loop: loop, socket: socket, handler: daemon, info: ServiceInfo(version: watchdogdVersion))
+            loop: loop, socket: socket, handler: daemon.requests, info: ServiceInfo(version: watchdogdVersion))
         defer { server.stop() }
-        server.onNotice = { daemon.say($0.description) }
-        daemon.control = server
+        server.onNotice = { daemon.announcer.say($0.description) }
+        daemon.announcer.control = server
+        // Before the host asks for real-time scheduling, which threads would inherit.
+        let outlets = try MetricsOutlets(configuration.metrics, listener, of: daemon)
+        defer { outlets.stop() }
         let signals = try loop.onSignal(Self.signals) { signal in
             switch signal.signal {
-            case SIGHUP: daemon.reload()
-            case SIGUSR1: daemon.leave()
-            case SIGUSR2: daemon.reexecute()
+            case SIGHUP: daemon.configuration.reload()
+            case SIGUSR1: daemon.handover.leave()
+            case SIGUSR2: daemon.handover.reexecute()
             default: daemon.stop()
             }
         }
         try host.start()
-        // A kilobyte for each app that would stay for as long as the daemon does.
+        // Consume the listing: it would keep a kilobyte per app for the daemon's lifetime.
         daemon.begin(with: consume listing, inheritance)
         daemon.announceReadiness()
         let code = try withExtendedLifetime(signals) { try loop.run() }
-        // What was to be done when the last app had ended.
-        if !daemon.isLeaving { daemon.doPostponed() }
+        // Do what was postponed until the last app ended.
+        if !daemon.handover.isLeaving { daemon.doPostponed() }
         return code
     }
 }

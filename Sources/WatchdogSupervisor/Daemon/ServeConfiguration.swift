@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the command line says of a daemon.
+/// The command line of a daemon.
 public struct ServeConfiguration: Sendable {
-    /// Where it finds and leaves its files.
+    /// Where its files are.
     public var places: DaemonPlaces
-    /// Whether the configuration directory was named: then it has to exist.
+    /// Whether the configuration directory was given explicitly; then it must exist.
     public var isDirectoryNamed: Bool
-    /// How much is told on stderr.
+    /// Where launches are kept; nil if none are.
+    public var history: HistorySettings?
+    /// Where metrics go.
+    public var metrics: MetricsSettings
+    /// How much is printed on stderr.
     public var verbosity: RunConfiguration.Verbosity
 
     /// Creates a configuration.
-    public init(places: DaemonPlaces, isDirectoryNamed: Bool, verbosity: RunConfiguration.Verbosity = .normal) {
+    public init(
+        places: DaemonPlaces, isDirectoryNamed: Bool, history: HistorySettings? = nil,
+        metrics: MetricsSettings = MetricsSettings(),
+        verbosity: RunConfiguration.Verbosity = .normal
+    ) {
         self.places = places
         self.isDirectoryNamed = isDirectoryNamed
+        self.history = history
+        self.metrics = metrics
         self.verbosity = verbosity
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
-/// Tells the service manager what the daemon is doing when that has changed, at most once a second.
+/// Reports what the daemon is doing to the service manager after a change, at most once a second.
 ///
-/// A line that the service manager does not take is said again a second later, if it is still true.
+/// A line that the service manager does not accept is sent again a second later, if it is still true.
 ///
 /// Isolation: the loop's thread.
 final class ServiceStatus {
@@ -18,11 +18,13 @@ final class ServiceStatus {
     private var said: String?
     private var lookedAt: Instant?
 
+    /// Prepares the reports.
+    ///
     /// - Parameters:
-    ///   - loop: where it waits.
-    ///   - interval: from one look at the line to the next, at least.
-    ///   - line: what the daemon is doing; asked for only when something is to be said.
-    ///   - tell: false when nobody took it.
+    ///   - loop: the loop that times them.
+    ///   - interval: the minimum time between them.
+    ///   - line: returns what the daemon is doing; called only for a report.
+    ///   - tell: sends a line; returns false if nobody accepted it.
     init(
         on loop: EventLoop, every interval: Duration = .seconds(1), line: @escaping () -> String,
         tell: @escaping (String) -> Bool
@@ -34,13 +36,13 @@ final class ServiceStatus {
         timer = try loop.timer(priority: .idle) { [unowned self] _ in due() }
     }
 
-    /// The line is said already, in another message.
+    /// Notes that the line was already sent in another message.
     func noteSaid(_ line: String) {
         said = line
         lookedAt = loop.now
     }
 
-    /// Something has changed that the line may tell of.
+    /// Notes a change that may affect the line.
     func changed() {
         guard !isPending else { return }
         isPending = true

@@ -2,13 +2,14 @@
 
 import WatchdogLinux
 
-/// What watchdogd tells the journal, each kind with a message id that never changes.
+/// The kinds of watchdogd's journal entries, each with a message id that never changes.
 ///
 /// `units/watchdogd.catalog` explains each of them.
 enum EventKind: String, CaseIterable, Sendable {
     case launched
     case adopted
     case ready
+    case marked
     case hung
     case probeFailed
     case probeRecovered
@@ -32,6 +33,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case leftBehind
     case unkillable
     case launchFailed
+    case launchRegressed
     case outputRefused
     case restarting
     case limitReached
@@ -42,12 +44,13 @@ enum EventKind: String, CaseIterable, Sendable {
     case captured
     case messagesDropped
 
-    /// `MESSAGE_ID`: 128 random bits, as sd-id128(3) wants them.
+    /// `MESSAGE_ID`: 128 random bits, as sd-id128(3) requires.
     var messageID: String {
         switch self {
         case .launched: "d6ccecab654d46d598c12661e0544959"
         case .adopted: "c0c50fc2b4a944ab82aebbd747bfca07"
         case .ready: "fa8e92e2ad3142879570ad59d6f30663"
+        case .marked: "28405ed0be7a4df49588f51d7a009261"
         case .hung: "e65bddbb55a64f47977af9716bb1c533"
         case .probeFailed: "55c837f79d2f41faa48df587128e7b7f"
         case .probeRecovered: "f4f376269e2a4e338fb5a147fd311aba"
@@ -71,6 +74,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .leftBehind: "767774a6283f45b0be564979de9af5e5"
         case .unkillable: "5b876105e9d046289b68e84d4204195d"
         case .launchFailed: "3ee9cc25dad94cefaead6729d9eb7da5"
+        case .launchRegressed: "de90463c66de43deb7945d59fc26baee"
         case .outputRefused: "07fbe44254ef4073a57130140d2cfbef"
         case .restarting: "81cb8378388848169918d0894ad42b1e"
         case .limitReached: "84f5967125744b0aa2e5629cac8e2890"
@@ -89,24 +93,27 @@ enum EventKind: String, CaseIterable, Sendable {
         case .unkillable: .critical
         case .killed, .crashed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
         case .reported, .hangReported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost,
-            .leftBehind, .outputRefused, .messagesDropped:
+            .leftBehind, .launchRegressed, .outputRefused, .messagesDropped:
             .warning
         case .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured:
             .notice
-        case .launched, .adopted, .ready, .resumed, .extended, .lifecycle, .terminating, .reloaded, .appReloaded:
+        case .launched, .adopted, .ready, .marked, .resumed, .extended, .lifecycle, .terminating, .reloaded,
+            .appReloaded:
             .info
         }
     }
 
-    /// Whether the main process is surely not reaped when this is told, so that its id is still its own.
+    /// Whether the main process cannot have been reaped when the entry is sent, so that its id still refers to it.
     var concernsLivingProcess: Bool {
         switch self {
-        case .launched, .adopted, .ready, .hung, .hangReported, .probeFailed, .probeRecovered, .probeImpossible,
+        case .launched, .adopted, .ready, .marked, .hung, .hangReported, .probeFailed, .probeRecovered,
+            .probeImpossible,
             .credited, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused, .lifecycle,
             .terminating, .reported, .captured, .appReloaded, .reloadFailed:
             true
         case .killed, .crashed, .captureFailed, .channelLost, .exited, .leftBehind, .unkillable, .launchFailed,
-            .outputRefused, .restarting, .limitReached, .reloaded, .configurationInvalid, .messagesDropped:
+            .launchRegressed, .outputRefused, .restarting, .limitReached, .reloaded, .configurationInvalid,
+            .messagesDropped:
             false
         }
     }

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogLinux
+import WatchdogReport
 
-/// Where watchdogd says what happens: to people on standard error, to the journal, or both, but to nobody twice.
+/// Writes events to standard error, to the journal, or to both, without repeating any for the same reader.
 ///
-/// Isolation: may be used from any thread; no call waits unless it is told to.
+/// Isolation: any thread; no call waits unless it is given a limit.
 final class EventLog: Sendable {
-    /// Lines on standard error only.
+    /// Writes lines to standard error only.
     static let standardError = EventLog(toJournal: false)
 
     private let journal: JournalThread?
-    /// False when standard error leads to the journal, which has the entries.
+    /// False if standard error leads to the journal, which already has the entries.
     private let speaks: Bool
+    /// Where an orchestrator runs watchdogd; in each entry.
+    private let workload = WorkloadDetails.current
 
+    /// Connects to the journal if entries are wanted and there is one.
+    ///
     /// - Parameters:
-    ///   - toJournal: whether entries are wanted in the journal; without a journal there are lines only.
+    ///   - toJournal: whether to send entries to the journal; without a journal there are only lines.
     ///   - address: where journald listens.
     ///   - isErrorJournal: whether standard error leads to the journal.
     init(
@@ -29,7 +34,7 @@ final class EventLog: Sendable {
         speaks = journal == nil || !isErrorJournal
     }
 
-    /// For a run in the foreground: in the journal when systemd has started it, or its output leads there.
+    /// For a run in the foreground: uses the journal if systemd started watchdogd or its output leads there.
     static func forRun() -> EventLog {
         EventLog(toJournal: ServiceManager.isParent || JournalStream.isConnected(1) || JournalStream.isConnected(2))
     }
@@ -37,32 +42,37 @@ final class EventLog: Sendable {
     /// Whether entries reach a journal.
     var hasJournal: Bool { journal != nil }
 
-    /// Tells of an event.
+    /// Entries that the journal did not take.
+    var droppedCount: Int { journal?.droppedCount ?? 0 }
+
+    /// Reports an event.
     ///
-    /// Without an entry, the line is said even where standard error leads to the journal.
+    /// Without an entry, the line is written even if standard error leads to the journal.
     ///
     /// - Parameters:
-    ///   - entry: for the journal; made only if there is one.
-    ///   - line: for standard error; nil when it is not worth one there.
-    ///   - patience: how long to wait for somebody who does not read standard error.
-    /// - Returns: false when the line was lost. Losses of the journal are told by the journal.
+    ///   - entry: for the journal; created only if there is one.
+    ///   - line: for standard error; nil if it is not worth a line.
+    ///   - patience: how long to wait for a reader of standard error who has fallen behind.
+    /// - Returns: false if the line was lost. The journal thread reports entries that it lost.
     @discardableResult
     func tell(_ entry: @autoclosure () -> JournalEntry?, line: String?, within patience: Duration = .zero) -> Bool {
-        let isSaid = hasJournal && record(entry())
+        let entry = hasJournal || StandardError.format == .json ? entry() : nil
+        let isSaid = hasJournal && record(entry)
         guard let line, !isSaid else { return true }
-        return StandardError.say(line, within: patience)
+        return StandardError.say(line, entry, within: patience)
     }
 
-    /// Tells the journal only.
+    /// Sends an entry to the journal only.
     ///
-    /// - Returns: true when that is enough, because standard error leads there too.
+    /// - Returns: true if no line is needed, because standard error leads to the journal too.
     func record(_ entry: JournalEntry?) -> Bool {
-        guard let journal, let entry else { return false }
+        guard let journal, var entry else { return false }
+        for (name, value) in workload?.pairs ?? [] { entry.add("WATCHDOGD_\(name)", value) }
         journal.post(entry)
         return !speaks
     }
 
-    /// Waits until the journal has everything, for a second at the most.
+    /// Waits until the journal has everything, for at most a second.
     func finish() {
         journal?.shutDown(within: .seconds(1))
     }

@@ -8,13 +8,17 @@ struct EventSubject: Hashable, Sendable {
     var app: String
     /// Its main process.
     var pid: Int32?
-    /// Tells this launch from all others.
+    /// Distinguishes this launch from all others.
     var launch: String?
+    /// The app's version, if it is known.
+    var version: String?
 }
 
-extension LinuxKernel {
-    /// This launch, as the journal names it.
+extension LaunchShell {
+    /// This launch as it appears in the journal.
     var subject: EventSubject {
-        EventSubject(app: configuration.name, pid: pid, launch: configuration.launchID.description)
+        EventSubject(
+            app: configuration.name, pid: pid, launch: configuration.launchID.description,
+            version: configuration.version)
     }
 }

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogRendering
 import WatchdogReport
+import WatchdogVerdict
 import WatchdogWire
 
 extension JournalEntry {
-    /// An entry with the fields that all of watchdogd's have.
+    /// An entry with the fields common to all of watchdogd's entries.
     ///
     /// - Parameters:
-    ///   - message: one line for people, or several; safe for a terminal.
-    ///   - subject: which app it is about; nil when it is about watchdogd itself.
-    ///   - mayNameObject: whether journald heeds `OBJECT_PID`; it does when root sends it.
+    ///   - message: one or more lines to read; safe for a terminal.
+    ///   - subject: the app it is about; nil if it is about watchdogd itself.
+    ///   - mayNameObject: whether journald accepts `OBJECT_PID`, which it does only from root.
     init(
         _ kind: EventKind, _ message: String, about subject: EventSubject? = nil, mayNameObject: Bool = geteuid() == 0
     ) {
@@ -23,11 +26,13 @@ extension JournalEntry {
         add("WATCHDOGD_APP", subject.app.printable(limit: 255))
         add("WATCHDOGD_PID", subject.pid.map { "\($0)" })
         add("WATCHDOGD_LAUNCH_ID", subject.launch)
-        // journald adds what it knows of that process, OBJECT_COMM and so on: of another one if the id is taken again.
+        add("WATCHDOGD_APP_VERSION", subject.version)
+        // journald adds what it knows of that process (OBJECT_COMM and so on), which would be another process if the id
+        // were reused.
         if kind.concernsLivingProcess, mayNameObject { add("OBJECT_PID", subject.pid.map { "\($0)" }) }
     }
 
-    /// The entry for a notice, in the words of ``Narration``; nil for what a later entry tells.
+    /// The entry for a notice, worded by ``Narration``; nil if a later entry covers it.
     init?(_ notice: Notice, about subject: EventSubject, mayNameObject: Bool = geteuid() == 0) {
         let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
         guard let kind = EventKind(notice), let text = narration.line(for: notice) else { return nil }
@@ -35,6 +40,9 @@ extension JournalEntry {
         switch notice {
         case .ready(let source, let after):
             add("WATCHDOGD_SOURCE", source.rawValue)
+            add(duration: after)
+        case .marked(let mark, let after):
+            add("WATCHDOGD_MARK", mark.name)
             add(duration: after)
         case .hung(let duration), .resumed(let duration), .machineResumed(let duration):
             add(duration: duration)
@@ -60,7 +68,7 @@ extension JournalEntry {
         }
     }
 
-    /// The entry for what has a report, which is written or could not be.
+    /// The entry for an event whose report was written or failed.
     init(
         _ event: some ReportedEvent, _ report: ReportOutcome, about subject: EventSubject,
         mayNameObject: Bool = geteuid() == 0
@@ -73,13 +81,17 @@ extension JournalEntry {
         add("WATCHDOGD_VERDICT", report.verdict.line)
         add("WATCHDOGD_VERDICT_KIND", report.verdict.kind.rawValue)
         add("WATCHDOGD_REPORT", report.path)
+        add("WATCHDOGD_INCIDENT", report.explanation?.incident)
+        add("WATCHDOGD_SIGNATURE", report.explanation?.signature.id)
+        add("WATCHDOGD_FAULT", report.explanation?.blame?.party.rawValue)
+        if let count = report.repeats { add("WATCHDOGD_REPEATS", "\(count)") }
     }
 
     mutating func add(duration: Duration) {
         add("WATCHDOGD_DURATION_USEC", "\(duration.nanoseconds / 1_000)")
     }
 
-    /// In the fields that systemd has for its services.
+    /// Adds the exit status in the fields that systemd uses for its services.
     mutating func add(_ status: ExitStatus) {
         switch status {
         case .exited(let code):
@@ -95,12 +107,13 @@ extension JournalEntry {
 }
 
 extension EventKind {
-    /// The kind of a notice; nil when a later entry tells of it.
+    /// The kind of a notice; nil if a later entry covers it.
     init?(_ notice: Notice) {
         switch notice {
         case .launched: self = .launched
         case .adopted: self = .adopted
         case .ready: self = .ready
+        case .marked: self = .marked
         case .hung: self = .hung
         case .starvationCredit: self = .credited
         case .overslept: self = .overslept
@@ -110,7 +123,7 @@ extension EventKind {
         case .extended: self = .extended
         case .extensionRefused: self = .extensionRefused
         case .terminating: self = .terminating
-        // Told with the verdict and the report, a moment later.
+        // Reported a moment later, with the verdict and the report.
         case .transgressed: return nil
         case .captureTimedOut: self = .captureFailed
         case .channelLost: self = .channelLost

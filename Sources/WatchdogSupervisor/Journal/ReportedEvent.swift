@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
-/// What a report is about; told when the report is written, or could not be.
+/// The subject of a report; it is announced when the report was written or failed.
 protocol ReportedEvent {
     /// Its kind in the journal.
     var eventKind: EventKind { get }
-    /// Whether it is told at every verbosity.
+    /// Whether it is announced at every verbosity.
     var isToldWhenQuiet: Bool { get }
-    /// What stands in the place of a report's path, before the reason.
+    /// The text in place of a report's path, before the reason.
     var absenceOfReport: String { get }
 
     /// As in "HangMain[42] *answered again after 3 s*".
     func words(in narration: Narration) -> String
 
-    /// Adds what the journal is to know of it besides the report.
+    /// Adds the journal fields beyond those of the report.
     func addFields(to entry: inout JournalEntry)
 }
 
@@ -51,10 +52,10 @@ extension Hang: ReportedEvent {
     }
 }
 
-/// An end that nobody asked for.
+/// An end that nobody requested.
 extension Crash: ReportedEvent {
     var eventKind: EventKind { .crashed }
-    // After many in one hour no more are written, which is no failure.
+    // After several reports in an hour no more are written, which is not a failure.
     var absenceOfReport: String { "no report" }
 
     func words(in narration: Narration) -> String { status.words }

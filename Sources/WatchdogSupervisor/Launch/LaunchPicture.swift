@@ -1,72 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
 
-/// A launch as bars of time: the main lane first, what went on beside it below, against the goals.
+/// A launch drawn as bars on a time axis: the main thread first, everything else below, compared with the goals.
+///
+/// A launch that was killed, or ended before it was ready, is drawn up to its end.
 ///
 /// Pure: the same launch gives the same lines.
 struct LaunchPicture {
-    /// What is drawn.
+    /// One interval or event.
     struct Bar: Hashable {
         let label: String
-        let isOnMainThread: Bool
-        /// From the launch on.
+        let lane: Lane
+        /// Counted from the launch.
         let start: Duration
-        /// Nil for a moment.
+        /// Nil for an event without a duration.
         let end: Duration?
-        /// Whether it had not ended when the launch had.
+        /// Whether it was still running when the launch was over.
         let isOpen: Bool
+    }
+
+    /// Where an interval is drawn.
+    enum Lane: String, Hashable, CaseIterable {
+        case main
+        case beside
+        /// The tasks that extend the launch.
+        case tasks
+    }
+
+    /// How a launch ended.
+    enum End: Hashable {
+        case ready
+        /// The watchdog killed it before it was ready.
+        case killed
+        /// The process ended before it was ready.
+        case ended
     }
 
     /// The first frame within 0.4 s: Apple, "Optimizing App Launch", WWDC 2019.
     static let goal: Duration = .milliseconds(400)
     /// Ready within five seconds: Apple, "iOS App Performance: Responsiveness", WWDC 2012.
     static let advice: Duration = .seconds(5)
-    /// Bars that are drawn; the rest is counted.
+    /// The limit of bars drawn; the rest is counted.
     static let most = 40
 
     var name: String
-    var ready: Duration
+    var end: End
+    /// From the launch to its end.
+    var duration: Duration
     var firstFrame: Duration?
+    /// Until the app reported that it does what it was launched for.
+    var useful: Duration?
     var limit: Duration
     var bars: [Bar]
-    /// Marks that are missing.
+    /// The number of lost marks.
     var lost: Int
-    /// The main thread's part of the launch in which it neither ran nor wanted a CPU, in percent.
+    /// The percentage of the launch in which the main thread neither ran nor waited for a CPU.
     var blockedPercent: Int?
-    /// Whether anything but ASCII may be used.
+    /// Whether characters beyond ASCII may be used.
     var isUnicode: Bool
 
     private static let labelWidth = 22
     private static let chartWidth = 46
     private static let timeWidth = 9
 
-    /// Lines of at most 80 columns, each ended.
+    /// Lines of at most 80 columns, each with a newline.
     var text: String {
         var lines = [heading, scale]
-        for isMain in [true, false] {
-            let lane = bars.filter { $0.isOnMainThread == isMain }
-            lines += lane.prefix(Self.most).enumerated().map {
-                line($1, lane: $0 > 0 ? "" : isMain ? "main" : "beside")
-            }
-            if lane.count > Self.most { lines.append("      and \(lane.count - Self.most) more") }
+        for lane in Lane.allCases {
+            let bars = bars.filter { $0.lane == lane }
+            lines += bars.prefix(Self.most).enumerated().map { line($1, lane: $0 > 0 ? "" : lane.rawValue) }
+            if bars.count > Self.most { lines.append("      and \(bars.count - Self.most) more") }
         }
         if bars.isEmpty { lines.append("      the app has marked nothing (Signposter marks intervals)") }
-        if lost > 0 { lines.append("      \(lost) marks are missing") }
+        if lost > 0 { lines.append("      \(lost == 1 ? "1 mark is" : "\(lost) marks are") missing") }
         lines += verdicts
         return lines.joined(separator: "\n") + "\n"
     }
 
     private var whole: Duration {
         max(
-            ready, firstFrame ?? .zero, bars.filter { $0.start <= ready }.compactMap(\.end).max() ?? .zero,
+            duration, firstFrame ?? .zero, bars.filter { $0.start <= duration }.compactMap(\.end).max() ?? .zero,
             .microseconds(1))
     }
 
     private var heading: String {
         let frame = firstFrame.map { ", first frame after \($0.brief)" } ?? ""
         let name = name.count > 20 ? name.prefix(19) + (isUnicode ? "…" : "~") : name[...]
-        return "launch of \(name): ready after \(ascii(ready.brief))\(ascii(frame))"
+        let end =
+            switch end {
+            case .ready: "ready"
+            case .killed: "killed"
+            case .ended: "ended"
+            }
+        return "launch of \(name): \(end) after \(ascii(duration.brief))\(ascii(frame))"
     }
 
     private var scale: String {
@@ -93,7 +120,7 @@ struct LaunchPicture {
         }
         let length = max(1, column(end) - start)
         let full = String(
-            repeating: isUnicode ? (bar.isOnMainThread ? "█" : "▒") : (bar.isOnMainThread ? "#" : "="), count: length)
+            repeating: isUnicode ? (bar.lane == .main ? "█" : "▒") : (bar.lane == .main ? "#" : "="), count: length)
         let tail = bar.isOpen ? (isUnicode ? "▸" : ">") : ""
         let time = ascii((end - bar.start).brief)
         let gap = String(
@@ -101,13 +128,20 @@ struct LaunchPicture {
         return left + before + full + tail + gap + time
     }
 
-    /// How the launch stands to the goal, the advice and the limit.
+    /// How the launch compares with the goal, the advice and the limit.
     private var verdicts: [String] {
-        let first = firstFrame ?? ready
-        return [
+        var lines: [String] = []
+        if let useful { lines.append("  useful after \(ascii(useful.brief))") }
+        guard end == .ready else {
+            lines.append("  \(pad("limit", 7))\(pad(ascii(limit.brief), 8))not ready before the end")
+            return lines
+        }
+        let first = firstFrame ?? duration
+        lines += [
             verdict("goal", Self.goal, first, firstFrame == nil ? "ready" : "first frame"),
-            verdict("advice", Self.advice, ready, "ready"), verdict("limit", limit, ready, "ready"),
-        ] + (blockedPercent.map { ["  main thread blocked for \($0) % of the launch"] } ?? [])
+            verdict("advice", Self.advice, duration, "ready"), verdict("limit", limit, duration, "ready"),
+        ]
+        return lines + (blockedPercent.map { ["  main thread blocked for \($0) % of the launch"] } ?? [])
     }
 
     private func verdict(_ name: String, _ bound: Duration, _ time: Duration, _ what: String) -> String {
@@ -125,22 +159,32 @@ struct LaunchPicture {
 
 extension LaunchPicture {
     /// The picture of a launch that is over.
+    ///
+    /// - Parameter duration: from `execve` to the launch's end.
     init(
-        name: String, launchedAt: Instant, ready: Duration, limit: Duration, trace: LaunchTrace, blockedPercent: Int?,
-        isUnicode: Bool
+        name: String, launchedAt: Instant, _ end: End = .ready, after duration: Duration, limit: Duration,
+        trace: LaunchTrace, blockedPercent: Int?, isUnicode: Bool
     ) {
-        let end = launchedAt + ready
-        let bars = trace.intervals.filter { $0.start <= end }.map { interval -> Bar in
-            // An app may say what it likes: nothing began before it was launched.
+        let over = launchedAt + duration
+        let intervals = trace.intervals.filter { $0.start <= over }.map { interval -> Bar in
+            // The times come from the app: nothing began before it was launched.
             let start = max(.zero, interval.start - launchedAt)
-            let finish = interval.isEvent ? nil : max(start, (interval.end ?? end) - launchedAt)
+            let finish = interval.isEvent ? nil : max(start, (interval.end ?? over) - launchedAt)
             return Bar(
-                label: interval.name, isOnMainThread: interval.isOnMainThread, start: start, end: finish,
+                label: interval.name, lane: interval.isOnMainThread ? .main : .beside, start: start, end: finish,
                 isOpen: !interval.isEvent && interval.end == nil)
         }
+        let tasks = trace.tasks.map { task in
+            let start = max(.zero, task.start - launchedAt)
+            return Bar(
+                label: task.name, lane: .tasks, start: start, end: max(start, (task.end ?? over) - launchedAt),
+                isOpen: task.end == nil)
+        }
         self.init(
-            name: name, ready: ready, firstFrame: trace.firstFrame.map { max(.zero, $0 - launchedAt) }, limit: limit,
-            bars: bars.sorted { ($0.start, $0.label) < ($1.start, $1.label) }, lost: trace.lost,
+            name: name, end: end, duration: duration,
+            firstFrame: trace.firstFrame.map { max(.zero, $0 - launchedAt) },
+            useful: trace.useful.map { max(.zero, $0 - launchedAt) }, limit: limit,
+            bars: intervals.sorted { ($0.start, $0.label) < ($1.start, $1.label) } + tasks, lost: trace.lost,
             blockedPercent: blockedPercent, isUnicode: isUnicode)
     }
 }

@@ -1,38 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogPolicy
 import WatchdogWire
 
-/// What an app marked in its launch: intervals, moments, the first frame.
+/// What an app marked in its launch: intervals, events, tasks, the first frame and the first use.
 ///
-/// Times are the app's word. Bounded: what comes after the limits is counted, not kept.
+/// Times are reported by the app. Marks over the limit are counted, not stored.
 struct LaunchTrace: Hashable, Sendable {
-    /// Something that took time, or a moment.
+    /// An interval, or an event without a duration.
     struct Interval: Hashable, Sendable {
         let name: String
         let category: String
         let id: UInt64
         let start: Instant
-        /// Nil while it has not ended.
+        /// Nil until it has ended.
         var end: Instant?
         let isOnMainThread: Bool
-        /// A moment has no length.
+        /// Whether it has no duration.
         let isEvent: Bool
     }
 
+    /// Work that extends what is measured as the launch, as the supervisor saw it.
+    struct Task: Hashable, Sendable {
+        let name: String
+        let start: Instant
+        /// Nil until it has ended.
+        var end: Instant?
+    }
+
     static let limit = 512
+    /// The most tasks of a launch: Apple's `MXMetricManager.extendLaunchMeasurement(forTaskID:)` takes 16.
+    static let taskLimit = 16
 
     private(set) var intervals: [Interval] = []
-    /// When the app said that it showed itself.
+    /// When the launch was requested; nil for one that another watchdogd began.
+    private(set) var requested: Instant?
+    /// When the app's library said hello.
+    private(set) var hello: Instant?
+    /// When the app reported its first frame.
     private(set) var firstFrame: Instant?
-    /// Marks that were not kept, or that the app could not send.
+    /// When the app reported that it does what it was launched for.
+    private(set) var useful: Instant?
+    /// The tasks that extend the launch, in the order in which they began.
+    private(set) var tasks: [Task] = []
+    /// The kinds of marks that ``newMarks(launchedAt:ready:)`` has returned.
+    private var isFirstFrameTold = false
+    private var isUsefulTold = false
+    private var isExtensionTold = false
+    /// Marks over the limit, or that the app could not send.
     private(set) var lost = 0
 
-    mutating func note(_ message: ClientMessage, at now: Instant) {
+    /// - Parameter isReady: whether the launch is over, so that a task can begin only while another is open.
+    mutating func note(_ message: ClientMessage, at now: Instant, isReady: Bool = false) {
         if message.isFirstFrame, firstFrame == nil { firstFrame = now }
+        if message.isUseful { noteUse(at: now) }
+        for name in message.launchTasksBegun { begin(name, at: now, isReady: isReady) }
+        for name in message.launchTasksEnded { end(name, at: now) }
         lost += min(message.signpostsLost ?? 0, 1 << 32)
         for signpost in message.signposts { note(signpost) }
     }
+
+    mutating func noteRequest(at now: Instant) { requested = now }
+
+    mutating func noteHello(at now: Instant) {
+        if hello == nil { hello = now }
+    }
+
+    /// Whether the app marked anything.
+    var hasMarks: Bool { firstFrame != nil || useful != nil || !intervals.isEmpty || !tasks.isEmpty }
+
+    mutating func noteUse(at now: Instant) {
+        if useful == nil { useful = now }
+    }
+
+    // MARK: - Tasks
+
+    private var hasOpenTask: Bool { tasks.contains { $0.end == nil } }
+
+    private mutating func begin(_ task: String, at now: Instant, isReady: Bool) {
+        let name = task.printable(limit: 64)
+        guard !isReady || hasOpenTask, tasks.count < Self.taskLimit, !tasks.contains(where: { $0.name == name }) else {
+            lost += 1
+            return
+        }
+        tasks.append(Task(name: name, start: now))
+    }
+
+    private mutating func end(_ task: String, at now: Instant) {
+        let name = task.printable(limit: 64)
+        guard let index = tasks.firstIndex(where: { $0.name == name && $0.end == nil }) else { return lost += 1 }
+        tasks[index].end = now
+    }
+
+    /// From the launch to the end of its last task, but no earlier than ready; nil while a task is open or without
+    /// tasks.
+    func extended(launchedAt: Instant, ready: Duration) -> Duration? {
+        guard !tasks.isEmpty, !hasOpenTask, let end = tasks.compactMap(\.end).max() else { return nil }
+        return max(ready, end - launchedAt)
+    }
+
+    // MARK: - Marks
+
+    /// The marks since the last call, each with its time from the launch; each is returned once.
+    mutating func newMarks(launchedAt: Instant, ready: Duration?) -> [(mark: LaunchMark, after: Duration)] {
+        var marks: [(mark: LaunchMark, after: Duration)] = []
+        if let firstFrame, !isFirstFrameTold {
+            isFirstFrameTold = true
+            marks.append((.firstFrame, max(.zero, firstFrame - launchedAt)))
+        }
+        if let useful, !isUsefulTold {
+            isUsefulTold = true
+            marks.append((.useful, max(.zero, useful - launchedAt)))
+        }
+        if !isExtensionTold, let ready, let extended = extended(launchedAt: launchedAt, ready: ready) {
+            isExtensionTold = true
+            marks.append((.extended(tasks: tasks.count), extended))
+        }
+        return marks
+    }
+
+    // MARK: - Signposts
 
     private mutating func note(_ signpost: ClientMessage.Signpost) {
         let at = Instant(nanoseconds: signpost.nanoseconds)

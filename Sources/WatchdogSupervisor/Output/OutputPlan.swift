@@ -2,16 +2,16 @@
 
 import WatchdogConfiguration
 
-/// Where the standard output and error of a program are to go.
+/// Where a program's standard output and error go.
 struct OutputPlan: Hashable, Sendable {
     var output: OutputTarget
     var error: OutputTarget
-    /// Of files that are created.
+    /// The mask for files that are created.
     var fileModeMask: UInt32 = 0o022
 }
 
 extension OutputPlan {
-    /// As the files of an app say.
+    /// The plan in the app's files.
     init(_ program: ProgramSettings) {
         self.init(
             output: program.standardOutput, error: program.standardError, fileModeMask: program.fileModeMask)

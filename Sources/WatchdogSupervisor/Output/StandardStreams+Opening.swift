@@ -5,19 +5,19 @@ import WatchdogConfiguration
 import WatchdogLinux
 
 extension StandardStreams {
-    /// Where output can be read again.
+    /// Where output can be read.
     enum Log {
         case journal
         case file(LogFile)
     }
 
-    /// Opens what a plan names; nothing waits.
+    /// Opens the targets of a plan without waiting.
     ///
     /// - Parameters:
-    ///   - plan: where output and error are to go.
-    ///   - identifier: under which the journal files the lines.
+    ///   - plan: where output and error go.
+    ///   - identifier: the name of the lines in the journal.
     ///   - address: where journald listens.
-    /// - Throws: ``LinuxError`` when a file cannot be opened. A missing journal is no error, but ``journalRefusal``.
+    /// - Throws: ``LinuxError`` if a file cannot be opened. A missing journal is not an error; see ``journalRefusal``.
     init(opening plan: OutputPlan, identifier: String, address: JournalAddress = .system) throws(LinuxError) {
         input = try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY)
         var refusal: LinuxError?
@@ -34,7 +34,7 @@ extension StandardStreams {
             }
         }
         output = try open(plan.output, own: STDOUT_FILENO)
-        // One open file for both, as the shell's 2>&1: two would write over each other.
+        // One open file for both, like 2>&1 in a shell: two would overwrite each other.
         error =
             plan.error == .inherit || plan.error == plan.output
             ? output : try open(plan.error, own: STDERR_FILENO)
@@ -46,11 +46,11 @@ extension StandardStreams {
             return (descriptor: descriptor.number, isJournal: isJournal, isOwn: isOwn)
         }
         journalStream = places.first(where: \.isJournal).flatMap { JournalStream.identity(of: $0.descriptor) }
-        // The journal tells the apps apart; a file that is watchdogd's own has the lines of all.
+        // The journal distinguishes the apps; a file that watchdogd inherited has the lines of all of them.
         log = Self.log(of: places.filter { $0.isJournal || !$0.isOwn }.map { ($0.descriptor, $0.isJournal) })
     }
 
-    /// watchdogd's own output and error, and nothing to read.
+    /// watchdogd's own output and error, and an empty input.
     static func ownWithoutInput() throws(LinuxError) -> StandardStreams {
         StandardStreams(
             input: try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY),
@@ -62,12 +62,12 @@ extension StandardStreams {
         )
     }
 
-    /// Where watchdogd's own output can be read again.
+    /// Where watchdogd's own output can be read.
     static var ownLog: Log? {
         log(of: [STDERR_FILENO, STDOUT_FILENO].map { ($0, JournalStream.isConnected($0)) })
     }
 
-    /// Where the two differ, standard error comes first: that is where programs say what goes wrong.
+    /// Prefers standard error if the two differ, because that is where programs report errors.
     private static func log(of places: [(descriptor: Int32, isJournal: Bool)]) -> Log? {
         for place in places {
             if place.isJournal { return .journal }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
 public import WatchdogReport
 
-/// Names for a stored report from debug files that were not at hand when it was written: `watchdogd report symbolicate`.
+/// Symbolicates a stored report with debug files that were missing when it was written: `watchdogd report symbolicate`.
 public struct ReportSymbolication {
-    /// What came of it.
+    /// The result of symbolication.
     public struct Result {
         /// The report with the names.
         public let report: Report
-        /// How much was added.
+        /// How many names were added.
         public let outcome: ReportNaming.Outcome
         /// What was done and what is missing, one line each, safe for a terminal.
         public let account: [String]
@@ -19,21 +20,23 @@ public struct ReportSymbolication {
 
     private static let packages = "/usr/lib/debug"
 
-    /// Those that were named, which have to be there.
+    /// The directories that the caller named; they must exist.
     private let named: [String]
     private let usesDebuginfod: Bool
 
+    /// Prepares a symbolication.
+    ///
     /// - Parameters:
-    ///   - directories: where debug files may be; empty for where packages put them.
-    ///   - usesDebuginfod: whether to ask the servers of `DEBUGINFOD_URLS` for what is in none of them.
+    ///   - directories: where to search for debug files; empty for the directory that packages use.
+    ///   - usesDebuginfod: whether to ask the servers in `DEBUGINFOD_URLS` for files that no directory has.
     public init(directories: [String], usesDebuginfod: Bool) {
         named = directories
         self.usesDebuginfod = usesDebuginfod
     }
 
-    /// Finds the files and looks the frames up.
+    /// Finds the debug files and symbolicates the frames.
     ///
-    /// - Throws: ``RunError`` when nothing can be looked up at all.
+    /// - Throws: ``RunError`` if nothing can be symbolicated at all.
     public func run(_ report: Report) throws -> Result {
         try checkDirectories()
         guard let naming = ReportNaming(report) else {
@@ -71,7 +74,7 @@ public struct ReportSymbolication {
             report: result, outcome: outcome, account: account(images, files, outcome, answer.notes + missing))
     }
 
-    /// Where it is looked.
+    /// The directories to search.
     var directories: [String] { named.isEmpty ? [Self.packages] : named }
 
     private func checkDirectories() throws {
@@ -93,7 +96,7 @@ public struct ReportSymbolication {
         }
     }
 
-    /// Fills in the file of each image, or why there is none.
+    /// Finds the debug file of each image, or records why there is none.
     private func find(
         _ images: [ReportNaming.Image], _ symbolicator: Symbolicator, _ files: inout [Int: DebugFile],
         _ missing: inout [String]
@@ -115,7 +118,7 @@ public struct ReportSymbolication {
                 continue
             }
             var reasons = [search.impostor(of: wish) ?? "no file has its build-id"]
-            // The kernel's own page is in no file.
+            // The kernel's page (the vDSO) is in no file.
             if let client, image.path.hasPrefix("/") {
                 do throws(Debuginfod.Failure) {
                     files[image.index] = try client.file(for: wish)

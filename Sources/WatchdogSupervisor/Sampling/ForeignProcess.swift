@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogWire
 
-/// A process that watchdogd did not start, checked to be one whose stacks can be read.
+/// A process that watchdogd did not start and whose stacks it may read.
 struct ForeignProcess {
     let id: Int32
     let name: String
@@ -13,7 +13,9 @@ struct ForeignProcess {
     let startTime: UInt64
     let pidfd: Pidfd
 
-    /// - Throws: ``RunError``, one line that says what is in the way and what to do.
+    /// Checks that the stacks of a process can be read.
+    ///
+    /// - Throws: ``RunError``, one line that says what is wrong and what to do.
     init(_ id: Int32) throws(RunError) {
         guard id != getpid() else { throw .usage("\(id) is this watchdogd: it cannot look at itself") }
         guard let stat = ProcessStat.read(id), let status = ProcessStatus.read(id) else {
@@ -46,7 +48,7 @@ struct ForeignProcess {
         startTime = stat.startTime
     }
 
-    /// Only threads of the kernel have no executable: readlink(2) then says that there is no such file.
+    /// Only kernel threads have no executable: readlink(2) fails with ENOENT.
     private static func isKernelThread(_ id: Int32) -> Bool {
         var buffer: CChar = 0
         return readlink("/proc/\(id)/exe", &buffer, 1) < 0 && errno == ENOENT

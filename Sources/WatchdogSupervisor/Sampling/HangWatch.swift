@@ -1,40 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
 import WatchdogPolicy
-import WatchdogReport
+import WatchdogVerdict
 
-/// Looks at an app whose allowance runs out: its stacks without a stop, and what else is short on the machine.
+/// Samples an app whose allowance is running out, without stopping it, and measures the strain on the machine.
 ///
-/// Isolation: may be used from any thread; only ``record(within:)`` waits.
+/// Isolation: any thread; only ``record(within:)`` waits.
 final class HangWatch: Sendable {
-    /// What the looks brought.
+    /// The result of sampling.
     struct Record: Sendable {
-        /// Nil when it did not end in time.
+        /// Nil if sampling did not end in time.
         var sampling: Sampling?
         var strain: Strain
     }
 
-    /// From one look to the next.
+    /// The time between samples.
     static let interval = Duration.milliseconds(100)
-    /// An allowance can be extended to minutes: then the beginning tells enough.
+    /// The most samples of a launch, which is sampled from its beginning on.
+    private static let launchSamples = 100
+    /// Extensions can stretch an allowance to minutes; its beginning is enough.
     private static let longest = Duration.seconds(60)
     private static let consumerCount = 4
 
-    /// When it began.
+    /// When sampling began.
     let began: Instant
     private let session: SamplingSession
     private let readings: Readings
 
+    /// Starts sampling.
+    ///
     /// - Parameters:
     ///   - process: the app's main process.
-    ///   - startTime: of that process, so that no other is taken for it.
+    ///   - startTime: its start time, so that another process with the same id is not sampled.
     ///   - thread: the thread that runs the main loop.
-    ///   - onFirstLook: called once, on another thread, when no thread is stopped any more.
+    ///   - interval: the time between samples.
+    ///   - onFirstLook: called once, on another thread, when the first sample is complete and no thread is stopped
+    ///     anymore.
     init(
-        of process: Int32, startTime: UInt64?, thread: Int32, at now: Instant,
+        of process: Int32, startTime: UInt64?, thread: Int32, every interval: Duration, at now: Instant,
         onFirstLook: @escaping @Sendable () -> Void
     ) throws(SnapshotError) {
         began = now
@@ -42,27 +49,34 @@ final class HangWatch: Sendable {
         self.readings = readings
         session = try SamplingSession(
             of: process,
-            SamplingOptions(startTime: startTime, interval: Self.interval, duration: Self.longest),
+            SamplingOptions(startTime: startTime, interval: interval, duration: Self.longest),
             onFirstLook: onFirstLook
         ) { readings.read() }
     }
 
-    /// Ends the looks; returns at once.
+    /// The time between samples of a launch: longer for a longer allowance, so that their number is the same.
+    static func launchInterval(_ spec: AppSpec) -> Duration {
+        let allowance =
+            spec.lifecycle.launchesInBackground ? spec.lifecycle.backgroundLaunch : spec.allowances.launch
+        return max(interval, allowance / launchSamples)
+    }
+
+    /// Stops sampling without waiting.
     func stop() {
         session.stop()
     }
 
-    /// What was seen; nil when there was nothing to see.
+    /// What was recorded; nil if there was nothing to read.
     ///
-    /// To be called once, after ``stop()``, away from the loop.
+    /// Call it once, after ``stop()``, and not on the loop.
     func record(within limit: Duration) -> Record? {
         let sampling = try? session.result(within: limit)?.get()
         return readings.strain().map { Record(sampling: sampling, strain: $0) }
     }
 
-    /// What is short, read at the first look and at each one after it.
+    /// The strain on the machine, read with each sample.
     ///
-    /// Isolation: ``read()`` on the thread that looks; ``strain()`` after that has ended.
+    /// Isolation: ``read()`` on the sampling thread; ``strain()`` after that thread has ended.
     private final class Readings: Sendable {
         private struct State {
             var gauge: StrainGauge?
@@ -84,7 +98,7 @@ final class HangWatch: Sendable {
             state.withLock { state in
                 let gauge = state.gauge ?? StrainGauge(process, thread: thread)
                 let reading = gauge.read()
-                // What died with the process stays as it was last.
+                // Keep the last values of a process that has died.
                 if reading.majorFaults != nil || state.last == nil { state.last = reading }
                 guard state.gauge == nil else { return }
                 state.gauge = gauge
@@ -108,12 +122,14 @@ final class HangWatch: Sendable {
                 if let before = first.majorFaults, let after = last.majorFaults, after >= before {
                     strain.majorFaults = after - before
                 }
-                strain.consumers =
-                    state.consumers.map { earlier in
-                        CPUConsumers.read().most(consumerCount, since: earlier).map {
-                            Strain.Consumer(process: Int($0.process), name: $0.name, time: $0.time)
-                        }
-                    } ?? []
+                if let earlier = state.consumers {
+                    let now = CPUConsumers.read()
+                    strain.consumers = now.most(consumerCount, since: earlier).map {
+                        Strain.Consumer(process: Int($0.process), name: $0.name, time: $0.time)
+                    }
+                    let time = now.time(since: earlier, below: process)
+                    strain.processorTime = Strain.ProcessorTime(total: time.total, own: time.own)
+                }
                 return strain
             }
         }

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
 import WatchdogPolicy
 public import WatchdogReport
+import WatchdogVerdict
 
-/// All stacks of a running process at one moment: `watchdogd capture`.
+/// All stacks of a running process at one instant: `watchdogd capture`.
 public struct ProcessCapture {
     private let process: Int32
     private let stopsThreads: Bool
 
+    /// Prepares the capture of a process.
+    ///
     /// - Parameters:
-    ///   - process: the process.
-    ///   - stopsThreads: whether all threads are stopped at one instant; else those on a CPU have no stack.
+    ///   - process: its id.
+    ///   - stopsThreads: whether to stop all threads at one instant; otherwise threads that are on a CPU have no stack.
     public init(of process: Int32, stopsThreads: Bool) {
         self.process = process
         self.stopsThreads = stopsThreads
     }
 
-    /// Takes the stacks; the process runs on.
+    /// Captures the stacks; the process keeps running.
     ///
-    /// - Throws: ``RunError`` when the process cannot be looked at.
+    /// - Throws: ``RunError`` if the process cannot be examined.
     public func report() throws -> Report {
         let target = try ForeignProcess(process)
         let options = SnapshotOptions(
@@ -43,13 +47,13 @@ public struct ProcessCapture {
         let status = ProcessStatus.read(process)
         let now = Instant.now()
         let age = Self.age(of: stat)
-        let time = WatchdogReport.WallTime.current()
+        let time = WallTime.now()
         var facts = IncidentFacts(
             id: .random(), event: .sceneUpdate, exhaustion: .triggered, allowance: .zero, elapsed: .zero,
             appName: target.name, pid: Int(process), executablePath: target.path, userID: Int(status?.user ?? 0),
             parentName: stat.flatMap { ProcessStat.read($0.parent)?.name } ?? "unknown",
             parentPID: Int(stat?.parent ?? 0),
-            launchTime: WatchdogReport.WallTime(
+            launchTime: WallTime(
                 seconds: time.seconds - age.components.seconds, nanoseconds: time.nanoseconds, utcOffset: time.utcOffset
             ),
             captureTime: time,
@@ -61,7 +65,7 @@ public struct ProcessCapture {
         return facts
     }
 
-    /// One look at the main thread, and on what it waits.
+    /// One examination of the main thread and of what it waits for.
     private func evidence() -> HangEvidence {
         var evidence = HangEvidence(processorCount: Machine.processorCount)
         guard let observation = try? ProcessProbe(process).observe() else { return evidence }

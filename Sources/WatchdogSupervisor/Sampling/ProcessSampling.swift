@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
-import WatchdogPolicy
-import WatchdogReport
+import WatchdogRendering
+import WatchdogVerdict
 
 /// Where a running process spends its time: `watchdogd sample`.
 public struct ProcessSampling {
-    /// How the result is written.
+    /// The output format.
     public enum Format: String, Sendable, CaseIterable {
-        /// A call tree for people.
+        /// A call tree to read.
         case text
-        /// A line for each stack, for flame graphs.
+        /// One line per stack, for flame graphs.
         case collapsed
-        /// A file for speedscope.
+        /// A speedscope file.
         case speedscope
-        /// The call tree for programs.
+        /// The call tree as JSON.
         case json
     }
 
@@ -25,11 +26,13 @@ public struct ProcessSampling {
     private let interval: Duration
     private let stopsRunning: Bool
 
+    /// Prepares the sampling of a process.
+    ///
     /// - Parameters:
-    ///   - process: the process.
-    ///   - duration: how long to look.
-    ///   - interval: from one look to the next.
-    ///   - stopsRunning: whether threads on a CPU may be stopped for a moment.
+    ///   - process: its id.
+    ///   - duration: how long to sample.
+    ///   - interval: the time between samples.
+    ///   - stopsRunning: whether threads that are on a CPU may be stopped briefly.
     public init(of process: Int32, duration: Duration, interval: Duration, stopsRunning: Bool) {
         self.process = process
         self.duration = duration
@@ -37,9 +40,9 @@ public struct ProcessSampling {
         self.stopsRunning = stopsRunning
     }
 
-    /// Looks, and returns what is to be printed; SIGINT and SIGTERM end it early.
+    /// Samples the process and returns the text to print; SIGINT and SIGTERM end it early.
     ///
-    /// - Throws: ``RunError`` when the process cannot be looked at.
+    /// - Throws: ``RunError`` if the process cannot be sampled.
     public func text(as format: Format) throws -> String {
         let samples = try samples()
         return switch format {
@@ -51,13 +54,13 @@ public struct ProcessSampling {
     }
 
     private func samples() throws -> ProcessSamples {
-        // Before the first thread: they have to reach the one that waits for them.
+        // Block before the first thread starts, so that the signals reach the thread that waits for them.
         SignalSource.block([SIGINT, SIGTERM])
         let target = try ForeignProcess(process)
         let options = SamplingOptions(
             pidfd: target.pidfd.descriptor.number, startTime: target.startTime, interval: interval,
             duration: duration, stopsRunning: stopsRunning)
-        let time = WatchdogReport.WallTime.current()
+        let time = WallTime.now()
         let sampling: Sampling
         do {
             sampling = try withExtendedLifetime(target) { () throws(SnapshotError) in
@@ -69,13 +72,14 @@ public struct ProcessSampling {
                 exitCode: error.errno == .noSuchProcess ? 66 : 74)
         }
         var limits = Symbolicator.Limits()
-        limits.budget = .seconds(30)
+        limits.work = .seconds(20)
+        limits.budget = .seconds(60)
         limits.cpuSeconds = 60
         return sampling.samples(
             named: target.name, path: target.path, at: time, with: Symbolicator(limits: limits))
     }
 
-    /// False when one of the signals that end it has come.
+    /// Waits; false if SIGINT or SIGTERM arrived.
     private static func pause(until moment: Instant) -> Bool {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Carries out a ``LifecycleScript``, one command after the other, on a turn of the loop of its own.
+/// Executes a ``LifecycleScript``, one command after the other, each on its own turn of the loop.
 ///
 /// Isolation: the loop's thread.
 final class ScriptRunner {
@@ -22,18 +23,20 @@ final class ScriptRunner {
     private let onEnd: () -> Void
     private var index = 0
     private var timer: Timer?
-    /// When the present command gives up, or is over; nil before it has begun.
+    /// When the current command times out or is done; nil before it has started.
     private var due: Instant?
     private var outcome: Outcome?
     private var incidents: [Incident] = []
     private var refusal: (request: LifecycleRequest, reason: LifecycleRefusal)?
 
-    /// Why the script was not carried out to its end; nil when it was, or is not over.
+    /// Why the script failed; nil if it succeeded or is not over.
     private(set) var failure: String?
     private(set) var isOver = false
 
+    /// Prepares a script.
+    ///
     /// - Parameters:
-    ///   - scale: by which times to sleep are multiplied, like the allowances.
+    ///   - scale: multiplies the times to sleep, like the allowances.
     ///   - onEnd: called once, when the script is over.
     init(
         _ script: LifecycleScript, scale: Double, name: String, _ supervisor: Supervisor, _ loop: EventLoop,
@@ -56,7 +59,7 @@ final class ScriptRunner {
         case .lifecycle(.refused(let request, let reason)): refusal = refusal ?? (request, reason)
         case .launched, .ready, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
             .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle,
-            .adopted, .channelLost, .probe:
+            .adopted, .channelLost, .probe, .marked:
             break
         }
         awaken()
@@ -67,7 +70,7 @@ final class ScriptRunner {
         awaken()
     }
 
-    /// Not at once: the supervisor may be in the middle of carrying out effects.
+    /// Continues on the next turn of the loop, because the supervisor may be in the middle of executing effects.
     private func awaken() {
         if !isOver { timer?.arm(at: loop.now) }
     }
@@ -155,7 +158,7 @@ final class ScriptRunner {
         }
     }
 
-    /// What is the case instead.
+    /// What is true instead.
     private var mismatch: String {
         guard outcome == nil else { return ending }
         let state = supervisor.machine.lifecycleState

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 
-/// A launch of the watchdogd before this one, with what is left of it.
+/// A launch of the previous watchdogd and what survives of it.
 struct InheritedLaunch {
     var state: LaunchState
-    /// What was saved last, after everything was done that the state led to; nil when it may not have been.
+    /// The latest pulse; nil if watchdogd may have ended before it finished what the saved state led to.
     var pulse: LaunchPulse?
     let file: StateFile
     var descriptors: InheritedDescriptors
 
-    /// The machine as it was saved last; nil when it is none that could be.
-    var machine: AppMachine? { AppMachine(resuming: state.machine, pulse: pulse?.machine) }
+    /// The machine in its last saved state; nil if that state is not a valid one.
+    var machine: ProcessMachine? { ProcessMachine(resuming: state.machine, pulse: pulse?.asLate(by: .now()).machine) }
 
-    /// What is known of the app, the counts of the pulse included.
+    /// What is known of the app, with the counts from the pulse.
     var account: AppAccount {
         var account = state.account
         if let pulse {
@@ -27,12 +28,12 @@ struct InheritedLaunch {
         return account
     }
 
-    /// The main process, if it is the one that was launched, whether or not it still lives; nil when it is gone and nobody
-    /// holds it.
+    /// The main process, dead or alive, if it is the one that was launched; nil when it is gone and no descriptor holds
+    /// it.
     var process: Pidfd? {
         guard let saved = state.process else { return nil }
         if let held = descriptors.process(saved.pid) { return Pidfd(pid: saved.pid, descriptor: held) }
-        // The pidfd first: what is compared afterwards is then of the process that it holds.
+        // Open the pidfd before comparing, so that the comparison is about the process it holds.
         guard let process = try? Pidfd(opening: saved.pid), let stat = ProcessStat.read(saved.pid),
             stat.startTime == saved.startTime
         else { return nil }
@@ -41,9 +42,11 @@ struct InheritedLaunch {
 }
 
 extension Inheritance {
-    /// An app is launched again only when its launch before is over: all but the first of each app are.
+    /// The launches, latest first.
+    ///
+    /// An app is launched again only when its previous launch is over, so all but the first of each app are over.
     var latestFirst: [InheritedLaunch] {
-        // Of one that was about to be launched it is not known when.
+        // A launch that was about to start has no launch time yet.
         func instant(_ launch: InheritedLaunch) -> Instant {
             launch.state.machine.launchedAt ?? Instant(nanoseconds: .max)
         }
@@ -51,7 +54,7 @@ extension Inheritance {
     }
 }
 
-/// Descriptors of a launch that have survived.
+/// The surviving descriptors of a launch.
 struct InheritedDescriptors {
     var channel: OwnedDescriptor?
     var notifySocket: (descriptor: OwnedDescriptor, address: String)?
@@ -68,11 +71,11 @@ struct InheritedDescriptors {
         }
     }
 
-    /// The pidfd of a process; of one that was reaped the kernel no longer tells whose it is.
+    /// The pidfd of a process; the kernel no longer reports the pid of a reaped one.
     func process(_ pid: Int32) -> OwnedDescriptor? {
         processes.first { $0.pid == pid }?.descriptor ?? processes.last { $0.pid == nil }?.descriptor
     }
 
-    /// A process that still is there.
+    /// A process that still exists.
     var living: Int32? { processes.lazy.compactMap(\.pid).first }
 }

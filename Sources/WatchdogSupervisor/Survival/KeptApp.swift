@@ -4,25 +4,39 @@ import WatchdogControl
 import WatchdogPolicy
 import WatchdogReport
 
-/// What is kept of an app beyond its launches.
+/// What a file keeps of an app for the next watchdogd, apart from its launches.
+///
+/// The field names are the format. Version 2 stored `forget` for an app whose file was gone.
 struct KeptApp: Codable {
-    enum Stage: Codable {
-        case stopped
-        case preparing
-        case live
-        case waiting(until: Instant)
-        case failed
-        case unkillable
+    /// Files of a newer version are reported, not read.
+    static let format: UInt32 = 3
+
+    private var stage: SavedApp.Stage
+    private var wish: String
+    private var restarts: RestartMachine.Saved
+    private var requestedRestarts: Int
+    /// The launches in ``SavedApp/accounted``.
+    private var settled: [String]
+    private var counted: String?
+    let lastIncident: IncidentSummary?
+    let lastExit: String?
+
+    init(_ saved: SavedApp, lastIncident: IncidentSummary?, lastExit: String?) {
+        stage = saved.stage
+        wish = saved.wish.rawValue
+        restarts = saved.restarts
+        requestedRestarts = saved.requestedRestarts
+        settled = saved.accounted.map(\.description)
+        counted = saved.counted?.description
+        self.lastIncident = lastIncident
+        self.lastExit = lastExit
     }
 
-    var stage: Stage
-    var wish: DaemonApp.Wish
-    var restarts: RestartMachine
-    var requestedRestarts: Int
-    /// Launches whose ends were accounted for, as long as something of them is kept.
-    var settled: [IncidentID]
-    /// The launch that was counted last.
-    var counted: IncidentID?
-    var lastIncident: IncidentSummary?
-    var lastExit: String?
+    /// What the app's machine resumes from.
+    var saved: SavedApp {
+        SavedApp(
+            stage: stage, wish: SavedApp.Wish(rawValue: wish) ?? .relaunch, restarts: restarts,
+            requestedRestarts: requestedRestarts, accounted: settled.map { LaunchID($0) },
+            counted: counted.map { LaunchID($0) })
+    }
 }

@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// A command of an app that is not its program, as the next watchdogd finds it again.
+/// What the next watchdogd needs to find a command of an app (not its program).
 struct KeptCommand: Codable, Equatable {
-    /// Nil when it is about to be started.
+    /// Nil if it has not been started yet.
     var pid: Int32?
     var startTime: UInt64?
-    /// The cgroup in which nothing else is; nil when it has none.
+    /// A cgroup of its own; nil if it has none.
     var cgroup: String?
 
-    /// The process, if it still is the one that was started.
+    /// The process, if it is still the one that was started.
     func find() -> Pidfd? {
         let members = pid == nil ? cgroup.flatMap { try? Cgroup(opening: $0) }?.processes() ?? [] : []
         let root = pid ?? members.first { ProcessStat.read($0)?.session == $0 }
-        // The pidfd first: what is compared afterwards is then of the process that it holds.
+        // Open the pidfd before comparing, so that the comparison is about the process it holds.
         guard let root, let process = try? Pidfd(opening: root), let stat = ProcessStat.read(root),
             pid == nil || stat.startTime == startTime
         else { return nil }
         return process
     }
 
-    /// Kills it, and what it has left in its session and its cgroup.
+    /// Kills the command and what remains of its session and cgroup.
     func end() {
-        if let process = find() { kill(-process.pid, SIGKILL) }
+        if let process = find() {
+            CommandSession(process: process, startTime: ProcessStat.read(process.pid)?.startTime).kill()
+        }
         if let cgroup { try? Cgroup(opening: cgroup).kill() }
     }
 }
 
-/// A reload that is under way.
+/// A running reload.
 struct KeptReload: Codable {
     var machine: ReloadMachine
     var commands: [Command]
-    /// The one that runs.
+    /// The command that is running.
     var command: KeptCommand?
 }

@@ -1,97 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 import WatchdogWire
 
-/// Keeps one launch's state where the next watchdogd finds it.
+/// Saves one launch's state for the next watchdogd.
 ///
-/// All of it is written when it has changed, and before anything is done that cannot be undone; after each ping only a
-/// pulse is. What is merely counted, and what the app says of itself, may be older than the rest by ``patience``.
+/// The whole state is written after a change and before any irrevocable effect; a ping writes only a pulse. Counts and
+/// the app's own statements may be older than the rest by ``patience``, and the last sign of life of an app that is not
+/// pinged by half its allowance.
 ///
 /// Isolation: the loop's thread.
 final class LaunchKeeper {
-    /// How old counts and texts may be.
+    /// The greatest age of saved counts and texts.
     private static let patience = Duration.seconds(60)
 
     private let path: String
     private var file: StateFile?
     private let launchID: IncidentID
-    private var saved: AppMachine.Checkpoint?
+    private var saved: ProcessMachine.Checkpoint?
     private var savedAt = Instant(nanoseconds: 0)
+    /// The pulse written since the last checkpoint, if any.
+    private var savedPulse: LaunchPulse?
     private var isDirty = false
-    /// Apps cause checkpoints, for example by asking for more time again and again.
-    private var limiter = RateLimiter(capacity: 20, refillPerSecond: 10)
-    /// Why the last write did not succeed.
+    /// Apps can cause checkpoints, for example by asking for extensions repeatedly.
+    private var limiter = TokenBucket(capacity: 20, perSecond: 10)
+    /// Why the last write failed; nil if it succeeded.
     private(set) var failure: LinuxError?
 
-    /// Begins to keep a launch; the file is made when there is something to go on with.
+    /// Keeps a new launch; creates the file with the first checkpoint.
     init(_ launchID: IncidentID, creating path: String) {
         self.path = path
         self.launchID = launchID
     }
 
-    /// Goes on with a file.
+    /// Continues an existing file.
     ///
     /// - Parameters:
-    ///   - file: read, and not written to yet.
-    ///   - saved: the machine that is in it.
-    init(_ launchID: IncidentID, _ file: StateFile, holding saved: AppMachine, at now: Instant) {
+    ///   - file: read, but not yet written to.
+    ///   - saved: the machine in the file.
+    init(_ launchID: IncidentID, _ file: StateFile, holding saved: SavedProcess, at now: Instant) {
         path = file.path
         self.file = file
         self.launchID = launchID
-        self.saved = AppMachine.Checkpoint(of: saved)
+        self.saved = ProcessMachine.Checkpoint(of: saved)
         savedAt = now
     }
 
-    /// The name under which the service manager has the descriptors.
+    /// The name under which the service manager stores the descriptors.
     var storeName: String { launchID.description }
 
-    /// The launch is over.
+    /// Removes the file: the launch is over.
     func remove() {
         file?.remove()
         file = nil
     }
 
-    /// Before something is done that cannot be undone: should watchdogd end now, it may have been done or not.
+    /// Saves the state before an irrevocable effect; if watchdogd ends now, the effect may or may not have happened.
     func prepare(_ state: LaunchState, at now: Instant) {
         checkpoint(state, at: now)
     }
 
-    /// After everything is done.
+    /// Saves what has changed after all effects are done.
     func keep(
-        _ machine: inout AppMachine, at now: Instant, pulse: (AppMachine.Pulse?) -> LaunchPulse,
-        _ state: (AppMachine) -> LaunchState?
+        _ machine: inout ProcessMachine, at now: Instant, pulse: (ProcessMachine.Pulse?) -> LaunchPulse,
+        _ state: (ProcessMachine) -> LaunchState?
     ) {
         let change = machine.change(since: saved)
         let isOld = now - savedAt > Self.patience
         if isDirty || isOld || change.isWhole {
             isDirty = true
-            if limiter.admit(at: now.nanoseconds), let state = state(machine) { checkpoint(state, at: now) }
+            if limiter.admit(at: now), let state = state(machine) { checkpoint(state, at: now) }
         }
-        let pulse = pulse(change.pulse)
+        var pulse = pulse(change.pulse)
+        pulse.isApproximate = true
+        if let savedPulse, pulse.says(noMoreThan: savedPulse) { return }
+        write(pulse)
+        // Pings are too frequent to open the file for each one; an app without pings needs no open descriptor.
+        let isPinged = change.pulse?.lastPingSent != nil
+        if let file, file.staysOpen != isPinged { file.staysOpen = isPinged }
+    }
+
+    private func write(_ pulse: LaunchPulse) {
+        savedPulse = pulse
         write { file throws(LinuxError) in try file.write(pulse: pulse.bytes) }
     }
 
-    /// Whatever the state, as it is now.
+    /// Saves the current state unconditionally.
     func flush(_ state: LaunchState, pulse: LaunchPulse, at now: Instant) {
         checkpoint(state, at: now)
-        write { file throws(LinuxError) in try file.write(pulse: pulse.bytes) }
+        write(pulse)
     }
 
-    /// The next ``keep(_:at:pulse:_:)`` writes all of it.
+    /// Makes the next ``keep(_:at:pulse:_:)`` write the whole state.
     func setDirty() {
         isDirty = true
     }
 
     private func checkpoint(_ state: LaunchState, at now: Instant) {
-        saved = AppMachine.Checkpoint(of: state.machine)
+        saved = ProcessMachine.Checkpoint(of: state.machine)
         savedAt = now
+        savedPulse = nil
         isDirty = false
         guard let bytes = try? state.encoded() else { return }
         guard bytes.count > LaunchState.capacity else { return write(bytes) }
-        // Arguments and environment have 2 MiB at the most; reports can do without.
+        // Arguments and environment take up to 2 MiB; reports can do without most of it.
         var short = state
         short.program.environment = []
         short.program.arguments = Array(short.program.arguments.prefix(16))

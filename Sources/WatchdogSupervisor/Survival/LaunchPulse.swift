@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
-/// What is saved with each sign of life of an app, in bytes of a fixed layout: 28 words, little-endian.
+/// What is saved with each sign of life of an app, in a fixed layout of 28 little-endian words.
 ///
-/// That one is there also says that everything was done which the checkpoint before it led to.
+/// A pulse also certifies that everything the preceding checkpoint led to was done.
 struct LaunchPulse: Equatable {
-    /// Where evidence counts from.
+    /// The start of the evidence window.
     struct Window: Equatable {
         var at: Instant
         var processCPUTime: Duration
@@ -17,17 +18,45 @@ struct LaunchPulse: Equatable {
     static let byteCount = 28 * 8
     private static let none = Int64.min
 
-    var machine: AppMachine.Pulse?
+    var machine: ProcessMachine.Pulse?
     var window: Window?
     var pingsSent = 0
     var signsOfLife = 0
     var lastSignOfLife: Instant?
     /// The thread that runs the main loop.
     var thread: Int32?
+    /// Whether later signs of life may be unsaved because they ``says(noMoreThan:)`` this one.
+    var isApproximate = false
 
     init() {}
 
-    /// Nil for anything that ``bytes`` cannot have given.
+    /// The last sign of life may be later than the saved one by the allowance divided by this.
+    private static let slack = 2
+
+    /// Whether nothing is lost if the next watchdogd finds `saved` and reads it ``asLate(by:)``.
+    ///
+    /// For an app that is not pinged, successive signs of life differ only in their time.
+    func says(noMoreThan saved: LaunchPulse) -> Bool {
+        guard let machine, let known = saved.machine, let startedAt = machine.startedAt,
+            let knownStart = known.startedAt,
+            machine.lastPingSent == nil, startedAt - knownStart < machine.allowance / Self.slack
+        else { return false }
+        var moved = known
+        moved.startedAt = startedAt
+        return moved == machine && window == saved.window && thread == saved.thread
+    }
+
+    /// The pulse with the latest sign of life that may have gone unsaved.
+    func asLate(by now: Instant) -> LaunchPulse {
+        guard isApproximate, let machine, machine.lastPingSent == nil, let startedAt = machine.startedAt else {
+            return self
+        }
+        var late = self
+        late.machine?.startedAt = max(startedAt, min(now, startedAt + machine.allowance / Self.slack))
+        return late
+    }
+
+    /// Nil for anything that ``bytes`` cannot have produced.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         let words = bytes.withUnsafeBytes { buffer in
@@ -37,8 +66,8 @@ struct LaunchPulse: Equatable {
             words[index] == Self.none ? nil : Instant(nanoseconds: words[index])
         }
         if words[0] & 1 != 0 {
-            guard (0...Int64(AppMachine.pulseNonces)).contains(words[6]) else { return nil }
-            machine = AppMachine.Pulse(
+            guard (0...Int64(ProcessMachine.Pulse.nonceLimit)).contains(words[6]) else { return nil }
+            machine = ProcessMachine.Pulse(
                 nonceState: UInt64(bitPattern: words[1]),
                 unanswered: words[7..<(7 + Int(words[6]))].map { UInt64(bitPattern: $0) },
                 lastPingSent: instant(2),
@@ -58,6 +87,7 @@ struct LaunchPulse: Equatable {
         pingsSent = Int(words[20])
         signsOfLife = Int(words[21])
         lastSignOfLife = instant(22)
+        isApproximate = words[0] & 4 != 0
         thread = words[23] == Self.none ? nil : Int32(truncatingIfNeeded: words[23])
     }
 
@@ -73,7 +103,7 @@ struct LaunchPulse: Equatable {
     }
 
     private func write(_ put: (Int, Int64) -> Void) {
-        put(0, (machine == nil ? 0 : 1) | (window?.schedule == nil ? 0 : 2))
+        put(0, (machine == nil ? 0 : 1) | (window?.schedule == nil ? 0 : 2) | (isApproximate ? 4 : 0))
         if let machine {
             put(1, Int64(bitPattern: machine.nonceState))
             put(2, machine.lastPingSent?.nanoseconds ?? Self.none)

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogReportStore
 
-/// All that the next watchdogd has to know of a launch to go on with it.
+/// Everything the next watchdogd needs to resume a launch.
 struct LaunchState: Codable {
     /// The version of this structure; a newer one is not read.
     ///
-    /// Fields may be added to it as optionals without a new version: an older file then has none.
-    static let format: UInt32 = 3
-    /// Room for the state of an app with a long environment and many incidents.
+    /// Adding optional fields needs no new version: they are nil when read from an older file.
+    static let format: UInt32 = 4
+    /// Enough for an app with a long environment and many incidents.
     static let capacity = 4 << 20
 
     /// The main process.
@@ -19,12 +21,12 @@ struct LaunchState: Codable {
         var pid: Int32
         var startTime: UInt64?
         var launchedAt: Instant
-        var launchTime: WatchdogReport.WallTime
+        var launchTime: WallTime
         /// The thread that runs the main loop.
         var thread: Int32?
     }
 
-    /// Numbers of descriptors, for a process that executes itself anew.
+    /// Descriptor numbers, for a process that re-executes itself.
     struct Descriptors: Codable {
         var channel: Int32?
         var notify: Int32
@@ -53,23 +55,23 @@ struct LaunchState: Codable {
     }
 
     var launchID: IncidentID
-    /// Nil before the process runs.
+    /// Nil until the process runs.
     var process: Process?
-    /// The cgroup that holds the processes; nil when none does.
+    /// The cgroup that holds the processes; nil if there is none.
     var cgroup: String?
     var notifyAddress: String
     var descriptors: Descriptors
     var suspendedTime: Duration
     var program: Program
-    var machine: AppMachine
+    var machine: SavedProcess
     var account: AppAccount
-    /// Incidents whose reports are not written yet, with the reports' ids.
+    /// Incidents whose reports are not written yet, with the ids of those reports.
     var owed: [OwedReport]
-    /// The id of a crash's report that is not written yet.
+    /// The id of a crash report that is not written yet.
     var owedCrash: IncidentID?
-    /// The reload that is under way.
+    /// The reload in progress.
     var reload: KeptReload?
-    /// Commands that nobody is going to wait for.
+    /// Commands whose end nobody waits for.
     var commands: [KeptCommand]?
 
     struct OwedReport: Codable, Hashable {
@@ -107,7 +109,7 @@ extension LaunchState.Program {
 }
 
 extension LaunchConfiguration {
-    /// What was launched by a watchdogd before this one.
+    /// The configuration of a launch of the previous watchdogd.
     init(resuming state: LaunchState, store: ReportStore) {
         let program = state.program
         var credentials: Credentials?

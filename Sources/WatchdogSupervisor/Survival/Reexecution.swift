@@ -3,16 +3,17 @@
 import Glibc
 import WatchdogLinux
 
-/// A process that executes its program anew, for example after an upgrade: the process, its children and the descriptors
-/// that are kept stay what they are.
+/// Re-execution of the running program, for example after an upgrade.
+///
+/// The process, its children and the kept descriptors survive.
 enum Reexecution {
-    /// Holds the process id, so that nobody takes a mark for his own that he has inherited.
+    /// Holds the process id, so that no process mistakes an inherited mark for its own.
     static let variable = "WATCHDOGD_REEXECUTED"
 
-    /// Where the program was when it was started; to be read before an upgrade replaces the file.
+    /// The path of the program at its start; read it before an upgrade replaces the file.
     static let program = ProcessFacts.executable(getpid())
 
-    /// Whether this process has executed itself; says so once.
+    /// Whether this process has re-executed itself; true at most once.
     static func takeMark() -> Bool {
         defer { unsetenv(variable) }
         return getenv(variable).map { String(cString: $0) } == "\(getpid())"
@@ -20,7 +21,7 @@ enum Reexecution {
 
     private static var path: String { program ?? "/proc/self/exe" }
 
-    /// Why the program that now is where this process's was cannot be executed, as far as that can be told without trying.
+    /// Why the program now at this process's path cannot be executed, as far as that is known without trying.
     static var obstacle: LinuxError? {
         do throws(LinuxError) {
             let file = try OwnedDescriptor.regularFile(at: ByteString(path))
@@ -33,10 +34,10 @@ enum Reexecution {
         }
     }
 
-    /// Executes the program that now is where this process's was.
+    /// Executes the program now at this process's path.
     ///
-    /// - Parameter descriptors: what stays open. Everything else is closed.
-    /// - Returns: only when it fails; then everything is as before.
+    /// - Parameter descriptors: the ones that stay open. All others are closed.
+    /// - Returns: only on failure, with everything as it was before.
     static func execute(keeping descriptors: [Int32]) -> LinuxError {
         var changed: [Int32] = []
         for number in descriptors where fcntl(number, F_SETFD, 0) == 0 { changed.append(number) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads what ``StateEncoder`` has written; anything else throws an error, and nothing outside of the bytes is read.
+/// Reads what ``StateEncoder`` wrote; throws for anything else, and never reads outside the bytes.
 struct StateDecoder {
     static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         try bytes.withUnsafeBytes { buffer in
@@ -13,7 +13,7 @@ struct StateDecoder {
 extension StateDecoder {
     fileprivate struct Damage: Error {}
 
-    /// The bytes; positions that are not in them are damage.
+    /// The encoded bytes; a position outside them is damage.
     fileprivate struct Input {
         let bytes: UnsafeRawBufferPointer
 
@@ -27,7 +27,7 @@ extension StateDecoder {
             return tag
         }
 
-        /// What belongs to a text, list or structure.
+        /// The contents of a text, list or structure.
         func contents(_ tag: StateTag, at position: Int) throws -> Range<Int> {
             guard try self.tag(at: position) == tag else { throw Damage() }
             let length = Int(try number(UInt32.self, at: position + 1))
@@ -35,7 +35,7 @@ extension StateDecoder {
             return position + 5..<position + 5 + length
         }
 
-        /// Where the next value begins.
+        /// Where the value at a position ends and the next one begins.
         func end(of position: Int) throws -> Int {
             switch try tag(at: position) {
             case .none, .no, .yes: position + 1
@@ -94,7 +94,7 @@ extension StateDecoder {
         }
     }
 
-    /// Where one value comes from.
+    /// Decodes the value at one position.
     fileprivate struct Source: Decoder {
         let input: Input
         let position: Int
@@ -115,7 +115,8 @@ extension StateDecoder {
     fileprivate final class Fields<Key: CodingKey>: KeyedDecodingContainerProtocol {
         private let input: Input
         private let range: Range<Int>
-        /// The field that was asked for last: what is asked for next is it again or, as a rule, the one behind it.
+        /// Where the next search starts: at the last requested field, because the next request is usually that field or
+        /// its successor.
         private var next: Int
 
         init(_ input: Input, _ range: Range<Int>) {
@@ -144,7 +145,7 @@ extension StateDecoder {
             return (input.bytes[start..<value], value, end)
         }
 
-        /// Where a field's value is; nil when there is no such field.
+        /// The position of a field's value; nil if there is no such field.
         private func find(_ key: Key) throws -> Int? {
             let name = key.stringValue.utf8
             for part in [next..<range.upperBound, range.lowerBound..<next] {
@@ -200,7 +201,7 @@ extension StateDecoder {
         var count: Int? { nil }
         var isAtEnd: Bool { position >= end }
 
-        /// Where the next element is; what comes after it is read next.
+        /// Returns the position of the next element and moves past it.
         private mutating func step() throws -> Int {
             guard !isAtEnd else { throw Damage() }
             let value = position

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Turns values into few bytes, quickly: it runs before each step of an app that cannot be taken back.
+/// Encodes values compactly and quickly: it runs before each irrevocable effect.
 ///
-/// A value is a byte that says what it is, a ``StateTag``, and what belongs to it. Structures hold their fields with their
-/// names, so that a field can be added; lists hold elements. Both begin with their length, so that they can be passed over.
+/// A value is one ``StateTag`` byte followed by its contents. Structures hold their fields with names, so that fields
+/// can be added; lists hold elements. Both start with their length, so that a reader can skip them.
 ///
-/// What a value encodes has to be one value, written in order: a container is over when one outside of it goes on, which
-/// is what synthesised conformances do.
+/// A value must encode itself as one value, written in order: a container ends when an enclosing one continues.
+/// Synthesized conformances do this.
 struct StateEncoder {
     static func encode(_ value: some Encodable) throws -> [UInt8] {
         let output = Output()
@@ -16,33 +16,33 @@ struct StateEncoder {
     }
 }
 
-/// What a value is.
+/// The kind of a value.
 enum StateTag: UInt8 {
     case none
     case no
     case yes
-    /// Eight bytes of a signed number, little-endian.
+    /// A signed number in eight bytes, little-endian.
     case integer
-    /// Eight bytes of a number without sign, little-endian.
+    /// An unsigned number in eight bytes, little-endian.
     case unsigned
-    /// One byte of a signed number.
+    /// A signed number in one byte.
     case byte
-    /// Eight bytes as in IEEE 754.
+    /// An IEEE 754 number in eight bytes.
     case real
-    /// Sixteen bytes: attoseconds, the lower half first.
+    /// Attoseconds in sixteen bytes, the lower half first.
     case duration
-    /// Four bytes of length and as many of UTF-8.
+    /// A four-byte length, then that many bytes of UTF-8.
     case text
-    /// Four bytes of length, and elements.
+    /// A four-byte length, then the elements.
     case list
-    /// Four bytes of length, and fields: a byte of length, as many of the name, the value.
+    /// A four-byte length, then the fields: a one-byte length, a name of that length, the value.
     case structure
 }
 
 extension StateEncoder {
     fileprivate final class Output {
         var bytes: [UInt8] = []
-        /// Where the lengths of the containers stand that are not over, the outermost first.
+        /// Positions of the length fields of open containers, outermost first.
         private var open: [Int] = []
 
         init() {
@@ -50,7 +50,7 @@ extension StateEncoder {
             open.reserveCapacity(16)
         }
 
-        /// Begins a container; returns its level.
+        /// Opens a container and returns its level.
         func begin(_ tag: StateTag) -> Int {
             append(tag)
             open.append(bytes.count)
@@ -58,7 +58,7 @@ extension StateEncoder {
             return open.count
         }
 
-        /// Ends the containers inside of that of a level.
+        /// Closes all containers deeper than a level.
         func close(to level: Int) {
             while open.count > level {
                 let start = open.removeLast()
@@ -123,12 +123,12 @@ extension StateEncoder {
         }
 
         func write<Value: Encodable>(_ value: Value) throws {
-            // Compared, not cast: a cast takes longer than all the rest.
+            // Comparing types is much faster than a cast, which would take longer than all other work here.
             if Value.self == Duration.self { return write(unsafeBitCast(value, to: Duration.self)) }
             let (level, start) = (open.count, bytes.count)
             try value.encode(to: Target(output: self))
             close(to: level)
-            // A structure without fields may ask for no container.
+            // A structure without fields might not request a container.
             if bytes.count == start {
                 _ = begin(.structure)
                 close(to: level)
@@ -136,7 +136,7 @@ extension StateEncoder {
         }
     }
 
-    /// Where one value goes.
+    /// Encodes one value.
     fileprivate struct Target: Encoder {
         let output: Output
         var codingPath: [any CodingKey] { [] }

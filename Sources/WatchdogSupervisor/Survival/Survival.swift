@@ -1,39 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogReport
 
-/// Where a daemon keeps what the next one needs to go on: a directory that stays, and the service manager's store.
+/// Where a daemon keeps its state for the next one: a directory that outlives it, and the service manager's descriptor
+/// store.
 ///
-/// In the directory are the apps' notify sockets and two kinds of files: `UUID.launch` for each launch that is not over,
+/// The directory holds the apps' notify sockets, a file `UUID.launch` for each launch that is not over, and a file
 /// `NAME.app` for each app.
 ///
-/// Isolation: the loop's thread. Of the daemons of one control socket only one runs at a time.
+/// Isolation: the loop's thread. Only one daemon runs per control socket.
 final class Survival {
-    static let appFormat: UInt32 = 2
     private static let appCapacity = 256 << 10
     private static let launchSuffix = ".launch"
     private static let appSuffix = ".app"
-    /// More files than this are not read.
+    /// At most this many files are read.
     private static let mostFiles = 65_536
 
-    /// Tells this daemon from those that serve other control sockets.
+    /// Distinguishes this daemon from those that serve other control sockets.
     let name: String
     let directory: RuntimeDirectory
-    /// To whom descriptors are given; nil without a service manager.
+    /// Receives the descriptors; nil without a service manager.
     let notifier: ServiceNotifier?
-    /// What could not be kept or gone on with; to be told.
+    /// Receives what could not be saved or resumed, for the journal.
     var onProblem: (String) -> Void = { _ in }
 
     private var appFiles: [String: StateFile] = [:]
     private var hasFailed = false
 
+    /// Opens the directory of a daemon, creating it if needed.
+    ///
     /// - Parameters:
-    ///   - controlPath: the socket that the daemon serves.
-    ///   - standardPath: the socket that daemons of its kind serve.
-    ///   - notifier: the way to the service manager.
+    ///   - controlPath: the socket that this daemon serves.
+    ///   - standardPath: the default socket of such daemons.
+    ///   - notifier: the connection to the service manager.
     init(controlPath: String, standardPath: String, notifier: ServiceNotifier?) throws(LinuxError) {
         self.notifier = notifier
         name = controlPath == standardPath ? "serve" : "serve-" + String(FNV1a.hash(of: controlPath), radix: 16)
@@ -42,32 +44,32 @@ final class Survival {
 
     // MARK: - Launches
 
-    /// Begins to keep a launch.
+    /// Returns the keeper of a new launch.
     func keeper(for launchID: IncidentID) -> LaunchKeeper {
         LaunchKeeper(launchID, creating: "\(directory.path)/\(launchID)\(Self.launchSuffix)".withoutSpareRoom)
     }
 
-    /// Gives descriptors of a launch to the service manager, if there is one.
+    /// Hands descriptors of a launch to the service manager, if there is one.
     func store(_ descriptors: [OwnedDescriptor], of keeper: LaunchKeeper) {
         notifier?.store(descriptors, as: keeper.storeName)
     }
 
-    /// A launch is over.
+    /// Removes what is kept of a launch that is over.
     func forget(_ keeper: LaunchKeeper) {
         keeper.remove()
         notifier?.removeStored(keeper.storeName)
     }
 
-    /// Told once, so that a full disk does not fill the journal.
+    /// Reports the first problem only, so that a full disk does not fill the journal.
     func tell(_ problem: String) {
         guard !hasFailed else { return }
         hasFailed = true
         onProblem("\(problem); should watchdogd end now, the next one may not know all of its apps")
     }
 
-    /// What the watchdogd before this one has left.
+    /// What the previous watchdogd left.
     ///
-    /// - Parameter passed: the descriptors that came with the start.
+    /// - Parameter passed: the descriptors passed to this process at its start.
     func inherit(_ passed: PassedDescriptors) -> Inheritance {
         var inheritance = Inheritance()
         var stored = passed.byName
@@ -100,7 +102,7 @@ final class Survival {
         return inheritance
     }
 
-    /// The descriptors of a process that has executed itself anew: it is the same process, with the same numbers.
+    /// Takes the descriptors after a re-execution: the process is the same, and so are the numbers.
     private static func take(_ descriptors: LaunchState.Descriptors) -> [OwnedDescriptor] {
         descriptors.all.compactMap { number in
             guard number > STDERR_FILENO, fcntl(number, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
@@ -110,14 +112,14 @@ final class Survival {
 
     // MARK: - Apps
 
-    /// Keeps what an app has beyond its launches.
+    /// Saves the state of an app beyond its launches.
     func keep(_ state: KeptApp, of app: String) {
         do {
             let bytes = try StateEncoder.encode(state)
             let file =
                 try appFiles[app]
                 ?? StateFile(
-                    creating: "\(directory.path)/\(app)\(Self.appSuffix)".withoutSpareRoom, format: Self.appFormat,
+                    creating: "\(directory.path)/\(app)\(Self.appSuffix)".withoutSpareRoom, format: KeptApp.format,
                     capacity: Self.appCapacity, staysOpen: false)
             appFiles[app] = file
             try file.write(checkpoint: bytes)
@@ -126,24 +128,32 @@ final class Survival {
         }
     }
 
-    /// What was kept of an app; nil for nothing that can be read.
+    /// The saved state of an app; nil if there is none, or if it cannot be read, which is reported.
     func kept(_ app: String) -> KeptApp? {
         let path = "\(directory.path)/\(app)\(Self.appSuffix)"
-        guard let file = try? StateFile(opening: path, upTo: Self.appFormat), let contents = try? file.contents(),
-            let state = try? StateDecoder.decode(KeptApp.self, from: contents.checkpoint)
-        else { return nil }
-        file.close()
-        appFiles[app] = file
-        return state
+        guard access(path, F_OK) == 0 else { return nil }
+        do {
+            let file = try StateFile(opening: path, upTo: KeptApp.format)
+            let state = try StateDecoder.decode(KeptApp.self, from: try file.contents().checkpoint)
+            file.staysOpen = false
+            appFiles[app] = file
+            return state
+        } catch let error as StateFileError where error.reason == .otherBoot {
+            return nil
+        } catch {
+            let reason = (error as? StateFileError)?.description ?? "\(path) cannot be understood"
+            onProblem("\(reason); \(app) starts over")
+            return nil
+        }
     }
 
-    /// An app is configured no longer.
+    /// Removes the state of an app that is no longer configured.
     func forget(app: String) {
         appFiles.removeValue(forKey: app)?.remove()
         unlink("\(directory.path)/\(app)\(Self.appSuffix)")
     }
 
-    /// Nothing is left to go on with but what is known: others were taken out of the configuration while no watchdogd ran.
+    /// Removes the state of all other apps, whose files were removed while no watchdogd was running.
     func forgetApps(besides known: Set<String> = []) {
         for file in fileNames(ending: Self.appSuffix) {
             let name = String(file.dropLast(Self.appSuffix.count))
@@ -167,26 +177,26 @@ final class Survival {
     }
 }
 
-/// What a daemon finds when it starts.
+/// What a daemon inherits when it starts.
 struct Inheritance {
-    /// Launches that can be gone on with.
+    /// Launches that can be resumed.
     var launches: [InheritedLaunch] = []
-    /// Launches of which only a name and perhaps descriptors are left.
+    /// Launches of which only the name and perhaps descriptors are left.
     var unreadable: [(launchID: String, file: String?, descriptors: InheritedDescriptors)] = []
     /// Why they are unreadable.
     var problems: [String] = []
 }
 
-/// Descriptors that came with the start of this process.
+/// Descriptors passed to this process at its start.
 struct PassedDescriptors {
-    /// By the names under which they were stored.
+    /// By the names they were stored under.
     var byName: [String: [OwnedDescriptor]] = [:]
-    /// Whether this process has executed itself anew, so that descriptors have the numbers that they had.
+    /// Whether this process re-executed itself, so that descriptors kept their numbers.
     var isSameProcess = false
 
-    /// Takes over what the service manager passes; to be called before another thread exists.
+    /// Takes the descriptors from the service manager; call it before there is a second thread.
     ///
-    /// Variables that were inherited from somewhere are no reason not to supervise.
+    /// Invalid inherited variables are reported, and do not keep watchdogd from supervising.
     static func take() -> PassedDescriptors {
         var result = PassedDescriptors()
         result.isSameProcess = Reexecution.takeMark()

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What callers without the right to inspect may see. Each outline is built from the fields that it contains, so that a
+// new field is withheld until somebody adds it here.
+
+extension AppSummary {
+    /// The app's name and state, and the number of its restarts.
+    var outline: AppSummary {
+        AppSummary(name: name, state: state, isAnswering: isAnswering, since: since, restarts: restarts)
+    }
+}
+
+extension InvalidFile {
+    /// The name of the app that is missing.
+    var outline: InvalidFile { InvalidFile(name: name, file: "", diagnostics: []) }
+}
+
+extension ControlEvent {
+    /// The kind of the event, and its app; the message is the kind in words.
+    var outline: ControlEvent { ControlEvent(kind, app: app, message: kind.words, time: time, sequence: sequence) }
+}
+
+extension ControlEvent.Kind {
+    /// `limitReached` as "limit reached".
+    fileprivate var words: String {
+        String(rawValue.flatMap { $0.isUppercase ? " \($0.lowercased())" : String($0) })
+    }
+}

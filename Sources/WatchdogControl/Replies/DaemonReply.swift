@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The reply to `DescribeDaemon`.
+public struct DaemonReply: ControlReply {
+    /// The version of watchdogd.
+    public var version: String
+    /// Its process id.
+    public var pid: Int32
+    /// The number of its apps.
+    public var apps: Int
+    /// The longest single turn of its loop since its start.
+    public var longestTurn: Microseconds
+    /// The longest turn in the last minute.
+    public var recentTurn: Microseconds
+
+    /// Creates a reply.
+    public init(version: String, pid: Int32, apps: Int, longestTurn: Microseconds, recentTurn: Microseconds) {
+        self.version = version
+        self.pid = pid
+        self.apps = apps
+        self.longestTurn = longestTurn
+        self.recentTurn = recentTurn
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case version, pid, apps
+        case longestTurn = "longestTurnUSec"
+        case recentTurn = "recentTurnUSec"
+    }
+}

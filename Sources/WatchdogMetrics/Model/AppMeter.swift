@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+public import WatchdogPolicy
+public import WatchdogVerdict
+
+/// Counts what happens to one app, from the daemon's start on.
+///
+/// Each event costs a few additions, however long the app has been running. Counts of what has not happened share their
+/// memory with those of all other apps.
+public struct AppMeter: Hashable, Sendable {
+    /// Why a process ended.
+    public enum Termination: String, CaseIterable, Hashable, Sendable {
+        /// The watchdog killed it.
+        case watchdog
+        /// A signal that watchdogd had not sent ended it.
+        case crash
+        /// The kernel killed it because memory was exhausted.
+        case memory
+        /// It exited with a code other than 0.
+        case exit
+        /// It exited with 0.
+        case done
+        /// Somebody asked it to end.
+        case request
+        /// How it ended is not known.
+        case unknown
+    }
+
+    /// Whose fault an incident is.
+    public enum Fault: String, CaseIterable, Hashable, Sendable {
+        /// The app's own code.
+        case app
+        /// Load, quota, memory or disk of the machine.
+        case machine
+        /// Both.
+        case appAndMachine = "app-and-machine"
+        /// Whoever stopped, traced, froze or killed the app.
+        case somebodyElse = "somebody-else"
+        /// The evidence does not show it.
+        case unknown
+    }
+
+    /// The bounds of ``launchDurations``; 0.4 s and 5 s are the goal and the advice of Apple, 20 s is the default limit.
+    static let launchBounds: [Duration] = [
+        .milliseconds(100), .milliseconds(400), .seconds(1), .milliseconds(2_500), .seconds(5), .seconds(10),
+        .seconds(20),
+    ]
+    /// The bounds of ``pings``; 16 ms is one frame, 250 ms a hang, 10 s the default limit.
+    static let pingBounds: [Duration] = [
+        .milliseconds(1), .milliseconds(16), .milliseconds(100), .milliseconds(250), .seconds(1), .seconds(10),
+    ]
+    static let hangBounds: [Duration] = [
+        .milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(10),
+    ]
+    static let probeBounds: [Duration] = [
+        .milliseconds(1), .milliseconds(10), .milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5),
+    ]
+    static let reloadBounds: [Duration] = [
+        .milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5), .seconds(10), .seconds(30),
+    ]
+    private static let noLaunchDurations = FixedHistogram(bounds: launchBounds)
+    private static let noPings = FixedHistogram(bounds: pingBounds)
+    private static let noHangs = FixedHistogram(bounds: hangBounds)
+    private static let noProbes = FixedHistogram(bounds: probeBounds)
+    private static let noReloads = FixedHistogram(bounds: reloadBounds)
+    private static let noIncidents = [Int](repeating: 0, count: 2 * WatchdogEvent.allCases.count)
+    private static let noVerdicts = [Int](repeating: 0, count: Verdict.Kind.allCases.count)
+    private static let noFaults = [Int](repeating: 0, count: Fault.allCases.count)
+    private static let noTerminations = [Int](repeating: 0, count: Termination.allCases.count)
+    private static let killSignal: Int32 = 9
+
+    /// Processes that were started.
+    public private(set) var launches = 0
+    /// Launches without a process.
+    public private(set) var launchFailures = 0
+    /// By event and action: the reported incidents of an event precede those that killed.
+    private var incidents = noIncidents
+    private var verdicts = noVerdicts
+    private var faults = noFaults
+    private var terminations = noTerminations
+    /// From `execve` to ready.
+    public private(set) var launchDurations = noLaunchDurations
+    /// Round trips of answered pings.
+    public private(set) var pings = noPings
+    /// Hangs that ended by themselves.
+    public private(set) var hangs = noHangs
+    /// Successful liveness probes.
+    public private(set) var probes = noProbes
+    /// Successful reloads.
+    public private(set) var reloads = noReloads
+    /// How long the app was ready and not ending.
+    public private(set) var runningTime: Duration = .zero
+    /// Since when it is; nil if it is not.
+    private var runningSince: Instant?
+
+    /// Creates a meter that has counted nothing.
+    public init() {}
+
+    // MARK: - Questions
+
+    /// Exhausted allowances.
+    public func incidents(_ event: WatchdogEvent, isEnforced: Bool) -> Int {
+        incidents[Self.index(event, isEnforced: isEnforced)]
+    }
+
+    /// Reports with this verdict, written or not.
+    public func verdicts(_ kind: Verdict.Kind) -> Int { verdicts[Self.index(kind)] }
+
+    /// Reports that blame this party.
+    public func faults(_ fault: Fault) -> Int { faults[Self.index(fault)] }
+
+    /// Ends of processes with this cause.
+    public func terminations(_ cause: Termination) -> Int { terminations[Self.index(cause)] }
+
+    /// What was counted until an instant.
+    public func settled(at now: Instant) -> AppMeter {
+        var settled = self
+        settled.run(false, at: now)
+        return settled
+    }
+
+    private static func index<Value: CaseIterable & Equatable>(_ value: Value) -> Int {
+        var index = 0
+        for candidate in Value.allCases {
+            if candidate == value { return index }
+            index += 1
+        }
+        preconditionFailure("a value is one of all")
+    }
+
+    private static func index(_ event: WatchdogEvent, isEnforced: Bool) -> Int {
+        2 * index(event) + (isEnforced ? 1 : 0)
+    }
+
+    // MARK: - Events
+
+    /// Counts what a process machine reports.
+    public mutating func noticed(_ notice: Notice) {
+        switch notice {
+        case .launched: launches += 1
+        case .ready(_, let duration): launchDurations.record(duration)
+        case .hung(let duration): hangs.record(duration)
+        case .transgressed(let incident):
+            incidents[Self.index(incident.event, isEnforced: incident.isEnforced)] += 1
+        default: break
+        }
+    }
+
+    /// Counts an answer.
+    public mutating func measured(_ measurement: Measurement) {
+        switch measurement {
+        case .ping(let duration): pings.record(duration)
+        case .probe(let duration): probes.record(duration)
+        }
+    }
+
+    /// Notes whether the app is ready and not ending.
+    public mutating func run(_ isRunning: Bool, at now: Instant) {
+        if let since = runningSince { runningTime += max(.zero, now - since) }
+        runningSince = isRunning ? now : nil
+    }
+
+    /// Counts a launch that started no process.
+    public mutating func launchFailed() { launchFailures += 1 }
+
+    /// Counts a successful reload.
+    public mutating func reloaded(in duration: Duration) { reloads.record(duration) }
+
+    /// Counts the end of a process, if there was one.
+    public mutating func ended(_ outcome: Outcome, isCausedByMemory: Bool) {
+        let cause: Termination
+        switch (outcome.cause, outcome.status) {
+        case (.spawnFailed, _): return
+        case (.watchdog, _): cause = .watchdog
+        case (.terminated, _), (.killedOnRequest, _): cause = .request
+        case (.exited, .exited(code: 0)): cause = .done
+        case (.exited, .exited): cause = .exit
+        case (.exited, .signaled(Self.killSignal, _)) where isCausedByMemory: cause = .memory
+        case (.exited, .signaled): cause = .crash
+        case (.exited, .unknown), (.exited, nil): cause = .unknown
+        }
+        terminations[Self.index(cause)] += 1
+    }
+
+    /// Counts what a report found.
+    ///
+    /// - Parameter fault: nil if no report was made that could tell.
+    public mutating func reported(_ verdict: Verdict.Kind, fault: Fault?) {
+        verdicts[Self.index(verdict)] += 1
+        if let fault { faults[Self.index(fault)] += 1 }
+    }
+
+    // MARK: - Sums
+
+    /// Adds what another meter has counted; both must be settled.
+    public mutating func add(_ other: AppMeter) {
+        launches += other.launches
+        launchFailures += other.launchFailures
+        Self.add(other.incidents, to: &incidents)
+        Self.add(other.verdicts, to: &verdicts)
+        Self.add(other.faults, to: &faults)
+        Self.add(other.terminations, to: &terminations)
+        launchDurations.add(other.launchDurations)
+        pings.add(other.pings)
+        hangs.add(other.hangs)
+        probes.add(other.probes)
+        reloads.add(other.reloads)
+        runningTime += other.runningTime
+    }
+
+    private static func add(_ counts: [Int], to sums: inout [Int]) {
+        for index in sums.indices { sums[index] += counts[index] }
+    }
+}

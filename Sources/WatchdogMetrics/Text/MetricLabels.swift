@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Labels of a series, rendered once and used in many lines.
+public struct MetricLabels: Hashable, Sendable {
+    /// No labels.
+    public static let none = MetricLabels(bytes: [])
+
+    /// `app="web",state="running"`, escaped.
+    let bytes: [UInt8]
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Creates labels.
+    ///
+    /// - Parameter pairs: names, which must be valid, with values, which may be anything.
+    public init(_ pairs: KeyValuePairs<String, String>) {
+        var bytes: [UInt8] = []
+        for (name, value) in pairs {
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
+            bytes += name.utf8
+            bytes += "=\"".utf8
+            Self.append(value, to: &bytes)
+            bytes.append(UInt8(ascii: "\""))
+        }
+        self.init(bytes: bytes)
+    }
+
+    /// Escapes what would end the value or the line.
+    ///
+    /// The format knows no other escapes: any other character stands for itself.
+    private static func append(_ value: String, to bytes: inout [UInt8]) {
+        for byte in value.utf8 {
+            switch byte {
+            case UInt8(ascii: "\\"): bytes += "\\\\".utf8
+            case UInt8(ascii: "\""): bytes += "\\\"".utf8
+            case UInt8(ascii: "\n"): bytes += "\\n".utf8
+            default: bytes.append(byte)
+            }
+        }
+    }
+}

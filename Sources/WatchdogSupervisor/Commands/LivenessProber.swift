@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogPolicy
+
+/// Runs the liveness probes of one launch, one after the other.
+///
+/// Isolation: the loop's thread.
+final class LivenessProber {
+    private let host: Host
+    @Shared private var launch: LaunchConfiguration
+    private let slot: CommandSlot
+    private let emit: (LaunchEvent) -> Void
+    private var connection: ConnectionProbe?
+
+    init(
+        _ host: Host, _ launch: Shared<LaunchConfiguration>, _ slot: CommandSlot, emit: @escaping (LaunchEvent) -> Void
+    ) {
+        self.host = host
+        _launch = launch
+        self.slot = slot
+        self.emit = emit
+    }
+
+    /// Starts a probe; reports `livenessProbed`, possibly before this returns.
+    func probe(id: Int) {
+        cancel()
+        var isOver = false
+        let end = { [unowned self] (result: ProbeResult) in
+            isOver = true
+            connection = nil
+            emit(.machine(.livenessProbed(id: id, result)))
+        }
+        let started = begin(end)
+        // It may have ended already.
+        if !isOver { connection = started }
+    }
+
+    private func begin(_ end: @escaping (ProbeResult) -> Void) -> ConnectionProbe? {
+        switch launch.livenessTarget {
+        case .connect(let address): return connect(to: address, .accept, end)
+        case .http(let request): return ask(request, end)
+        case .command(let command): run(command, end)
+        case nil: break
+        }
+        return nil
+    }
+
+    func cancel() {
+        connection?.cancel()
+        connection = nil
+        slot.cancel()
+    }
+
+    private func connect(
+        to address: NetworkAddress, _ exchange: ConnectionProbe.Exchange, _ end: @escaping (ProbeResult) -> Void
+    ) -> ConnectionProbe {
+        ConnectionProbe(
+            of: SocketAddress.candidates(for: ListenAddress(address)), exchange, on: host.loop, onEnd: end)
+    }
+
+    private func ask(_ probe: HTTPProbe, _ end: @escaping (ProbeResult) -> Void) -> ConnectionProbe {
+        let request = [
+            "GET \(probe.path) HTTP/1.1", "Host: \(probe.authority)", "User-Agent: watchdogd", "Accept: */*",
+            "Connection: close", "", "",
+        ]
+        let expectation = HTTPAnswer.Expectation(statuses: probe.statuses, body: probe.body)
+        return connect(
+            to: probe.address, .http(request: Array(request.joined(separator: "\r\n").utf8), expectation), end)
+    }
+
+    private func run(_ command: String, _ end: @escaping (ProbeResult) -> Void) {
+        do {
+            var request = SpawnRequest(shell: command, asIn: launch)
+            // Nobody needs its output every few seconds.
+            let null = try host.system.openNull()
+            request.descriptors = (0...2).map { .init(null.number, as: $0) }
+            defer { withExtendedLifetime(null) {} }
+            slot.run(request, for: nil) { result in
+                switch result {
+                case .success(let status): end(Self.result(of: status ?? .unknown))
+                case .failure(let error): end(.impossible("\(error)"))
+                }
+            }
+        } catch {
+            end(.impossible("\(error)"))
+        }
+    }
+
+    private static func result(of status: ExitStatus) -> ProbeResult {
+        switch status {
+        case .exited(code: 0): .answered
+        // The shell's codes for a command that is missing or not executable.
+        case .exited(code: 126), .exited(code: 127): .impossible("the command \(status.words)")
+        case .exited, .signaled, .unknown: .failed("the command \(status.words)")
+        }
+    }
+}

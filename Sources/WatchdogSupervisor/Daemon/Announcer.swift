@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogControl
+import WatchdogHistory
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogVerdict
+
+/// Reports to the operator, to the journal, and to those who watch through the control socket.
+///
+/// Isolation: the loop's thread.
+final class Announcer {
+    /// Passes events on to those who watch; nil until the control socket is served.
+    var control: ControlServer?
+
+    private let verbosity: RunConfiguration.Verbosity
+    private let loop: EventLoop
+    private let log: EventLog
+    private var limiter = TokenBucket(capacity: 200, perSecond: 50)
+    /// The journal holds more, and asks for it: a thousand apps may be launched at once.
+    private var recordLimiter = TokenBucket(capacity: 4_000, perSecond: 200)
+    private var unsaid = 0
+    /// Lines that standard error did not take, since the start.
+    private(set) var droppedLines = 0
+    /// Entries that the journal did not take, since the start.
+    var droppedEntries: Int { log.droppedCount }
+
+    init(on loop: EventLoop, _ log: EventLog, verbosity: RunConfiguration.Verbosity) {
+        self.loop = loop
+        self.log = log
+        self.verbosity = verbosity
+    }
+
+    /// A line for the operator.
+    func say(_ line: String) { tell(line, nil) }
+
+    /// A line for the operator, and an entry for the journal.
+    func tell(_ line: String?, _ entry: @autoclosure () -> JournalEntry?) {
+        let now = loop.now
+        if log.hasJournal, recordLimiter.admit(at: now), log.record(entry()) { return }
+        guard let line else { return }
+        guard limiter.admit(at: now), StandardError.mention(line) else {
+            unsaid += 1
+            droppedLines += 1
+            return
+        }
+        guard unsaid > 0 else { return }
+        let text = "messages left out, because they were too many or nobody read them: \(unsaid)"
+        if log.tell(JournalEntry(.messagesDropped, text), line: text) { unsaid = 0 }
+    }
+
+    /// A line for an operator who wants to read everything.
+    func sayIfVerbose(_ line: @autoclosure () -> String) {
+        if verbosity == .verbose { say(line()) }
+    }
+
+    /// Reports what the launch history has to say.
+    func publish(_ news: HistoryWriter.News) {
+        switch news {
+        case .problem(let sentence): say(sentence)
+        case .regression(let regression): publish(.launchRegressed, of: regression.app, regression.text)
+        }
+    }
+
+    /// Reports that the configuration was read again.
+    func publish(_ reply: ReloadReply) {
+        let what = "added \(reply.added.count), changed \(reply.changed.count), removed \(reply.removed.count)"
+        control?.publish(ControlEvent(.reloaded, message: "configuration read: \(what)", time: .now()))
+        let line = "configuration read: \(what), unchanged \(reply.unchanged)"
+        tell(verbosity == .quiet ? nil : line, JournalEntry(.reloaded, line))
+    }
+
+    // MARK: - Events of apps
+
+    /// Reports a notice.
+    func publish(_ notice: Notice, of app: String, _ subject: EventSubject) {
+        let narration = Narration(name: app, verbosity: .verbose)
+        // An incident is reported when its report is written; only those who watch hear of it now.
+        if case .transgressed(let incident) = notice {
+            tell(.exhausted, of: app, narration.exhausted(by: incident), pid: subject.pid)
+            return
+        }
+        guard let line = narration.line(for: notice) else { return }
+        tell(ControlEvent.Kind(notice), of: app, narration.withoutName(line), pid: subject.pid)
+        tell(
+            Narration(name: app, verbosity: verbosity).line(for: notice),
+            JournalEntry(notice, about: subject))
+    }
+
+    /// Whether the operator reads of it.
+    private func isTold(_ event: some ReportedEvent) -> Bool { event.isToldWhenQuiet || verbosity != .quiet }
+
+    func publish(
+        _ event: some ReportedEvent, _ report: ReportOutcome, of app: String, _ subject: EventSubject
+    ) {
+        let narration = Narration(name: app, verbosity: verbosity)
+        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
+        tell(
+            isTold(event) ? narration.lines(of: event, pid: subject.pid, report) : nil,
+            JournalEntry(event, report, about: subject))
+    }
+
+    func publish(
+        _ kind: ControlEvent.Kind, of app: String, _ message: String, _ subject: EventSubject? = nil,
+        status: ExitStatus? = nil, isDetail: Bool = false
+    ) {
+        tell(kind, of: app, message, pid: subject?.pid)
+        let line = "\(app) \(message)"
+        tell(
+            verbosity == .quiet || (isDetail && verbosity == .normal) ? nil : line,
+            EventKind(rawValue: kind.rawValue).map {
+                var entry = JournalEntry($0, line, about: subject ?? EventSubject(app: app))
+                if let status { entry.add(status) }
+                return entry
+            })
+    }
+
+    private func tell(
+        _ kind: ControlEvent.Kind, of app: String, _ message: String, pid: Int32?, report: String? = nil
+    ) {
+        control?.publish(
+            ControlEvent(kind, app: app, message: message, time: .now(), pid: pid, report: report))
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+
+extension AppState {
+    init(of app: DaemonApp) {
+        switch app.machine.phase {
+        case .stopped: self = .stopped
+        case .creating, .preparing: self = .launching
+        case .live: self = Self(live: app.live?.supervisor.machine.phase ?? .idle)
+        // A launch that is due happens in this turn of the loop.
+        case .waiting(let instant): self = instant > app.daemon.host.loop.now ? .waiting : .launching
+        case .failed: self = .failed
+        case .unkillable: self = .unkillable
+        }
+    }
+
+    /// The state during a launch, whose process may not be running yet, or whose end may not be settled yet.
+    private init(live phase: ProcessMachine.Phase) {
+        switch phase {
+        case .idle: self = .launching
+        case .ended: self = .terminating
+        case .launching, .running, .terminating, .capturing, .dying: self.init(phase)
+        }
+    }
+}
+
+extension AppSummary {
+    /// The line for an app in a list.
+    init(of app: DaemonApp) {
+        let now = app.daemon.host.loop.now
+        var nextLaunch: Timestamp?
+        if case .waiting(let instant) = app.machine.phase {
+            nextLaunch = Timestamp(microseconds: Timestamp.now().microseconds + Microseconds(instant - now).count)
+        }
+        self.init(
+            name: app.name,
+            summary: app.configuration?.program.description,
+            state: AppState(of: app),
+            isAnswering: app.live.flatMap { AppSummary.isAnswering($0.supervisor.machine) },
+            since: app.current?.stateBegan ?? app.since,
+            pid: app.current?.pid,
+            uptime: app.current?.launchedAt.map { now - $0 },
+            restarts: app.machine.restartCount + app.machine.requestedRestarts,
+            nextLaunch: nextLaunch,
+            lastIncident: app.notices.lastIncident
+        )
+    }
+}
+
+extension AppSummary {
+    /// Whether an app that is ready answers; nil if it is not ready.
+    static func isAnswering(_ machine: ProcessMachine) -> Bool? {
+        machine.phase == .running ? machine.isAnswering : nil
+    }
+}
+
+extension AppDetails {
+    /// What is known of an app beyond its summary.
+    init?(of app: DaemonApp) {
+        guard let configuration = app.configuration else { return nil }
+        let machine = app.latest?.supervisor.machine
+        var launch: LaunchSummary?
+        if let duration = machine?.launchDuration, let source = app.latest?.readiness {
+            launch = LaunchSummary(duration: duration, source: source)
+            launch?.add(
+                app.latest?.supervisor.trace ?? LaunchTrace(), requestedAt: app.latest?.shell.tree.launched?.instant,
+                launchedAt: machine?.launchedAt, ready: duration)
+        }
+        let requests = app.machine.requestedRestarts
+        var causes = Dictionary(uniqueKeysWithValues: app.machine.restartsByCause.map { ($0.key.rawValue, $0.value) })
+        if requests > 0 { causes["request"] = requests }
+        self.init(
+            file: app.file,
+            isEnforced: configuration.watchdog.enforcement == .kill,
+            allowances: AllowanceSummary(configuration.spec.allowances),
+            launch: launch,
+            restartsByCause: causes,
+            reachedLimit: app.machine.reachedLimit.map { LimitSummary($0) },
+            pings: machine.map { LatencySummary($0.pings) } ?? LatencySummary(),
+            probes: configuration.watchdog.probe.map { _ in LatencySummary(machine?.probes ?? LatencyHistogram()) },
+            probeRefusal: machine?.isProbeImpossible == true ? app.latest?.probeRefusal : nil,
+            hangs: machine.map { LatencySummary($0.hangs) } ?? LatencySummary(),
+            strayAnswers: machine?.strayAnswers ?? 0,
+            lastExit: app.notices.lastExit,
+            status: app.current?.supervisor.account.status,
+            lifecycle: app.current?.supervisor.machine.lifecycleState.rawValue,
+            output: configuration.program.standardOutput.place
+        )
+    }
+}
+
+extension LaunchSummary {
+    /// Adds the moments of the launch, as far as they are known.
+    fileprivate mutating func add(_ trace: LaunchTrace, requestedAt: Instant?, launchedAt: Instant?, ready: Duration) {
+        guard let launchedAt else { return }
+        let since = { (moment: Instant?) in moment.map { Microseconds(max(.zero, $0 - launchedAt)) } }
+        request = requestedAt.map { Microseconds(max(.zero, launchedAt - $0)) }
+        (hello, firstFrame, useful) = (since(trace.hello), since(trace.firstFrame), since(trace.useful))
+        extended = trace.extended(launchedAt: launchedAt, ready: ready).map { Microseconds($0) }
+        let open = trace.tasks.filter { $0.end == nil }.map(\.name)
+        openTasks = open.isEmpty ? nil : open
+    }
+}
+
+extension OutputTarget {
+    /// The keyword in the configuration, or the path of the file.
+    fileprivate var place: String {
+        switch self {
+        case .journal: "journal"
+        case .inherit: "inherit"
+        case .null: "null"
+        case .file(let path), .append(let path), .truncate(let path): path
+        }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogConfiguration
+import WatchdogControl
+
+extension ConfigurationListing {
+    /// What is wrong or doubtful, in the order of the files.
+    var allDiagnostics: [ConfigurationDiagnostic] { apps.flatMap(\.diagnostics) + diagnostics }
+
+    /// The apps that can be launched; a template is none.
+    var valid: [(configuration: AppConfiguration, file: String)] {
+        apps.compactMap { app in
+            guard !app.name.isTemplate, let configuration = app.configuration else { return nil }
+            return (configuration, app.files[0])
+        }
+    }
+
+    /// What cannot be used.
+    var invalidFiles: [InvalidFile] {
+        apps.filter { $0.configuration == nil }.map { app in
+            InvalidFile(
+                name: app.name.description, file: app.files[0],
+                diagnostics: app.diagnostics.map(ControlDiagnostic.init))
+        }
+            + diagnostics.filter { $0.severity == .error }.map {
+                InvalidFile(name: "", file: $0.file, diagnostics: [ControlDiagnostic($0)])
+            }
+    }
+}
+
+extension ControlDiagnostic {
+    init(_ diagnostic: ConfigurationDiagnostic) {
+        self.init(
+            diagnostic.severity == .error ? .error : .warning,
+            file: diagnostic.file,
+            line: diagnostic.line,
+            column: diagnostic.column,
+            message: diagnostic.message,
+            suggestion: diagnostic.suggestion
+        )
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogMetrics
+import WatchdogPolicy
+import WatchdogVerdict
+
+extension DaemonApp {
+    func create() {
+        guard let configuration else { preconditionFailure("an app without a configuration is not launched") }
+        creation.begin(configuration, for: takeLaunchingEvent()) { [weak self] in self?.created($0) }
+    }
+
+    private func created(_ result: Result<AppLaunch, any Error>) {
+        switch result {
+        case .success(let launch):
+            add(launch)
+            show(launch)
+            launch.notes.cause = takeLaunchCause()
+            let hasPreparations = configuration?.program.preparations.isEmpty == false
+            driver.receive(.created(launch.id, hasPreparations: hasPreparations))
+        case .failure(let error):
+            notices.notStarted()
+            driver.receive(.creationFailed(reason: "\(error)"))
+        }
+    }
+
+    func connect(_ launch: AppLaunch) {
+        launch.supervisor.onNotice = { [unowned self, unowned launch] in noticed($0, of: launch) }
+        launch.supervisor.onMeasurement = { [unowned self] measurement in count { $0.measured(measurement) } }
+        launch.supervisor.onFinish = { [unowned self, unowned launch] outcome in
+            // The launch is in the middle of handling what has ended it.
+            daemon.later { [self] in ended(launch, outcome) }
+        }
+        launch.shell.incidents.onReport = { [unowned self, unowned launch] in
+            notices.reported($0, $1, of: launch)
+            reportWritten($1, of: launch)
+        }
+        launch.shell.incidents.onHangReport = { [unowned self, unowned launch] in
+            notices.hangReported($0, $1, of: launch)
+            reportWritten($1, of: launch)
+        }
+        launch.shell.incidents.onCrashReport = { [unowned self, unowned launch] in
+            notices.crashReported($0, $1, of: launch)
+            reportWritten($1, of: launch)
+        }
+    }
+
+    private func noticed(_ notice: Notice, of launch: AppLaunch) {
+        launch.note(notice)
+        count(notice, of: launch)
+        daemon.history?.noticed(notice, of: launch, in: historyLane)
+        switch notice {
+        // The allowance of the reload was extended.
+        case .extensionRefused(.nothingToExtend) where reloads.isUnderWay: return
+        case .launched:
+            let mayBeSilent = launch.supervisor.machine.spec.readiness == .automatic
+            driver.receive(.launched(launch.id, mayBeSilent: mayBeSilent))
+        case .ready:
+            launch.shell.noteWorkingDirectory()
+            driver.receive(.ready(launch.id))
+        case .lifecycle(let notice): moves.noticed(notice, of: launch)
+        case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
+            .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable,
+            .probe, .marked:
+            break
+        }
+        daemon.status?.changed()
+        daemon.announcer.publish(notice, of: name, launch.shell.subject)
+    }
+
+    private func count(_ notice: Notice, of launch: AppLaunch) {
+        count { $0.noticed(notice) }
+        guard current === launch else { return }
+        let isRunning = launch.supervisor.machine.phase == .running
+        let now = daemon.host.loop.now
+        count { $0.run(isRunning, at: now) }
+    }
+
+    private func reportWritten(_ outcome: ReportOutcome, of launch: AppLaunch) {
+        if !outcome.isVoid { count { $0.reported(outcome.verdict.kind, fault: outcome.fault) } }
+        if outcome.isUnwritten { daemon.reportFailed() }
+        guard !launch.hasPendingReports else { return }
+        // The launch is in the middle of handling its report.
+        daemon.later { [self] in driver.receive(.reported(launch.id)) }
+    }
+
+    /// - Parameter isKnown: whether the previous watchdogd has counted the end.
+    private func ended(_ launch: AppLaunch, _ outcome: Outcome, isKnown: Bool = false) {
+        let isCausedByMemory = launch.shell.mayHaveEndedForMemory
+        daemon.history?.ended(launch, outcome, isCausedByMemory: isCausedByMemory)
+        if !isKnown { count { $0.ended(outcome, isCausedByMemory: isCausedByMemory) } }
+        if current === launch {
+            let now = daemon.host.loop.now
+            count { $0.run(false, at: now) }
+            moves.abandon()
+            reloads.abandon()
+            notices.ended(outcome.status)
+        }
+        // A crash report that the previous watchdogd began is being written already.
+        if launch.shell.incidents.owedCrash == nil, let crash = launch.supervisor.crash(in: outcome) {
+            launch.report(crash)
+        }
+        driver.receive(
+            .ended(
+                launch.id,
+                .init(
+                    outcome, isCausedByMemory: isCausedByMemory,
+                    hasPendingReports: launch.hasPendingReports,
+                    reason: launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended")))
+    }
+
+    // MARK: - Launches of the previous watchdogd
+
+    /// Takes part in a launch that the previous watchdogd saved; the latest comes first.
+    func inherit(_ inherited: InheritedLaunch) throws {
+        let launch = try AppLaunch(resuming: inherited, on: daemon.host, store: daemon.store)
+        try launch.shell.start(launch.supervisor)
+        add(launch)
+        driver.receive(.inherited(launch.id, isOver: launch.outcome != nil))
+    }
+
+    func resume(_ launch: AppLaunch) {
+        guard let inherited = launch.takeInherited() else { preconditionFailure("a launch is resumed once") }
+        let isCurrent = current === launch
+        if isCurrent { show(launch) }
+        let former = launch.outcome
+        if let reload = inherited.state.reload {
+            if isCurrent { reloads.resume(reload, of: launch) } else { reload.command?.end() }
+        }
+        let isThere = launch.resume(inherited)
+        let (isRunning, now) = (isThere && launch.supervisor.machine.phase == .running, daemon.host.loop.now)
+        if isCurrent { count { $0.run(isRunning, at: now) } }
+        daemon.history?.follow(launch, in: historyLane)
+        if isThere, former == nil, configuration == nil {
+            let isGone = machine.standing == .removed
+            daemon.announcer.say(
+                "\(name) runs on, but has no \(isGone ? "configuration; it is ended" : "valid configuration")")
+        }
+        driver.answer(
+            .resumed(
+                launch.id,
+                isThere
+                    ? .present(launchedAt: launch.launchedAt, isEnding: launch.supervisor.machine.isEnding)
+                    : .absent(launchedAt: launch.launchedAt, hasRun: launch.shell.hasRun)))
+        guard let former else { return }
+        if isCurrent { return daemon.later { [self] in ended(launch, former, isKnown: true) } }
+        if !launch.hasPendingReports { driver.receive(.reported(launch.id)) }
+    }
+
+    /// Supervises a process that was found, and whose saved state is lost.
+    func adopt(_ launch: AppLaunch) throws {
+        try launch.shell.start(launch.supervisor)
+        add(launch)
+        show(launch)
+        driver.receive(.found(launch.id))
+    }
+}

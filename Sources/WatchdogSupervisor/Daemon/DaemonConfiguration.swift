@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+
+/// Reads the files of the apps, and gives each app what they say of it.
+///
+/// Isolation: the loop's thread.
+final class DaemonConfiguration {
+    private unowned let daemon: Daemon
+    /// The files that cannot be used.
+    private(set) var invalidFiles: [InvalidFile] = []
+
+    init(of daemon: Daemon) {
+        self.daemon = daemon
+    }
+
+    /// Takes what is configured when the daemon starts.
+    ///
+    /// An app whose files are invalid is listed with its diagnostics.
+    func begin(with listing: ConfigurationListing) {
+        for diagnostic in listing.allDiagnostics { daemon.announcer.say(diagnostic.description) }
+        invalidFiles = listing.invalidFiles
+        handDownControllers(for: listing)
+        daemon.add(listing.valid.map { makeApp($0.configuration, file: $0.file, resuming: true) })
+    }
+
+    /// Reads the configuration again, beside the loop; nothing changes unless all of it is valid.
+    func reload(answering answer: ControlAnswer<ReloadReply>? = nil) {
+        let directory = daemon.places.configurationDirectory
+        daemon.disks.read {
+            Result { () throws(ConfigurationReadError) in
+                try ConfigurationLoader(HostFileSystem(), specifiers: .host).load(directory: directory)
+            }
+        } then: { [unowned self] in
+            read($0, answer)
+        }
+    }
+
+    private func read(
+        _ result: Result<ConfigurationListing, ConfigurationReadError>, _ answer: ControlAnswer<ReloadReply>?
+    ) {
+        switch result {
+        case .failure(let error):
+            refuse(
+                [ControlDiagnostic(.error, file: daemon.places.configurationDirectory, message: error.description)],
+                answer)
+        case .success(let listing) where listing.allDiagnostics.contains(where: { $0.severity == .error }):
+            refuse(listing.allDiagnostics.map(ControlDiagnostic.init), answer)
+        case .success(let listing):
+            let reply = apply(listing)
+            daemon.announcer.publish(reply)
+            answer?.succeed(reply)
+        }
+    }
+
+    private func makeApp(_ configuration: AppConfiguration, file: String, resuming: Bool = false) -> DaemonApp {
+        let name = configuration.name.description
+        return DaemonApp(
+            name, configuration, file: file, configuration.isEnabled ? .enabled : .disabled, of: daemon,
+            resuming: resuming ? daemon.host.survival?.kept(name) : nil)
+    }
+
+    /// Only where an app needs it: it may mean to move this process to another cgroup.
+    private func handDownControllers(for listing: ConfigurationListing) {
+        let needed = Set(listing.valid.flatMap { $0.configuration.program.cgroupLimits.controllers })
+        if !needed.isEmpty { _ = daemon.host.cgroupParent?.enable(needed.sorted()) }
+    }
+
+    private func refuse(_ diagnostics: [ControlDiagnostic], _ answer: ControlAnswer<ReloadReply>?) {
+        let line = "the configuration is invalid; nothing was changed"
+        daemon.announcer.tell(line, JournalEntry(.configurationInvalid, line))
+        for diagnostic in diagnostics { daemon.announcer.say(diagnostic.description) }
+        answer?.fail(.invalidConfiguration(diagnostics))
+    }
+
+    private func apply(_ listing: ConfigurationListing) -> ReloadReply {
+        guard !daemon.isStopping else { return ReloadReply(unchanged: daemon.apps.count) }
+        var reply = ReloadReply(warnings: listing.allDiagnostics.map(ControlDiagnostic.init))
+        var added: [DaemonApp] = []
+        var claimed: [(app: DaemonApp, AppConfiguration, file: String)] = []
+        var removed = Set(daemon.appNames)
+        var neighbour: AppConfiguration?
+        for (configuration, file) in listing.valid {
+            let name = configuration.name.description
+            var configuration = configuration
+            if let neighbour { configuration.share(with: neighbour) }
+            neighbour = daemon.apps[name]?.configuration ?? configuration
+            removed.remove(name)
+            guard let app = daemon.apps[name] else {
+                reply.added.append(name)
+                if let app = daemon.claim(name) {
+                    claimed.append((app, configuration, file))
+                } else {
+                    added.append(makeApp(configuration, file: file))
+                }
+                continue
+            }
+            if app.configuration == configuration, app.machine.standing != .removed {
+                reply.unchanged += 1
+            } else {
+                app.update(configuration, file: file)
+                reply.changed.append(name)
+            }
+        }
+        invalidFiles = []
+        handDownControllers(for: listing)
+        daemon.add(added + claimed.map(\.app))
+        for (app, configuration, file) in claimed { app.update(configuration, file: file) }
+        for app in added { app.driver.receive(.begun) }
+        for name in removed { daemon.apps[name]?.driver.receive(.unconfigured) }
+        reply.removed = removed.sorted()
+        return reply
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import WatchdogLinux
+
+/// Reads disks beside the loop, one after the other, so that the loop does not wait for them.
+///
+/// Isolation: the loop's thread.
+final class DiskReading {
+    /// What was read; the number says for whom.
+    struct Result: Sendable {
+        fileprivate let number: Int
+        fileprivate let value: any Sendable
+    }
+
+    private let queue = DispatchQueue(label: "org.watchdogd.reading")
+    private let mailbox: Mailbox<Host.Message>
+    private var pending: [Int: (any Sendable) -> Void] = [:]
+    private var last = 0
+
+    init(on host: Host) {
+        mailbox = host.mailbox
+        host.onRead = { [unowned self] in ended($0) }
+    }
+
+    /// - Parameters:
+    ///   - other: where to read; nil for the queue that all readings share.
+    ///   - read: what may wait for a disk.
+    ///   - end: gets the result on the loop, later.
+    func read<Value: Sendable>(
+        on other: DispatchQueue? = nil, _ read: @escaping @Sendable () -> Value, then end: @escaping (Value) -> Void
+    ) {
+        last += 1
+        pending[last] = { if let value = $0 as? Value { end(value) } }
+        (other ?? queue).async { [mailbox, number = last] in mailbox.post(.read(Result(number: number, value: read())))
+        }
+    }
+
+    private func ended(_ result: Result) {
+        pending.removeValue(forKey: result.number)?(result.value)
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogLinux
+
+/// Leaves the apps to the next watchdogd: to one that somebody starts, or to this process once it has executed itself again.
+///
+/// Isolation: the loop's thread.
+final class Handover {
+    /// Whether the daemon ends without ending its apps.
+    private(set) var isLeaving = false
+    private unowned let daemon: Daemon
+    private var retry: Timer?
+
+    init(of daemon: Daemon) {
+        self.daemon = daemon
+    }
+
+    /// Exits, and leaves the apps to the next watchdogd.
+    func leave() {
+        isLeaving = true
+        flush()
+        daemon.host.survival?.notifier?.say(["STOPPING=1"])
+        daemon.host.loop.exit(code: 0)
+    }
+
+    /// Executes the program again, as it is on disk now, in this process.
+    func reexecute() {
+        reexecute(attempts: 100)
+    }
+
+    /// Waits for captures and reports that are under way, up to a limit: the next watchdogd would begin them again.
+    private func reexecute(attempts: Int) {
+        guard !daemon.isStopping, !isLeaving else { return }
+        // Before commands that are under way are ended: the next watchdogd would begin them anew.
+        if let obstacle = Reexecution.obstacle { return daemon.announcer.say("\(obstacle); this watchdogd goes on") }
+        guard !daemon.host.isBusy || attempts == 0 else {
+            retry = try? daemon.host.loop.timer { [unowned self] _ in reexecute(attempts: attempts - 1) }
+            retry?.arm(at: daemon.host.loop.now + .milliseconds(50))
+            return
+        }
+        let descriptors = flush()
+        daemon.history?.settle()
+        daemon.host.releaseScheduling()
+        OpenFileLimit.lower()
+        let error = Reexecution.execute(keeping: descriptors)
+        OpenFileLimit.raise()
+        daemon.host.requestScheduling()
+        daemon.announcer.say("\(error); this watchdogd goes on")
+    }
+
+    /// Saves everything as it is now, and returns the descriptors that belong to it.
+    @discardableResult
+    private func flush() -> [Int32] {
+        daemon.doPostponed()
+        var launches: [AppLaunch] = []
+        for app in daemon.allApps {
+            app.save()
+            launches += app.handOver()
+        }
+        for launch in launches { launch.flush() }
+        return launches.flatMap { $0.shell.keptDescriptors.map(\.number) }
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// Looks up what a launch of an app needs, beside the loop, and creates the launch.
+///
+/// Isolation: the loop's thread.
+final class LaunchCreation {
+    private let name: String
+    /// Where the app's blocking calls run: they hold up no other app's.
+    private let lane: Int
+    private unowned let daemon: Daemon
+    private var lookup: BlockingWork.Ticket?
+
+    init(of name: String, by daemon: Daemon) {
+        self.name = name
+        self.daemon = daemon
+        lane = daemon.host.makeKey()
+    }
+
+    /// - Parameters:
+    ///   - event: the event that the app is launched for.
+    ///   - end: gets the launch, whose process is not started yet, or the reason why there is none.
+    func begin(
+        _ configuration: AppConfiguration, for event: LaunchingEvent?,
+        then end: @escaping (Result<AppLaunch, any Error>) -> Void
+    ) {
+        do {
+            try daemon.host.checkNothingRuns(of: name)
+            try OpenFileLimit.checkRoom()
+        } catch {
+            return end(.failure(error))
+        }
+        lookup = LaunchLookup.begin(
+            configuration, scope: daemon.places.scope, store: daemon.store, on: daemon.host, lane: lane
+        ) { [weak self] result in
+            guard let self else { return }
+            lookup = nil
+            end(Result { try self.create(try result.get(), for: event) })
+        }
+    }
+
+    /// Nothing more is heard of it.
+    func cancel() {
+        if let lookup { daemon.host.work.cancel(lookup) }
+        lookup = nil
+    }
+
+    private func create(_ found: LaunchLookup, for event: LaunchingEvent?) throws -> AppLaunch {
+        for warning in found.warnings { daemon.announcer.say("\(name): \(warning)") }
+        var launching = found.configuration
+        daemon.share(&launching)
+        launching.launchingEvent = event
+        if let refusal = launching.streams?.journalRefusal {
+            daemon.host.journalRefused(
+                refusal, EventSubject(app: launching.name, launch: launching.launchID.description))
+        }
+        let launch = try AppLaunch(launching, on: daemon.host)
+        for refusal in launch.shell.limitCgroup() { daemon.announcer.say("\(name) \(refusal)") }
+        try launch.shell.start(launch.supervisor)
+        return launch
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogVerdict
+
+/// What can be observed of one app from outside: its main thread, its memory kills, its working directory.
+///
+/// Isolation: the loop's thread.
+final class LaunchEvidence {
+    /// A reading from the start of an allowance, or soon afterwards: evidence is the difference from it.
+    private struct Window {
+        let start: ProcessProbe.Usage
+        let machine: MachineCPU?
+    }
+
+    private let host: Host
+    private let cgroup: Cgroup?
+    /// How much older the machine's figures may be than those of the process.
+    private let precision: Duration
+    /// The process that is examined.
+    private(set) var pid: Int32?
+    private var startTime: UInt64?
+    /// Nil if the process was gone before it could be examined.
+    private var probe: ProcessProbe?
+    private var window: Window?
+    /// The number of the check that will read the window.
+    private var reading: Int?
+    private var observation: ProcessProbe.Observation?
+    /// What the last ``inspect()`` asked about the main thread's system call.
+    private(set) var blocking: BlockingEvidence?
+    private var memoryKillNotes = MemoryKillNotes()
+    /// The program's working directory at the last check.
+    private(set) var workingDirectory: String?
+
+    init(_ host: Host, cgroup: Cgroup?, update allowance: Duration) {
+        self.host = host
+        self.cgroup = cgroup
+        precision = allowance / 100
+    }
+
+    deinit { host.pacer.cancel(reading) }
+
+    // MARK: - The main thread
+
+    /// The thread that runs the main loop; nil if it cannot be examined.
+    var thread: Int32? { probe?.thread }
+
+    /// Whether the last ``inspect()`` found the process.
+    var hasObservation: Bool { observation != nil }
+
+    /// Examines this process from now on.
+    ///
+    /// - Parameter thread: the thread that runs its main loop; nil for the first thread.
+    func follow(_ pid: Int32, thread: Int32? = nil) {
+        self.pid = pid
+        startTime = ProcessStat.read(pid)?.startTime
+        host.pacer.cancel(reading)
+        probe = (try? ProcessProbe(pid, thread: thread)) ?? (try? ProcessProbe(pid))
+        window = nil
+    }
+
+    func followMainLoop(to thread: Int32?) {
+        guard let pid, thread ?? pid != probe?.thread else { return }
+        // The thread may be gone, or never have belonged to the app; then keep the previous one.
+        guard let probe = try? ProcessProbe(pid, thread: thread) else { return }
+        self.probe = probe
+    }
+
+    /// Starts a window within `patience`.
+    ///
+    /// Waits for a CPU before that are not credited to the app, so patience must be a small part of an allowance. A
+    /// healthy app shows its next sign of life earlier, and then nothing is read.
+    func beginWindow(patience: Duration) {
+        window = nil
+        host.pacer.cancel(reading)
+        guard patience > .zero else { return readWindow() }
+        // Align to a common tick: one wake-up reads the windows of many apps.
+        let tick = max(1, min(patience.nanoseconds / 8, 50_000_000))
+        let delay = patience - .nanoseconds((Instant.now() + patience).nanoseconds % tick)
+        reading = host.pacer.schedule(after: delay) { [unowned self] in readWindow() }
+    }
+
+    private func readWindow() {
+        reading = nil
+        window = probe.map { Window(start: $0.usage(), machine: host.machineCPU(notOlderThan: precision)) }
+    }
+
+    /// Starts a window if there is none.
+    func ensureWindow() {
+        if window == nil { readWindow() }
+    }
+
+    /// The window in the form that is saved with each sign of life.
+    var savedWindow: LaunchPulse.Window? {
+        window.map {
+            LaunchPulse.Window(at: $0.start.at, processCPUTime: $0.start.processCPUTime, schedule: $0.start.schedule)
+        }
+    }
+
+    func resume(_ saved: LaunchPulse.Window?) {
+        window = saved.map {
+            Window(
+                start: ProcessProbe.Usage(at: $0.at, schedule: $0.schedule, processCPUTime: $0.processCPUTime),
+                machine: nil)
+        }
+    }
+
+    func inspect() -> Evidence {
+        observation = probe?.observe(readsSyscall: false)
+        blocking = nil
+        guard let observation else { return Evidence(state: nil) }
+        if [.sleeping, .uninterruptible].contains(observation.state) { examineCall() }
+        return Evidence(
+            state: observation.state.letter.first,
+            tracer: observation.tracer,
+            isFrozen: cgroup?.isFrozen ?? false,
+            isDumpingCore: observation.isDumpingCore,
+            runTime: difference(observation.schedule?.runTime, window?.start.schedule?.runTime) ?? .zero,
+            runDelay: runDelay(observation) ?? .zero
+        )
+    }
+
+    /// Drops the last observation: what was seen of an ended process is not evidence of its end.
+    func forgetObservation() {
+        observation = nil
+        blocking = nil
+    }
+
+    /// The run delay of the main thread in this window.
+    ///
+    /// The kernel adds a wait for a CPU to the run delay only when the wait is over. A thread that is runnable and has
+    /// not run since the window began has waited all that time, which no counter shows.
+    private func runDelay(_ observation: ProcessProbe.Observation) -> Duration? {
+        guard let window, let start = window.start.schedule, let end = observation.schedule else { return nil }
+        if observation.state == .running, start.timeslices == end.timeslices, start.runTime == end.runTime {
+            return observation.at - window.start.at
+        }
+        return difference(end.runDelay, start.runDelay)
+    }
+
+    private func difference(_ end: Duration?, _ start: Duration?) -> Duration? {
+        guard let end, let start else { return nil }
+        return max(.zero, end - start)
+    }
+
+    /// The full results of the last ``inspect()``; nil stands for what could not be read.
+    ///
+    /// - Parameter isStoppedByUs: whether watchdogd stopped the app, which is not evidence about the app.
+    func details(isStoppedByUs: Bool) -> HangEvidence {
+        var result = HangEvidence(processorCount: host.facts.processorCount)
+        guard let observation else { return result }
+        if let window {
+            result.window = observation.at - window.start.at
+            result.runTime = difference(observation.schedule?.runTime, window.start.schedule?.runTime)
+            result.runDelay = runDelay(observation)
+        }
+        result.state = observation.state.letter.first
+        result.tracer = Int(observation.tracer ?? 0)
+        result.isFrozen = isStoppedByUs ? nil : cgroup?.isFrozen
+        result.waitChannel = observation.waitChannel
+        return result
+    }
+
+    /// Asks what the main thread is blocked in; the answer may come too late to be used.
+    private func examineCall() {
+        guard let pid, let thread, let startTime, let examiner = host.examiner else { return }
+        let blocking = BlockingEvidence()
+        self.blocking = blocking
+        let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
+        examiner.ask(.waits(of: process, thread: thread), for: Int(pid)) { blocking.end($0) }
+    }
+
+    func cpuStatistics() -> CPUStatistics? {
+        guard let window, let before = window.machine, let after = MachineCPU.read(), let observation else {
+            return nil
+        }
+        return CPUStatistics(
+            systemUser: max(.zero, after.userTime - before.userTime),
+            systemKernel: max(.zero, after.systemTime - before.systemTime),
+            application: max(.zero, observation.processCPUTime - window.start.processCPUTime),
+            elapsed: observation.at - window.start.at
+        )
+    }
+
+    /// The fraction of the time since the launch, 0 to 1, in which the main thread neither ran nor waited for a CPU.
+    func blockedShare(of duration: Duration) -> Double? {
+        guard duration > .zero, let schedule = probe?.usage().schedule else { return nil }
+        let busy = schedule.runTime + schedule.runDelay
+        return max(0, min(1, 1 - Double(busy.nanoseconds) / Double(duration.nanoseconds)))
+    }
+
+    /// How long the main thread has waited for a CPU so far.
+    var runDelay: Duration { probe?.usage().schedule?.runDelay ?? .zero }
+
+    // MARK: - Surroundings
+
+    /// Notes the memory kills before the launch can have caused any.
+    func launching() { memoryKillNotes.launched(cgroup?.memoryKills, at: .now()) }
+
+    /// Notes the count of memory kills, so that earlier kills are not taken for the app's end.
+    func noteMemoryKills() {
+        let now = Instant.now()
+        guard memoryKillNotes.isDue(at: now) else { return }
+        memoryKillNotes.note(cgroup?.memoryKills, at: now)
+    }
+
+    /// The number of memory kills in the app's cgroup: in total, and shortly before now.
+    var memoryKills: (total: Int, recent: Int?)? {
+        cgroup?.memoryKills.map { ($0, memoryKillNotes.recent(of: $0, at: .now())) }
+    }
+
+    /// Notes the working directory, which holds a core file and is unknown after the exit.
+    func noteWorkingDirectory(of pid: Int32?) {
+        guard let pid else { return }
+        workingDirectory = ProcessFacts.workingDirectory(pid) ?? workingDirectory
+    }
+}

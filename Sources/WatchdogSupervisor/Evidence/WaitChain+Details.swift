@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+import WatchdogVerdict
+
+extension WaitChain {
+    /// The chain in the form that reports use.
+    var details: [WaitDetails] {
+        waits.enumerated().map { index, wait in
+            var details = WaitDetails(
+                process: Int(wait.process),
+                thread: Int(wait.thread),
+                name: wait.name,
+                syscall: wait.syscall,
+                subject: wait.subject,
+                holder: wait.holder.map { WaitDetails.Holder($0) },
+                isDeadlocked: cycleStart.map { index >= $0 } ?? false,
+                sources: wait.sources
+            )
+            guard wait.holder?.relation == .holds else { return details }
+            details.priority = priority(of: wait.process, wait.thread)
+            details.holder?.priority = wait.holder.flatMap { holder in
+                holder.thread.flatMap { priority(of: holder.process, $0) }
+            }
+            return details
+        }
+    }
+}
+
+private func priority(of process: Int32, _ thread: Int32) -> Int? {
+    ProcessStat.read(process, thread: thread).map { Int($0.priority) }
+}
+
+extension WaitDetails.Holder {
+    fileprivate init(_ holder: Wait.Holder) {
+        let relation: Relation =
+            switch holder.relation {
+            case .holds: .holds
+            case .locks: .locks
+            case .child: .child
+            case .anyChild: .anyChild
+            case .ends: .ends
+            }
+        self.init(
+            relation: relation,
+            process: Int(holder.process),
+            thread: holder.thread.map { Int($0) },
+            name: holder.name,
+            state: holder.state?.letter
+        )
+    }
+}

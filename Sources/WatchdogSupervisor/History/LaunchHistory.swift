@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogHistory
+import WatchdogLinux
+import WatchdogPolicy
+
+/// Passes launches, hangs and ends of the daemon's apps to the thread that keeps them.
+///
+/// Isolation: the loop's thread. No call waits.
+final class LaunchHistory {
+    private let host: Host
+    private let writer: HistoryWriter
+    private let hostName: String
+    /// Launches that are over, while what they have read is looked up.
+    private var pending: [Int: KeptLaunch] = [:]
+    private var number = 0
+
+    /// Starts the thread.
+    ///
+    /// - Parameter tell: called on the loop with what the thread has to say.
+    init(_ settings: HistorySettings, on host: Host, tell: @escaping (HistoryWriter.News) -> Void) throws(LinuxError) {
+        self.host = host
+        hostName = Self.nameOfThisHost
+        host.onHistoryNews = tell
+        writer = try HistoryWriter(path: settings.path, limits: settings.limits, host: hostName) {
+            [mailbox = host.mailbox] in mailbox.post(.history($0))
+        }
+    }
+
+    private static var nameOfThisHost: String {
+        var names = utsname()
+        guard uname(&names) == 0 else { return "" }
+        return withUnsafeBytes(of: names.nodename) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+
+    /// Ends the thread once it has written everything; waits for that, but not long.
+    func stop() {
+        keepPending()
+        writer.shutDown(within: .seconds(1))
+    }
+
+    /// Waits until everything is written, but not long: the process is about to execute itself again.
+    func settle() {
+        keepPending()
+        writer.settle(within: .milliseconds(500))
+    }
+
+    // MARK: - Notices
+
+    /// Notes what a launch reports.
+    func noticed(_ notice: Notice, of launch: AppLaunch, in lane: Int) {
+        switch notice {
+        case .launched(let pid), .adopted(let pid):
+            launch.notes.folder = ProgramFacts.folder(of: pid)
+            readFacts(of: launch, in: lane)
+        case .ready(let source, _): ready(launch, by: source, in: lane)
+        case .hung(let duration):
+            keep(.hang(hang(of: launch, duration, event: .sceneUpdate, isFatal: false)))
+        case .transgressed(let incident) where incident.event == .sceneUpdate && incident.cause == .exhausted:
+            let duration = incident.decidedAt - incident.startedAt - incident.paused
+            keep(.hang(hang(of: launch, duration, event: incident.event, isFatal: incident.isEnforced)))
+        case .lifecycle(.responsive(let duration)): resumed(launch, after: duration)
+        default: break
+        }
+    }
+
+    /// Reads what a launch of the previous watchdogd runs.
+    func follow(_ launch: AppLaunch, in lane: Int) {
+        launch.notes.isRecorded = launch.supervisor.machine.launchDuration != nil
+        // The previous watchdogd has kept the end.
+        launch.notes.isOver = launch.outcome != nil
+        guard let pid = launch.pid, !launch.notes.isOver else { return }
+        launch.notes.folder = ProgramFacts.folder(of: pid)
+        readFacts(of: launch, in: lane)
+    }
+
+    /// Keeps the end of a launch, and the launch itself if it never became ready.
+    func ended(_ launch: AppLaunch, _ outcome: Outcome, isCausedByMemory: Bool) {
+        guard !launch.notes.isOver else { return }
+        launch.notes.isOver = true
+        defer { launch.notes.folder = nil }
+        if !launch.notes.isRecorded {
+            launch.notes.isRecorded = true
+            keep(.launch(record(of: launch, outcome: KeptLaunch.Outcome(outcome))))
+        }
+        guard let reason = KeptTermination.Reason(outcome, isCausedByMemory: isCausedByMemory) else { return }
+        var event: String?
+        if case .watchdog(let incident) = outcome.cause { event = incident.event.rawValue }
+        keep(
+            .termination(
+                KeptTermination(
+                    app: launch.shell.configuration.name, time: .now(), reason: reason,
+                    isForeground: isForeground(launch, outcome), event: event, status: outcome.status?.words,
+                    version: launch.notes.version)))
+    }
+
+    // MARK: - Records
+
+    private func keep(_ entry: HistoryEntry) { writer.record(entry) }
+
+    private func ready(_ launch: AppLaunch, by source: ReadinessSource, in lane: Int) {
+        guard !launch.notes.isRecorded else { return }
+        launch.notes.isRecorded = true
+        var record = record(of: launch, outcome: .ready)
+        record.source = source.rawValue
+        // Read now: what the app does later is not part of its launch.
+        record.cpuTime = launch.pid.flatMap { ProcessCPU.time($0) }
+        number += 1
+        pending[number] = record
+        readFacts(of: launch, in: lane) { [self, number] facts in
+            guard var record = pending.removeValue(forKey: number) else { return }
+            record.version = facts?.version ?? record.version
+            record.bytesRead = facts?.bytesRead
+            record.majorFaults = facts?.majorFaults
+            record.temperature = facts?.bytesRead.map { $0 > 0 ? .cold : .warm } ?? .unknown
+            keep(.launch(record))
+        }
+    }
+
+    private func keepPending() {
+        for (_, record) in pending.sorted(by: { $0.key < $1.key }) { keep(.launch(record)) }
+        pending = [:]
+    }
+
+    private func record(of launch: AppLaunch, outcome: KeptLaunch.Outcome) -> KeptLaunch {
+        let machine = launch.supervisor.machine
+        let trace = launch.supervisor.trace
+        let request = launch.shell.tree.launched
+        var moments: [KeptLaunch.Moment: Duration] = [:]
+        if let request, let launchedAt = machine.launchedAt {
+            let time = { (instant: Instant?) in instant.map { max(.zero, $0 - request.instant) } }
+            moments[.exec] = time(launchedAt)
+            moments[.hello] = time(trace.hello)
+            moments[.firstFrame] = time(trace.firstFrame)
+            moments[.useful] = time(trace.useful)
+            moments[.ready] = time(machine.launchDuration.map { launchedAt + $0 })
+        }
+        return KeptLaunch(
+            app: launch.shell.configuration.name, time: request?.time ?? .now(), outcome: outcome,
+            cause: launch.notes.cause, version: launch.notes.version, host: hostName, moments: moments)
+    }
+
+    private func resumed(_ launch: AppLaunch, after duration: Duration) {
+        var record = record(of: launch, outcome: .ready)
+        record.kind = .resume
+        record.cause = "resume"
+        record.time = .now()
+        record.moments = [.ready: duration]
+        keep(.launch(record))
+    }
+
+    private func hang(of launch: AppLaunch, _ duration: Duration, event: WatchdogEvent, isFatal: Bool) -> KeptHang {
+        KeptHang(
+            app: launch.shell.configuration.name, time: .now(), duration: max(.zero, duration), event: event.rawValue,
+            isFatal: isFatal, version: launch.notes.version)
+    }
+
+    private func isForeground(_ launch: AppLaunch, _ outcome: Outcome) -> Bool {
+        if case .watchdog(let incident) = outcome.cause { return incident.visibility == .foreground }
+        let states = launch.supervisor.machine.lifecycleRecord.moments.map(\.state)
+        return ![.background, .suspended].contains(states.last { $0 != .terminating && $0 != .notRunning })
+    }
+
+    /// Reads beside the loop what runs.
+    private func readFacts(
+        of launch: AppLaunch, in lane: Int, then end: @escaping (ProgramFacts?) -> Void = { _ in }
+    ) {
+        guard let folder = launch.notes.folder else { return end(nil) }
+        host.work.run(in: lane, within: ProgramFacts.limit) {
+            ProgramFacts.read(folder)
+        } then: { [weak launch] facts in
+            // A wrapper may have executed the program since.
+            if let version = facts?.version { launch?.notes.version = version }
+            end(facts)
+        }
+    }
+}
+
+extension KeptLaunch.Outcome {
+    /// The outcome of a launch that never became ready.
+    fileprivate init(_ outcome: Outcome) {
+        switch outcome.cause {
+        case .spawnFailed: self = .failed
+        case .watchdog: self = .killed
+        case .exited, .terminated, .killedOnRequest: self = .ended
+        }
+    }
+}
+
+extension KeptTermination.Reason {
+    /// Why a process ended; nil if there was none.
+    init?(_ outcome: Outcome, isCausedByMemory: Bool) {
+        switch outcome.cause {
+        case .spawnFailed: return nil
+        case .watchdog(let incident):
+            switch incident.cause {
+            case .backgroundTasks, .tooManyTasks: self = .backgroundTask
+            case .launchCPUTime, .backgroundCPUTime: self = .cpuLimit
+            case .lockedFiles: self = .lockedFile
+            case .exhausted, .triggered, .probesFailed: self = .watchdog
+            }
+        case .terminated, .killedOnRequest: self = .normal
+        case .exited:
+            switch outcome.status {
+            case .exited(code: 0): self = .normal
+            case .signaled(SIGSEGV, _), .signaled(SIGBUS, _): self = .badAccess
+            case .signaled(SIGILL, _), .signaled(SIGTRAP, _): self = .illegalInstruction
+            case .signaled(SIGKILL, _) where isCausedByMemory: self = .memory
+            case .exited, .signaled, .unknown, nil: self = .abnormal
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+import WatchdogReport
+
+extension HostFacts {
+    /// The machine that watchdogd runs on.
+    static func current() -> HostFacts {
+        HostFacts(
+            osName: Machine.systemName,
+            kernelRelease: Machine.kernelRelease,
+            machineModel: Machine.hardwareModel ?? "unknown",
+            hostName: Machine.hostName,
+            uptimeSeconds: Machine.uptime.components.seconds,
+            crashReporterKey: crashReporterKey,
+            processorCount: Machine.processorCount,
+            workload: .current
+        )
+    }
+
+    /// Apple's key has 40 hexadecimal digits; ours derives from the machine id, which has 32.
+    private static var crashReporterKey: String {
+        let digits = Machine.identifier ?? ""
+        return digits + String(repeating: "0", count: max(0, 40 - digits.utf8.count))
+    }
+}
+
+extension WorkloadDetails {
+    /// What the environment of watchdogd says.
+    static var current: WorkloadDetails? {
+        let environment = Environment.inherited
+        return WorkloadDetails { environment[$0] }
+    }
+}

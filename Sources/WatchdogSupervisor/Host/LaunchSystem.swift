@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+
+/// The system calls that a launch makes: the seam between the shell and Linux.
+///
+/// Every call that can fail for lack of a resource goes through here, so that tests can run the real shell and fail any
+/// one of them. Results release themselves: a descriptor closes, a source leaves its loop.
+///
+/// Isolation: the loop's thread.
+protocol LaunchSystem {
+    func createCgroup(_ name: String, in parent: CgroupParent) throws(LinuxError) -> Cgroup
+    func createCgroup(_ name: String, below cgroup: Cgroup) throws(LinuxError) -> Cgroup
+    func openDirectory(of cgroup: Cgroup) throws(LinuxError) -> OwnedDescriptor
+    func openNull() throws(LinuxError) -> OwnedDescriptor
+    func bindNotifySocket(
+        _ name: String, in directory: RuntimeDirectory, user: UInt32
+    ) throws(LinuxError) -> NotifySocket
+    func socketPair() throws(LinuxError) -> (supervisor: Channel, app: OwnedDescriptor)
+    func launch(
+        _ request: SpawnRequest, by launcher: Launcher,
+        onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
+    ) throws(SpawnError) -> PendingLaunch
+    func openProcess(_ pid: Int32) throws(LinuxError) -> Pidfd
+    func timer(
+        on loop: EventLoop, priority: EventLoop.Priority, handler: @escaping (Timer.Firing) -> Void
+    ) throws(LinuxError) -> Timer
+    func watch(
+        _ descriptor: OwnedDescriptor, on loop: EventLoop, priority: EventLoop.Priority, handler: @escaping () -> Void
+    ) throws(LinuxError) -> IOSource
+    func watch(
+        _ descriptor: OwnedDescriptor, in source: SharedSource, handler: @escaping () -> Void
+    ) throws(LinuxError) -> SharedSource.Member
+    func limitRate(of source: IOSource, interval: Duration, burst: UInt32) throws(LinuxError)
+    /// Signals the process group of an unreaped child, whose id can only mean that group.
+    func signalGroup(ledBy process: Pidfd, _ signal: Int32)
+    /// A child with an exit, stop or continuation that nobody has handled.
+    func changedChild() -> Int32?
+    /// Handles the change of a child without an owner; reaps it if it has ended.
+    func takeChange(of child: Int32)
+    func reapOrphans(except supervised: Set<Int32>)
+}
+
+/// The real system.
+struct LinuxSystem: LaunchSystem {
+    func createCgroup(_ name: String, in parent: CgroupParent) throws(LinuxError) -> Cgroup {
+        try parent.create(app: name)
+    }
+
+    func createCgroup(_ name: String, below cgroup: Cgroup) throws(LinuxError) -> Cgroup { try cgroup.child(name) }
+
+    func openDirectory(of cgroup: Cgroup) throws(LinuxError) -> OwnedDescriptor { try cgroup.directory() }
+
+    func openNull() throws(LinuxError) -> OwnedDescriptor {
+        try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
+    }
+
+    func bindNotifySocket(
+        _ name: String, in directory: RuntimeDirectory, user: UInt32
+    ) throws(LinuxError) -> NotifySocket {
+        try NotifySocket(in: directory, name: name, user: user)
+    }
+
+    func socketPair() throws(LinuxError) -> (supervisor: Channel, app: OwnedDescriptor) { try Channel.pair() }
+
+    func launch(
+        _ request: SpawnRequest, by launcher: Launcher,
+        onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
+    ) throws(SpawnError) -> PendingLaunch {
+        launcher.launch(request, onEnd: onEnd)
+    }
+
+    func openProcess(_ pid: Int32) throws(LinuxError) -> Pidfd { try Pidfd(opening: pid) }
+
+    func timer(
+        on loop: EventLoop, priority: EventLoop.Priority, handler: @escaping (Timer.Firing) -> Void
+    ) throws(LinuxError) -> Timer {
+        try loop.timer(priority: priority, handler: handler)
+    }
+
+    func watch(
+        _ descriptor: OwnedDescriptor, on loop: EventLoop, priority: EventLoop.Priority, handler: @escaping () -> Void
+    ) throws(LinuxError) -> IOSource {
+        try loop.onReadable(descriptor, priority: priority, handler: handler)
+    }
+
+    func watch(
+        _ descriptor: OwnedDescriptor, in source: SharedSource, handler: @escaping () -> Void
+    ) throws(LinuxError) -> SharedSource.Member {
+        try source.add(descriptor, handler: handler)
+    }
+
+    func limitRate(of source: IOSource, interval: Duration, burst: UInt32) throws(LinuxError) {
+        try source.limitRate(interval: interval, burst: burst)
+    }
+
+    func signalGroup(ledBy process: Pidfd, _ signal: Int32) { try? process.sendToGroup(signal) }
+
+    func changedChild() -> Int32? { Subreaper.changedChild() }
+
+    func takeChange(of child: Int32) { Subreaper.takeChange(of: child) }
+
+    func reapOrphans(except supervised: Set<Int32>) { _ = Subreaper.reapOrphans(except: supervised) }
+}

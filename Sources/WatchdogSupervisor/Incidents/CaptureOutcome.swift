@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogCapture
+import WatchdogMetrics
+import WatchdogRendering
+import WatchdogReport
+import WatchdogVerdict
+
+/// The outcome of a capture.
+enum CaptureOutcome: Sendable {
+    /// The stacks of the main process were captured.
+    case taken(Snapshot)
+    /// There was no capture, only the samples from before.
+    case sampled
+    /// The capture failed for this reason.
+    case failed(String)
+}
+
+/// The outcome of writing a report.
+struct ReportOutcome: Sendable {
+    /// The verdict, which exists even if the report does not.
+    var verdict: Verdict
+    /// The report's path, if it was written.
+    var path: String?
+    /// How many incidents without a report of their own it counts, this one included; nil if this incident has its own.
+    var repeats: Int?
+    /// Whose fault it is; nil if there is no report that could tell.
+    var fault: AppMeter.Fault?
+    /// Whether the store could not write it.
+    var isUnwritten = false
+    /// Why it was not written.
+    var failure: String?
+    /// What the report says in ten seconds; nil if there is none.
+    var explanation: Explanation?
+    /// The report, if it was printed on standard error and not written.
+    var printed: Report?
+    /// Whether there was nothing to write because there is no evidence of a crash.
+    var isVoid = false
+}

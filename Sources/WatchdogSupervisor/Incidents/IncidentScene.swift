@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogVerdict
+
+/// The facts of a launch that every report contains.
+///
+/// Isolation: the loop's thread.
+struct IncidentScene {
+    let host: Host
+    @Shared private(set) var launch: LaunchConfiguration
+    let tree: LaunchTree
+    let evidence: LaunchEvidence
+
+    init(host: Host, launch: Shared<LaunchConfiguration>, tree: LaunchTree, evidence: LaunchEvidence) {
+        self.host = host
+        _launch = launch
+        self.tree = tree
+        self.evidence = evidence
+    }
+
+    /// The facts that must be read before the process is gone.
+    func facts(
+        _ event: WatchdogEvent, _ exhaustion: IncidentFacts.Exhaustion, allowance: Duration, elapsed: Duration,
+        _ details: HangEvidence, isAboutEnd: Bool = false
+    ) -> IncidentFacts {
+        // The end is that of the main process, whoever answered.
+        let process = isAboutEnd ? tree.main : tree.judged
+        let now = Instant.now()
+        let launched = tree.launched
+        var facts = IncidentFacts(
+            id: .random(),
+            event: event,
+            exhaustion: exhaustion,
+            allowance: allowance,
+            elapsed: elapsed,
+            appName: launch.name,
+            pid: Int(process?.pid ?? tree.pid ?? 0),
+            executablePath: process.flatMap { ProcessFacts.executable($0.pid) } ?? launch.executable,
+            userID: Int(launch.credentials?.user ?? host.userID),
+            parentName: "watchdogd",
+            parentPID: Int(getpid()),
+            launchTime: launched?.time ?? .now(),
+            captureTime: .now(),
+            launchInstant: launched?.instant ?? now,
+            captureInstant: now,
+            evidence: details
+        )
+        facts.appVersion = launch.version
+        facts.visibility = .foreground
+        facts.watchdogVisibility = .foreground
+        facts.enforcement = .report
+        if let process, let main = tree.main, process.pid != main.pid {
+            facts.attribute(to: process.pid, under: main.pid)
+        }
+        if process?.pid == evidence.pid { facts.mainThread = evidence.thread.map { Int($0) } }
+        if let thread = facts.mainThread, thread != facts.pid {
+            facts.notes.append("The main loop last answered on thread \(thread), not on the process's first.")
+        }
+        return facts
+    }
+
+    /// The facts as observed when the incident was decided, or as saved if the previous watchdogd decided it.
+    func facts(of incident: Incident) -> IncidentFacts {
+        let isSeen = evidence.hasObservation
+        var facts = facts(
+            incident.event, incident.exhaustion, allowance: incident.allowance,
+            elapsed: (isSeen ? .now() : incident.decidedAt) - incident.startedAt,
+            isSeen && incident.evidence != nil ? details : savedDetails(of: incident))
+        facts.credit = incident.credit
+        facts.extended = incident.extended
+        facts.paused = incident.paused
+        facts.code = incident.code
+        facts.visibility = incident.visibility == .foreground ? .foreground : .background
+        facts.watchdogVisibility = facts.visibility
+        facts.processState = incident.isSuspended ? .suspended : .running
+        facts.enforcement = incident.isEnforced ? .kill : .report
+        facts.missed = incident.missed
+        if incident.rebases > 0 {
+            facts.notes.insert(
+                "The allowance was started anew \(incident.rebases) times because watchdogd itself did not run.", at: 0)
+        }
+        if incident.evidence == nil {
+            facts.notes.append("The process could not be looked at when the allowance was exhausted.")
+        }
+        return facts
+    }
+
+    /// The results of the last examination.
+    var details: HangEvidence { evidence.details(isStoppedByUs: tree.isStoppedByUs) }
+
+    private func savedDetails(of incident: Incident) -> HangEvidence {
+        var result = HangEvidence(processorCount: host.facts.processorCount)
+        guard !evidence.hasObservation, let saved = incident.evidence else { return result }
+        result.window = incident.decidedAt - incident.windowStart
+        result.runTime = saved.runTime
+        result.runDelay = saved.runDelay
+        result.state = saved.state
+        result.tracer = Int(saved.tracer ?? 0)
+        result.isFrozen = saved.isFrozen
+        return result
+    }
+
+    /// Adds what is known only when the incident is over, or can wait until then so as not to delay SIGKILL.
+    ///
+    /// - Parameter incident: the machine's incident; nil if the machine did not decide one.
+    func complete(_ facts: inout IncidentFacts, _ record: LaunchRecord, of incident: Incident? = nil) {
+        facts.arguments = launch.arguments.map(\.description)
+        facts.environment = launch.environment.dictionary
+        facts.cgroup = tree.cgroup?.path
+        facts.status = record.account.status
+        facts.summary = record.account.summary
+        facts.exitStatus = record.account.exitStatus
+        facts.lifecycle = LifecycleDetails(
+            record.lifecycle, of: incident, at: incident?.decidedAt ?? .now(), launchedAt: facts.launchInstant)
+        facts.launch = record.launchedAt.flatMap {
+            LaunchDetails(
+                record.trace, launchedAt: $0, ready: record.launchDuration,
+                until: incident?.decidedAt ?? facts.captureInstant)
+        }
+        facts.pings = record.account.pingSummary(
+            until: facts.captureInstant, last: record.lastPingSent, slowest: record.slowestPing)
+        facts.kill =
+            switch incident?.isDeathVerified {
+            case nil: .none
+            case true?: .verified(after: .now() - (incident?.decidedAt ?? .now()))
+            case false?: .unkillable(tree.survivors)
+            }
+    }
+}
+
+extension Incident {
+    fileprivate var missed: MissedDetails? {
+        guard case .probesFailed(let probes) = cause else { return awaited.map { MissedDetails(.readiness, of: $0) } }
+        var failure: String?
+        if case .failed(let reason) = probes.last { failure = reason }
+        return MissedDetails(.probe, of: probes.target, failure: failure, count: probes.count)
+    }
+
+    fileprivate var exhaustion: IncidentFacts.Exhaustion {
+        switch (cause, event) {
+        case (.triggered, _): .triggered
+        case (.launchCPUTime, _), (.backgroundCPUTime, _): .cpuTime
+        case (.backgroundTasks, _): .backgroundTask
+        case (.tooManyTasks, _): .taskCount
+        case (.lockedFiles, _): .lockedFiles
+        case (.exhausted, .processExit): .termination
+        case (.exhausted, _), (.probesFailed, _): .wallClock
+        }
+    }
+}
+
+extension IncidentFacts {
+    /// Makes the facts about a process other than the main process.
+    fileprivate mutating func attribute(to process: Int32, under main: Int32) {
+        guard let stat = ProcessStat.read(process) else { return }
+        parentPID = Int(stat.parent)
+        parentName = ProcessStat.read(stat.parent)?.name ?? "unknown"
+        notes.append(
+            "The report is about process \(process) \"\(stat.name)\", which answers pings; "
+                + "the program's main process is \(main).")
+    }
+}

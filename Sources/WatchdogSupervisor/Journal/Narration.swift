@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogVerdict
+import WatchdogWire
+
+/// The text of notices on stderr, one line each.
+struct Narration {
+    let name: String
+    let verbosity: RunConfiguration.Verbosity
+
+    /// The line for a notice; nil if this verbosity omits it.
+    func line(for notice: Notice) -> String? {
+        guard let (isDetail, text) = text(for: notice) else { return nil }
+        switch verbosity {
+        case .quiet: return nil
+        case .normal: return isDetail ? nil : text
+        case .verbose: return text
+        }
+    }
+
+    private func text(for notice: Notice) -> (isDetail: Bool, text: String)? {
+        switch notice {
+        case .launched(let pid):
+            (true, "\(name) launched, pid \(pid)")
+        case .adopted(let pid):
+            (false, "\(name) was found running, pid \(pid); what was known of it is lost")
+        case .ready(.assumed, let after):
+            (
+                false,
+                "\(name) has not said that it is ready in \(after.brief); taken as launched"
+                    + " (Readiness= or --readiness says how to find out)"
+            )
+        case .ready(let source, let after):
+            (true, "\(name) ready after \(after.brief) (\(source.rawValue))")
+        case .marked(.firstFrame, let after):
+            (true, "\(name) showed its first frame after \(after.brief)")
+        case .marked(.useful, let after):
+            (true, "\(name) useful after \(after.brief)")
+        case .marked(.extended(let tasks), let after):
+            (true, "\(name) ended \(tasks == 1 ? "its launch task" : "its \(tasks) launch tasks") after \(after.brief)")
+        case .hung(let duration):
+            (false, "\(name) main loop hung for \(duration.brief)")
+        case .starvationCredit(let credit, let event):
+            (false, "\(name) waited \(credit.brief) for a CPU; \(event.rawValue) allowance extended by as much")
+        case .overslept(let late, let event):
+            (
+                false,
+                "watchdogd itself did not run for \(late.brief); \(event.rawValue) allowance of \(name) starts anew"
+            )
+        case .machineResumed(let suspension):
+            (false, "the machine was suspended for \(suspension.brief); allowances of \(name) start anew")
+        case .paused(let pause):
+            (false, "\(name) \(pause.words); its allowances stand still")
+        case .resumed(let after):
+            (false, "\(name) runs again after \(after.brief)")
+        case .extended(let gained, let event):
+            (true, "\(name) extended its \(event.rawValue) allowance by \(gained.brief)")
+        case .extensionRefused(.noProgress):
+            (false, "\(name) asked for more time without showing progress; refused")
+        case .extensionRefused(.capReached):
+            (false, "\(name) asked for more time than an allowance can be extended by; refused")
+        case .extensionRefused(.nothingToExtend):
+            (true, "\(name) asked for more time while no allowance was running")
+        case .terminating(let isRequested):
+            (true, isRequested ? "\(name) asked to terminate" : "\(name) says that it is terminating")
+        case .transgressed:
+            nil
+        case .captureTimedOut:
+            (false, "the stacks of \(name) could not be taken in time; killed without them")
+        case .channelLost:
+            (false, "the channel of \(name) is lost; its main loop is not watched until it is launched again")
+        case .exited(let status):
+            (true, "\(name) \(status.words)")
+        case .lifecycle(let notice):
+            text(for: notice)
+        case .unkillable:
+            (false, "\(name) has processes that SIGKILL did not end; they are left behind")
+        case .probe(let notice):
+            (false, text(for: notice))
+        }
+    }
+
+    private func text(for notice: ProbeNotice) -> String {
+        switch notice {
+        case .failed(let missed): "\(name): \(missed)".printable(limit: 400)
+        case .recovered(let failures): "\(name) answers again after \(failures) failed probes"
+        case .impossible(let reason):
+            "\(name) cannot be probed, which is not held against it: \(reason)".printable(limit: 400)
+        case .overslept(let late):
+            "watchdogd itself did not run for \(late.brief); the probe of \(name) is repeated"
+        case .credited(let credit):
+            "\(name) waited \(credit.brief) for a CPU; its probes have as much time more"
+        case .paused(let pause): "\(name) \(pause.words) and is not probed"
+        case .resumed(let after): "\(name) runs again after \(after.brief) and is probed anew"
+        }
+    }
+}
+
+extension Narration {
+    /// The three lines about an event with a report: the event, the verdict, the report.
+    ///
+    /// They are one string, so that output of the app cannot come between them.
+    func lines(of event: some ReportedEvent, pid: Int32?, _ report: ReportOutcome) -> String {
+        let place =
+            switch (report.path, report.repeats) {
+            case (let path?, let count?): "\(path) counts it: \(count) more like it"
+            case (let path?, nil): path
+            case (nil, _) where report.printed != nil: "the crash log is printed above"
+            case (nil, _): "\(event.absenceOfReport): \(report.failure ?? "unknown reason")"
+            }
+        return "\(name)[\(pid ?? 0)] \(event.words(in: self))\n  \(report.verdict.line)\n  \(place)"
+    }
+
+    /// As in "killed: *scene-update exhausted 10 s*".
+    func exhausted(by incident: Incident) -> String {
+        switch incident.cause {
+        case .exhausted:
+            "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
+                + (incident.awaited.map { " waiting for \($0)".printable(limit: 200) } ?? "")
+        case .triggered: "it asked for it with WATCHDOG=trigger"
+        case .probesFailed(let missed): "\(missed)".printable(limit: 400)
+        case .launchCPUTime: "\(incident.event.rawValue) exhausted \(incident.allowance.brief) of CPU time"
+        case .backgroundTasks(let tasks, _):
+            "\(tasks.count == 1 ? "a background task" : "\(tasks.count) background tasks") open after"
+                + " \(incident.allowance.brief) in the background"
+        case .tooManyTasks(let count, _): "\(count) background tasks open at once"
+        case .backgroundCPUTime: "\(incident.allowance.brief) of CPU time exhausted in the background"
+        case .lockedFiles(let files):
+            "suspended with \(files.count == 1 ? "a locked file" : "\(files.count) locked files")"
+        }
+    }
+
+    /// As in "redis *left 1 process behind when it exited with code 0 …*".
+    func words(forLeaving processes: Int) -> String {
+        "left \(processes == 1 ? "1 process" : "\(processes) processes") behind when it exited with code 0, which"
+            + " \(processes == 1 ? "was" : "were") ended; it has to stay in the foreground"
+            + " (redis: --daemonize no; nginx: daemon off)"
+    }
+
+    /// A line without the app's name at its start, for places that already show it.
+    func withoutName(_ line: String) -> String {
+        let rest = line.hasPrefix(name) ? line.dropFirst(name.count) : ""
+        if rest.hasPrefix(": ") { return String(rest.dropFirst(2)) }
+        return rest.hasPrefix(" ") ? String(rest.dropFirst()) : line
+    }
+
+    /// As in "expected ready, but HangMain *exited with code 1*".
+    func words(for outcome: Outcome) -> String {
+        let end = outcome.status?.words ?? "did not end"
+        return switch outcome.cause {
+        case .spawnFailed: "could not be started"
+        case .exited: end
+        case .terminated: "\(end) after the request to terminate"
+        case .killedOnRequest: "was killed on request"
+        case .watchdog(let incident): "was killed for \(incident.event.rawValue)"
+        }
+    }
+}
+
+extension Pause {
+    /// As in "HangMain *is stopped by a signal*".
+    var words: String {
+        switch self {
+        case .traced(let pid): "is traced by pid \(pid)"
+        case .stopped: "is stopped by a signal"
+        case .frozen: "is in a frozen cgroup"
+        case .dumpingCore: "has crashed, and the kernel is writing its core"
+        }
+    }
+}
+
+extension ExitStatus {
+    /// As in "HangMain *exited with code 1*".
+    var words: String {
+        switch self {
+        case .exited(let code): "exited with code \(code)"
+        case .signaled(let signal, let coreDumped):
+            "was ended by \(SignalName.of(Int(signal)))" + (coreDumped ? " (core dumped)" : "")
+        case .unknown: "ended; how is not known"
+        }
+    }
+}
+
+extension Duration {
+    /// Milliseconds with microsecond precision, for JSON.
+    var milliseconds: Double { Double(nanoseconds / 1_000) / 1_000 }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogReport
+
+/// What was observed of an app and what it said of itself, for the report and the summary.
+///
+/// All texts come from the app: bounded, but untrusted.
+struct AppAccount: Hashable, Sendable, Codable {
+    /// The latest `STATUS=`.
+    var status: String?
+    /// The latest `SUMMARY=`.
+    var summary: String?
+    /// The latest `ERRNO=`.
+    var errno: Int32?
+    /// The client library, as reported by the app.
+    var library: String?
+    /// `MAINPID=`, if it named a process of the app.
+    var mainProcess: Int32?
+    /// Pings sent.
+    var pingsSent = 0
+    /// Answers and `WATCHDOG=1` messages received.
+    var signsOfLife = 0
+    /// When the latest sign of life came.
+    var lastSignOfLife: Instant?
+    /// How the main process ended.
+    var exitStatus: ExitStatus?
+    /// The number of invalid fields.
+    var malformed = 0
+    /// Datagrams over the rate limit, of which only the signs of life were accepted.
+    var dropped = 0
+}
+
+extension AppAccount {
+    /// The pings in the form that reports use; nil if there were none.
+    ///
+    /// - Parameters:
+    ///   - now: the end of the time since the last answer.
+    ///   - last: when the latest ping was sent.
+    ///   - slowest: the slowest round trip.
+    func pingSummary(until now: Instant, last: Instant?, slowest: Duration?) -> PingSummary? {
+        guard pingsSent + signsOfLife > 0 else { return nil }
+        return PingSummary(
+            sent: pingsSent,
+            answered: signsOfLife,
+            sinceLastAnswerNanoseconds: lastSignOfLife.map { (now - $0).nanoseconds },
+            sinceLastPingNanoseconds: last.map { (now - $0).nanoseconds },
+            slowestNanoseconds: slowest?.nanoseconds
+        )
+    }
+}

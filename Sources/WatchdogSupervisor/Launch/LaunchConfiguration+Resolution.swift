@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogCapture
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReportStore
+
+extension LaunchConfiguration {
+    /// Resolves everything that a run of a command or an app needs.
+    static func resolving(_ run: RunConfiguration) throws -> LaunchConfiguration {
+        guard let app = run.app else { return try LaunchConfiguration(run) }
+        let store = try run.reportStore
+        try checkSummary(run.summary)
+        var launch: LaunchConfiguration
+        do throws(LaunchRefusal) {
+            launch = try LaunchConfiguration(app, scope: .ofThisUser, store: store, warn: { StandardError.say($0) })
+            store.keep(reportsOf: app.name.description, for: app.watchdog.reportAge)
+        } catch {
+            throw RunError.internalFailure("\(app.name): \(error)")
+        }
+        if run.spec.lifecycle.launchesInBackground { launch.spec.lifecycle.launchesInBackground = true }
+        if run.readsKeys { launch.streams = try streamsWithoutInput() }
+        return launch
+    }
+
+    /// Resolves everything that a run names, so that mistakes are reported before anything is launched.
+    init(_ run: RunConfiguration) throws {
+        let user = try Self.user(named: run.user)
+        environment = Environment.inherited.forApp(variables: run.environment, user: user)
+        sharedSpec = Shared(wrappedValue: run.spec.onThisMachine)
+        arguments = run.command
+        workingDirectory = run.workingDirectory
+        credentials = user?.credentials
+        // Check before creating anything, so that an invalid option leaves no trace.
+        probe = try Self.probe(run.probe)
+        sharedSpec.wrappedValue.readinessTarget = probe?.description
+        livenessTarget = run.livenessTarget
+        takesCrashStacks = run.takesCrashStacks
+        store = try run.reportStore
+        version = run.appVersion
+        try Self.checkSummary(run.summary)
+        if run.readsKeys { streams = try Self.streamsWithoutInput() }
+        do {
+            executable = try resolveExecutable(
+                run.command[0].description,
+                path: environment.searchPath,
+                workingDirectory: run.workingDirectory
+            )
+        } catch {
+            throw RunError("\(error)", exitCode: error.shellCode)
+        }
+    }
+
+    private static func user(named name: String?) throws -> UserAccount? {
+        guard let name else { return nil }
+        let user: UserAccount
+        do {
+            user = try UserAccount.find(user: name)
+        } catch {
+            throw RunError.noUser("--user \(name): \(error); name one of /etc/passwd")
+        }
+        guard geteuid() == 0 || user.credentials.user == geteuid() else {
+            throw RunError.notPermitted("--user \(name): only root can run programs as another user")
+        }
+        // Running as oneself changes nothing and needs no privilege.
+        return geteuid() == 0 ? user : nil
+    }
+
+    private static func probe(_ probe: RunConfiguration.Probe?) throws -> Probe? {
+        switch probe {
+        case .listening(let text):
+            do {
+                return .listening(try ListenAddress(parsing: text))
+            } catch {
+                throw RunError.usage("--readiness: \(error)")
+            }
+        case .command(let command): return .command(command)
+        case nil: return nil
+        }
+    }
+
+    /// The standard streams for a program without a keyboard: watchdogd reads the keys.
+    private static func streamsWithoutInput() throws -> StandardStreams {
+        do {
+            return try StandardStreams.ownWithoutInput()
+        } catch {
+            throw RunError.internalFailure("\(error)")
+        }
+    }
+
+    private static func checkSummary(_ target: RunConfiguration.SummaryTarget?) throws {
+        guard case .file(let path) = target else { return }
+        do {
+            try AtomicFile.check(path)
+        } catch {
+            throw RunError.cannotCreate("--json \(path): \(error)")
+        }
+    }
+}
+
+extension RunConfiguration {
+    /// The store of the reports, checked.
+    fileprivate var reportStore: ReportStore {
+        get throws(RunError) {
+            // Nothing can be there, and nothing is written.
+            if printsReports { return ReportStore(directory: "/dev/null/none") }
+            let store = ReportStore(directory: reportsDirectory ?? Run.defaultReportsDirectory)
+            do {
+                try store.prepare()
+            } catch {
+                throw RunError.cannotCreate("--reports: \(error)")
+            }
+            return store
+        }
+    }
+}
+
+extension Run {
+    /// The default directory for reports.
+    ///
+    /// `/var/log/watchdogd/reports` for root, otherwise the user's state directory (XDG Base Directory Specification).
+    public static var defaultReportsDirectory: String {
+        if geteuid() == 0 { return "/var/log/watchdogd/reports" }
+        let environment = Environment.inherited
+        if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/watchdogd/reports" }
+        return "\(environment["HOME"] ?? "/tmp")/.local/state/watchdogd/reports"
+    }
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogWire
+
+/// The real environment of one launch: composes its tree, sockets, commands, evidence, incidents and output.
+///
+/// It passes the components' ``LaunchEvent``s on to the ``Supervisor`` and decides nothing.
+///
+/// Isolation: the loop's thread.
+final class LaunchShell: LaunchEffects {
+    let host: Host
+    private(set) var configuration: LaunchConfiguration
+    /// Saves the state of the launch; nil if there will be no next watchdogd.
+    var keeper: LaunchKeeper?
+
+    let tree: LaunchTree
+    let sockets: LaunchSockets
+    let evidence: LaunchEvidence
+    let commands: LaunchCommands
+    let incidents: LaunchIncidents
+    let output = LaunchOutput()
+    private let key: Int
+    private var deadline: Timer?
+    private var deadlineCanWait = false
+    private var onEvent: (LaunchEvent) -> Void = { _ in }
+    /// The running reload, for the next watchdogd.
+    private(set) var reload: KeptReload?
+    /// How many processes of the app remained when its main process exited with code 0.
+    private(set) var leftBehind = 0
+
+    /// Creates the sockets and the cgroup of a launch.
+    ///
+    /// - Parameters:
+    ///   - host: what it shares with other launches.
+    ///   - configuration: what is launched.
+    ///   - terminal: lent to the program, if it gets one.
+    convenience init(_ host: Host, _ configuration: LaunchConfiguration, terminal: ForegroundTerminal?) throws {
+        let relay = LaunchRelay()
+        let sockets = try LaunchSockets(host, configuration, senders: { relay.shell?.tree.senders }) {
+            relay.shell?.handle($0)
+        }
+        self.init(
+            host, configuration, cgroup: host.makeCgroup(for: configuration.name), sockets, terminal: terminal, relay)
+        keeper = host.survival?.keeper(for: configuration.launchID)
+    }
+
+    /// Takes over a launch of the previous watchdogd.
+    ///
+    /// - Parameters:
+    ///   - host: what it shares with other launches.
+    ///   - configuration: what was launched.
+    ///   - cgroup: the cgroup that holds its processes; nil if there is none.
+    ///   - descriptors: what remains of its sockets; the rest is created anew.
+    ///   - notifyAddress: the address that the notify socket had, and keeps.
+    convenience init(
+        _ host: Host, resuming configuration: LaunchConfiguration, cgroup: Cgroup?,
+        _ descriptors: InheritedDescriptors, notifyAddress: String
+    ) throws {
+        let relay = LaunchRelay()
+        let sockets = try LaunchSockets(
+            host, resuming: configuration, descriptors, notifyAddress: notifyAddress,
+            senders: { relay.shell?.tree.senders }
+        ) { relay.shell?.handle($0) }
+        let refusal = cgroup == nil ? "it was launched without one" : nil
+        self.init(host, configuration, cgroup: (cgroup, refusal), sockets, terminal: nil, relay)
+    }
+
+    private init(
+        _ host: Host, _ configuration: LaunchConfiguration, cgroup: (cgroup: Cgroup?, refusal: String?),
+        _ sockets: LaunchSockets, terminal: ForegroundTerminal?, _ relay: LaunchRelay
+    ) {
+        self.host = host
+        self.configuration = configuration
+        self.sockets = sockets
+        // The streams are closed once the program has them; a copy would keep them open.
+        var copy = configuration
+        copy.streams = nil
+        // One shared copy for several components.
+        let plain = Shared(wrappedValue: copy)
+        let emit = { (event: LaunchEvent) in relay.shell?.handle(event) ?? () }
+        key = host.makeKey()
+        tree = LaunchTree(
+            host, key: key, configuration.name, cgroup: cgroup, marker: configuration.launchMarker, terminal: terminal,
+            hearLastWords: { sockets.hearLastWords() }, emit: emit)
+        evidence = LaunchEvidence(host, cgroup: cgroup.cgroup, update: configuration.spec.allowances.update)
+        commands = LaunchCommands(host, plain, below: cgroup.cgroup, emit: emit)
+        incidents = LaunchIncidents(
+            host, key: key, IncidentScene(host: host, launch: plain, tree: tree, evidence: evidence), output,
+            emit: emit)
+        relay.shell = self
+    }
+
+    /// Connects everything to the loop; call it once, before the launch.
+    ///
+    /// - Throws: if the loop has no room; then nothing of the launch remains.
+    func start(_ supervisor: Supervisor) throws {
+        onEvent = { [weak supervisor] in supervisor?.handle($0) }
+        host.add(self, key)
+        do {
+            deadline = try host.timer(priority: .idle) { [unowned self] _ in
+                // Messages are batched: read those that were sent in time before the deadline is decided.
+                if !deadlineCanWait { sockets.readMessages() }
+                onEvent(.deadlineReached)
+            }
+            try sockets.start()
+        } catch {
+            stop()
+            throw error
+        }
+    }
+
+    /// Disconnects from the loop, kills the commands, and removes what the launch created in the file system.
+    func stop() {
+        commands.reload.cancel()
+        commands.stop()
+        incidents.stop()
+        deadline?.cancel()
+        host.remove(key)
+        sockets.stop()
+        tree.stop()
+    }
+
+    private func handle(_ event: LaunchEvent) {
+        switch event {
+        case .machine(.spawned(let pid)): spawned(pid)
+        case .spawnFailed: closePassed()
+        case .exited(.exited(code: 0)):
+            let ours = children
+            leftBehind = tree.processes().count { !ours.contains($0) }
+        case .channelMessage(let datagram):
+            evidence.noteMemoryKills()
+            judgeSpeaker(datagram)
+        case .notifyMessage: evidence.noteMemoryKills()
+        case .machine, .exited, .captured, .deadlineReached, .stateChanged: break
+        }
+        onEvent(event)
+    }
+
+    // MARK: - The launch
+
+    func spawn() {
+        let request = configuration.request(channel: sockets.appEnd, notifyAddress: sockets.notifyAddress)
+        evidence.launching()
+        // Before the start: if watchdogd is killed during it, the next one can still talk to the process.
+        storeSockets()
+        tree.spawn(request)
+    }
+
+    private func spawned(_ pid: Int32) {
+        let log = configuration.streams.map(\.log) ?? StandardStreams.ownLog
+        closePassed()
+        evidence.follow(pid)
+        output.begin(log, of: pid, launchedAt: tree.launched?.instant ?? now, isInCgroup: tree.isInCgroup)
+        storeProcess()
+    }
+
+    /// Closes the descriptors that only a process yet to be started needs.
+    private func closePassed() {
+        sockets.closeAppEnd()
+        configuration.streams = nil
+    }
+
+    /// Limits the app's use of the machine; returns what could not be limited.
+    func limitCgroup() -> [String] {
+        let limits = configuration.cgroupLimits
+        guard !limits.controllers.isEmpty else { return [] }
+        let refusals =
+            cgroup?.apply(limits) ?? limits.controllers.map { ($0, cgroupRefusal ?? "there is no cgroup") }
+        return refusals.map { "runs without its limit on \($0.controller): \($0.reason)" }
+    }
+
+    func adoptMainProcess(_ pid: Int32) -> Bool {
+        if pid == tree.main?.pid { return true }
+        guard tree.adopt(pid) else { return false }
+        evidence.follow(pid)
+        evidence.beginWindow(patience: .zero)
+        storeProcess()
+        return true
+    }
+
+    /// Judges the process that says hello or answers a ping, if that is not the main process.
+    private func judgeSpeaker(_ datagram: [UInt8]) {
+        guard let message = sockets.current, tree.mayJudge(senderOf: message) else { return }
+        let words = ClientMessage(decoding: datagram)
+        if words.hello != nil || words.pong != nil, tree.judge(senderOf: message) { followJudged() }
+    }
+
+    /// Examines the judged process, which changes when it ends before the main process.
+    private func followJudged() {
+        guard let judged = tree.judged?.pid, judged != evidence.pid else { return }
+        evidence.follow(judged)
+        evidence.beginWindow(patience: .zero)
+    }
+
+    // MARK: - Requests from others
+
+    var loop: EventLoop { host.loop }
+    var now: Instant { .now() }
+    var suspendedTime: Duration { SuspendedTime.now() }
+    var cgroup: Cgroup? { tree.cgroup }
+    /// Why there is no cgroup.
+    var cgroupRefusal: String? { tree.cgroupRefusal }
+    /// The main process's id; nil before the launch.
+    var pid: Int32? { tree.pid }
+    /// What the main process had used by the time it was reaped.
+    var exitUsage: ResourceUsage? { tree.exitUsage }
+    /// Where the output of this launch can be read; nil if it cannot.
+    var logSource: LogSource? { output.source }
+    /// Whether no process of the app remains, as far as can be determined.
+    var isGone: Bool { tree.isGone }
+    /// Whether reports are still being written.
+    var hasPendingReports: Bool { incidents.hasPendingReports }
+
+    /// Whether a memory kill by the kernel may have ended the app.
+    var mayHaveEndedForMemory: Bool { evidence.memoryKills.map { $0.total > 0 && $0.recent != 0 } ?? false }
+
+    /// The fraction of the time since the launch, 0 to 1, in which the main thread neither ran nor waited for a CPU.
+    func mainThreadBlockedShare(of duration: Duration) -> Double? { evidence.blockedShare(of: duration) }
+
+    /// Notes the working directory, for the search for a core file.
+    func noteWorkingDirectory() {
+        if configuration.spec.crashReports != nil { evidence.noteWorkingDirectory(of: tree.main?.pid) }
+    }
+
+    /// Saves what the next watchdogd must know of a reload; nil if none is running.
+    ///
+    /// - Parameter isUrgent: whether it must be saved before the next step.
+    func keepReload(_ kept: KeptReload?, isUrgent: Bool = false) {
+        reload = kept
+        onEvent(.stateChanged(isUrgent: isUrgent))
+    }
+
+    // MARK: - Children
+
+    /// Children that only this launch reaps.
+    var children: [Int32] { (tree.main.map { [$0.pid] } ?? []) + commands.children }
+
+    func childrenChanged() {
+        tree.childrenChanged()
+        commands.reap()
+    }
+
+    // MARK: - Effects
+
+    func arm(at instant: Instant?, canWait: Bool) {
+        deadlineCanWait = canWait
+        deadline?.setPriority(canWait ? .ping : .idle)
+        guard deadline?.due != instant else { return }
+        // Each sign of life moves the deadline a little: let the timer fire early and arm it again then.
+        if let due = deadline?.due, let instant, due < instant {
+            let now = now
+            if due - now > (instant - now) / 2 { return }
+        }
+        deadline?.arm(at: instant)
+    }
+
+    func send(_ datagram: [UInt8]) { sockets.send(datagram) }
+    func signal(_ signal: Int32) { tree.signal(signal) }
+    func followMainLoop(to thread: Int32?) { evidence.followMainLoop(to: thread) }
+    func beginWindow(patience: Duration) { evidence.beginWindow(patience: patience) }
+    func inspect() -> Evidence {
+        followJudged()
+        return evidence.inspect()
+    }
+    func observe(every interval: Duration) { incidents.observe(every: interval) }
+    func endObservation(_ hang: Hang?, _ record: LaunchRecord) { incidents.endObservation(hang, record) }
+    func probe() { commands.probeReadiness(of: tree.main?.pid) }
+    func probeLiveness(id: Int) { commands.liveness.probe(id: id) }
+    func cancelLivenessProbe() { commands.liveness.cancel() }
+    func capture(_ incident: Incident) { incidents.capture(incident) }
+    func freeze() { tree.freeze() }
+    func thaw() { tree.thaw() }
+    func report(_ incident: Incident, _ record: LaunchRecord) { incidents.report(incident, record) }
+
+    func terminateTree() {
+        // A capture that is still running has exceeded its budget.
+        incidents.abandonCapture()
+        tree.terminate()
+    }
+
+    func killTree() {
+        // A capture that is still running has exceeded its budget.
+        incidents.abandonCapture()
+        tree.kill()
+    }
+
+    func resourceUse() -> ResourceUse? {
+        guard tree.main != nil, let cpuTime = tree.cpuTime else { return nil }
+        return ResourceUse(cpuTime: cpuTime, runDelay: evidence.runDelay)
+    }
+}
+
+/// Lets the components of a shell report before the shell itself exists.
+private final class LaunchRelay {
+    weak var shell: LaunchShell?
+}

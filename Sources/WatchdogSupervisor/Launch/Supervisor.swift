@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogConversation
+import WatchdogPolicy
+import WatchdogWire
+
+/// The shell around one app's ``ProcessMachine``: turns reports into events, and effects into calls.
+///
+/// Isolation: the loop's thread. An effect may call back; those events are queued and handled in order.
+final class Supervisor {
+    /// A message that appears older was sent before the wall clock was set, or waited for the loop; it then counts from
+    /// a later instant, in the app's favor.
+    private static let mostAge = Duration.milliseconds(100)
+    /// Most apps show the next sign of life within this part of an allowance, so no evidence has to be read.
+    private static let windowShare = 8
+
+    private let shell: any LaunchEffects
+    private var queue: [ProcessEvent] = []
+    private var isHandling = false
+    /// The machine's time in suspension noticed so far.
+    private(set) var suspendedTime: Duration
+    /// Signals that were forwarded to the app.
+    private var forwarded: Set<Int32> = []
+    /// Events that wait for the process.
+    private var launchingEvents: [LaunchingEvent] = []
+    private var limiter = TokenBucket(capacity: 1_000, perSecond: 500)
+
+    /// The machine that decides.
+    private(set) var machine: ProcessMachine
+    private var nextDeadline: Instant?
+    /// When the machine handled its last event; a message that was read late does not move time back.
+    private var lastStep = Instant(nanoseconds: .min)
+    private var canWait = false
+    /// What the app said of itself.
+    private(set) var account = AppAccount()
+    /// What the app marked in its launch.
+    private(set) var trace = LaunchTrace()
+    /// Why the process could not be started.
+    private(set) var spawnFailure: (any Error)?
+
+    /// Called for each notice, in order.
+    var onNotice: (Notice) -> Void = { _ in }
+    /// Called with each measured answer.
+    var onMeasurement: (Measurement) -> Void = { _ in }
+    /// Called once, after everything else.
+    var onFinish: (Outcome) -> Void = { _ in }
+    /// Called with each notify message that reports a reload or readiness.
+    var onNotify: (NotifyMessage) -> Void = { _ in }
+    /// Called with each extension that the app requests, and its progress token, before the machine handles it.
+    var onExtension: (Duration, String?) -> Void = { _, _ in }
+
+    init(spec: Shared<AppSpec>, shell: any LaunchEffects, nonceSeed: UInt64 = .random(in: 0 ... .max)) {
+        self.shell = shell
+        self.machine = ProcessMachine(sharing: spec, nonceSeed: nonceSeed)
+        self.suspendedTime = shell.suspendedTime
+    }
+
+    /// Resumes an app of the previous watchdogd.
+    init(resuming inherited: InheritedLaunch, machine: ProcessMachine, shell: any LaunchEffects) {
+        self.shell = shell
+        self.machine = machine
+        nextDeadline = machine.nextDeadline
+        account = inherited.account
+        suspendedTime = inherited.state.suspendedTime
+    }
+
+    /// What reports contain of the launch.
+    var record: LaunchRecord {
+        LaunchRecord(
+            account: account, lifecycle: machine.lifecycleRecord, lifecycleState: machine.lifecycleState,
+            launchedAt: machine.launchedAt, launchDuration: machine.launchDuration, trace: trace,
+            lastPingSent: machine.lastPingSent,
+            slowestPing: machine.pings.count > 0 ? machine.pings.maximum : nil)
+    }
+
+    // MARK: - Requests
+
+    func launch() { receive(.launchRequested) }
+    func requestTermination() { receive(.terminateRequested) }
+
+    /// Requests a change of lifecycle state or an event; a notice reports a refusal.
+    func request(_ lifecycle: LifecycleRequest) { receive(.lifecycle(.requested(lifecycle))) }
+
+    /// Sends the app an event after its launch, for whose sake it was launched or which came in the meantime.
+    ///
+    /// Requests to a process that does not run yet are refused, so this one waits for it.
+    func request(afterLaunch event: LaunchingEvent) {
+        guard case .idle = machine.phase else { return request(event.request) }
+        launchingEvents.append(event)
+    }
+
+    private func sendCauses() {
+        for event in launchingEvents { request(event.request) }
+        launchingEvents = []
+    }
+
+    /// Handles a signal sent to watchdogd: SIGTERM requests termination, others are forwarded.
+    func signalReceived(_ signal: Int32) {
+        if signal == SIGTERM {
+            requestTermination()
+        } else {
+            forwarded.insert(signal)
+            shell.signal(signal)
+        }
+    }
+
+    /// This supervisor took over from the previous watchdogd, and everything that was waiting has been handled.
+    func returned(isLastStepDone: Bool) {
+        noticeSuspension()
+        receive(.supervisorReturned(isLastStepDone: isLastStepDone))
+    }
+
+    /// The crash to report for an end; nil if somebody requested the end.
+    func crash(in outcome: Outcome) -> Crash? {
+        Crash(outcome, reporting: machine.spec.crashReports, forwarded: forwarded)
+    }
+
+    // MARK: - Events of the shell
+
+    func handle(_ event: LaunchEvent) {
+        switch event {
+        case .machine(let event): receive(event)
+        case .spawnFailed(let error):
+            spawnFailure = error
+            receive(.spawnFailed)
+        case .exited(let status):
+            if account.exitStatus == nil { account.exitStatus = status }
+            receive(.exited(status))
+        case .captured(let incident):
+            // A capture that has exceeded its budget must not be taken for the next one.
+            guard case .capturing(let current) = machine.phase, current.id == incident else { return }
+            receive(.captured)
+        case .deadlineReached: deadlineReached()
+        case .channelMessage(let datagram):
+            let message = ClientMessage(decoding: datagram)
+            receive(events(of: message, isLimited: !limiter.admit(at: shell.now)))
+            announceMarks()
+        case .notifyMessage(let datagram, let age, let isAttributed):
+            var message = NotifyMessage(decoding: datagram)
+            if !isAttributed { message = message.unattributed }
+            if message.isReloading || message.isReady { onNotify(message) }
+            let now = shell.now
+            let sent = max(lastStep, now - max(.zero, min(age, Self.mostAge)))
+            receive(events(of: message, isLimited: !limiter.admit(at: now), at: sent), at: sent)
+            announceMarks()
+        case .stateChanged(isUrgent: true):
+            shell.prepare(for: [], machine, account, suspendedTime: suspendedTime)
+        case .stateChanged(isUrgent: false): settle(isChanged: true)
+        }
+    }
+
+    /// Announces what the app has marked in its launch; marks change no allowance, so the machine does not hear of them.
+    private func announceMarks() {
+        guard let launchedAt = machine.launchedAt else { return }
+        for (mark, after) in trace.newMarks(launchedAt: launchedAt, ready: machine.launchDuration) {
+            onNotice(.marked(mark, after: after))
+        }
+    }
+
+    private func deadlineReached() {
+        noticeSuspension()
+        guard let nextDeadline, shell.now >= nextDeadline else {
+            arm()
+            return
+        }
+        receive(.deadlineReached)
+    }
+
+    // MARK: - Events in, effects out
+
+    private func receive(_ event: ProcessEvent) { receive(CollectionOfOne(event)) }
+
+    /// Handles events that came together, and saves the state once at the end.
+    ///
+    /// - Parameter instant: when they happened; nil for now.
+    private func receive(_ events: some Collection<ProcessEvent>, at instant: Instant? = nil) {
+        guard !isHandling else { return queue.append(contentsOf: events) }
+        guard !events.isEmpty else { return }
+        isHandling = true
+        for event in events {
+            handle(event, at: instant)
+            while !queue.isEmpty { handle(queue.removeFirst()) }
+        }
+        isHandling = false
+        settle(isChanged: false)
+        arm()
+    }
+
+    private func arm() { shell.arm(at: nextDeadline, canWait: canWait) }
+
+    private func handle(_ event: ProcessEvent, at instant: Instant? = nil) {
+        lastStep = instant ?? shell.now
+        let step = machine.step(event, at: lastStep)
+        (nextDeadline, canWait) = (step.nextDeadline, step.canWait)
+        if let measurement = step.measurement { onMeasurement(measurement) }
+        if step.effects.contains(where: \.isIrrevocable) {
+            shell.prepare(for: step.effects, machine, account, suspendedTime: suspendedTime)
+        }
+        for effect in step.effects { perform(effect) }
+    }
+
+    private func settle(isChanged: Bool) {
+        shell.settle(&machine, account, suspendedTime: suspendedTime, isChanged: isChanged)
+    }
+
+    private func perform(_ effect: ProcessEffect) {
+        switch effect {
+        case .spawn:
+            trace.noteRequest(at: shell.now)
+            shell.spawn()
+        case .beginWindow:
+            shell.beginWindow(patience: machine.pulse.map { $0.allowance / Self.windowShare } ?? .zero)
+        case .observe:
+            shell.observe(
+                every: machine.phase == .launching ? HangWatch.launchInterval(machine.spec) : HangWatch.interval)
+        case .endObservation(let hang):
+            shell.endObservation(hang, record)
+        case .sendPing(let nonce):
+            account.pingsSent += 1
+            shell.send(SupervisorMessage(ping: nonce).datagram)
+        case .probe:
+            shell.probe()
+        case .probeLiveness(let id):
+            shell.probeLiveness(id: id)
+        case .cancelLivenessProbe:
+            shell.cancelLivenessProbe()
+        case .terminate:
+            var message = SupervisorMessage()
+            message.isTerminating = true
+            shell.send(message.datagram)
+            shell.signal(SIGTERM)
+            // A stopped process does not handle SIGTERM until it is continued.
+            shell.signal(SIGCONT)
+        case .inspect(let id):
+            queue.append(.inspected(id: id, shell.inspect()))
+        case .capture(let incident):
+            shell.capture(incident)
+        case .terminateTree:
+            shell.terminateTree()
+        case .killTree:
+            shell.killTree()
+        case .report(let incident):
+            shell.report(incident, record)
+        case .lifecycle(let effect):
+            perform(effect)
+        case .announce(let notice):
+            onNotice(notice)
+            switch notice {
+            case .launched: sendCauses()
+            case .ready: announceMarks()
+            default: break
+            }
+        case .finish(let outcome):
+            onFinish(outcome)
+        }
+    }
+
+    private func perform(_ effect: LifecycleEffect) {
+        switch effect {
+        case .freeze: shell.freeze()
+        case .thaw: shell.thaw()
+        case .measure:
+            if let use = shell.resourceUse() { queue.append(.lifecycle(.measured(use))) }
+        case .enter, .grant, .expire, .deliver:
+            shell.send(SupervisorMessage(effect).datagram)
+        }
+    }
+
+    private func noticeSuspension() {
+        let total = shell.suspendedTime
+        let suspension = total - suspendedTime
+        suspendedTime = total
+        // The clocks are read one after the other; a smaller difference is not a suspension.
+        guard suspension >= .milliseconds(10) else { return }
+        receive(.machineResumed(suspension: suspension))
+    }
+
+    // MARK: - Bytes to events
+
+    private func showSignOfLife(at instant: Instant) {
+        account.signsOfLife += 1
+        account.lastSignOfLife = instant
+    }
+
+    /// The events in a message; over the rate limit, only its signs of life and lifecycle events.
+    private func events(of message: ClientMessage, isLimited: Bool) -> [ProcessEvent] {
+        // Not limited: a lost end would leave a task open. The machine keeps only a few.
+        var events = message.processEvents
+        if message.hello != nil { trace.noteHello(at: shell.now) }
+        if message.pong != nil {
+            showSignOfLife(at: shell.now)
+            shell.followMainLoop(to: message.thread)
+        }
+        account.malformed += message.malformed
+        guard !isLimited else {
+            account.dropped += 1
+            return events
+        }
+        trace.note(message, at: shell.now, isReady: machine.launchDuration != nil)
+        if let hello = message.hello { account.library = hello.library ?? account.library }
+        if let status = message.status { account.status = status }
+        if let summary = message.summary { account.summary = summary }
+        if let extra = message.timeoutExtension {
+            events.append(extensionRequested(by: extra, message.progress ?? message.status))
+        }
+        return events
+    }
+
+    private func events(of message: NotifyMessage, isLimited: Bool, at sent: Instant) -> [ProcessEvent] {
+        var events: [ProcessEvent] = [.notified]
+        if let pid = message.mainProcess, shell.adoptMainProcess(pid) { account.mainProcess = pid }
+        if message.isReady { events.append(.ready(.notify)) }
+        if let interval = message.watchdogTimeout { events.append(.watchdogIntervalChanged(interval)) }
+        switch message.watchdog {
+        case .alive:
+            showSignOfLife(at: sent)
+            events.append(.watchdogPinged)
+        case .trigger: events.append(.watchdogTriggered)
+        case nil: break
+        }
+        if message.isStopping { events.append(.stopping) }
+        account.malformed += message.malformed
+        guard !isLimited else {
+            account.dropped += 1
+            return events
+        }
+        if message.isUseful { trace.noteUse(at: sent) }
+        if let status = message.status { account.status = status }
+        if let errno = message.errno { account.errno = errno }
+        if let extra = message.timeoutExtension {
+            events.append(extensionRequested(by: extra, message.progress ?? message.status))
+        }
+        return events
+    }
+
+    private func extensionRequested(by duration: Duration, _ progress: String?) -> ProcessEvent {
+        onExtension(duration, progress)
+        return .extensionRequested(by: duration, progress: progress)
+    }
+}

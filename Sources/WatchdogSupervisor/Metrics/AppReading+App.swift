@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogHistory
+import WatchdogLinux
+import WatchdogMetrics
+import WatchdogPolicy
+import WatchdogRendering
+
+extension AppReading {
+    /// What is known of an app.
+    ///
+    /// - Parameters:
+    ///   - now: the time of the reading.
+    ///   - wall: the same, since 1970-01-01 00:00 UTC.
+    init(of app: DaemonApp, at now: Instant, _ wall: Duration) {
+        self.init(
+            name: app.name, state: State(rawValue: AppState(of: app).rawValue) ?? .stopped,
+            meter: app.meter.settled(at: now))
+        if let configuration = app.configuration {
+            readiness = configuration.watchdog.readiness.readiness.metricLabel
+            enforcement = configuration.watchdog.enforcement.rawValue
+            allowances = configuration.spec.allowances
+            hasProbe = configuration.watchdog.probe != nil
+            hasReload = !configuration.program.reloadCommands.isEmpty
+        }
+        version = app.latest.map { $0.notes.version.metricLabel } ?? ""
+        lastIncident = app.notices.lastIncident.map { .microseconds($0.time.microseconds) }
+        guard let launch = app.live, let moment = launch.shell.tree.launched else { return }
+        let start = Duration(since1970: moment.time)
+        started = start
+        if let launchedAt = launch.launchedAt, let duration = launch.supervisor.machine.launchDuration {
+            ready = start + (launchedAt - moment.instant) + duration
+        }
+        // Milliseconds: the two clocks are not read at the same nanosecond.
+        lastAnswer = launch.supervisor.account.lastSignOfLife.map { (wall - (now - $0)).inMilliseconds }
+    }
+}
+
+extension Duration {
+    /// The time since 1970-01-01 00:00 UTC.
+    init(since1970 time: WallTime) {
+        self = .seconds(time.seconds) + .nanoseconds(Int64(time.nanoseconds))
+    }
+
+    fileprivate var inMilliseconds: Duration { .milliseconds(nanoseconds / 1_000_000) }
+}
+
+extension ProgramVersion {
+    /// The version of the package, or what `watchdogd launches` shows of the build ID; empty if unknown.
+    fileprivate var metricLabel: String { packageVersion.isEmpty ? String(buildID.prefix(8)) : packageVersion }
+}
+
+extension Readiness {
+    /// As in `Readiness=`, without the address or the command.
+    fileprivate var metricLabel: String {
+        switch self {
+        case .automatic: "auto"
+        case .channel: "channel"
+        case .notify: "notify"
+        case .listening: "listen"
+        case .command: "exec"
+        case .probe: "probe"
+        case .none: "none"
+        }
+    }
+}
+
+extension AppMeter.Fault {
+    /// The fault that a report finds.
+    init(_ party: Blame.Party) {
+        self =
+            switch party {
+            case .app: .app
+            case .machine: .machine
+            case .appAndMachine: .appAndMachine
+            case .somebodyElse: .somebodyElse
+            case .unknown: .unknown
+            }
+    }
+}

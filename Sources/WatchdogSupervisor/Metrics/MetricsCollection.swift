@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import WatchdogBase
+import WatchdogControl
+import WatchdogLinux
+import WatchdogMetrics
+import WatchdogPolicy
+
+/// Reads all metrics of the daemon and has them rendered beside the loop.
+///
+/// The apps are read a few at a time, after everything more important, so that a thousand of them delay nothing. Those who
+/// ask while a collection is under way share the next one: each app is read after it was asked for.
+///
+/// Isolation: the loop's thread.
+final class MetricsCollection {
+    /// What the kernel counts of an app is read beside the loop.
+    private struct Reading: Sendable {
+        var app: AppReading
+        let cgroup: Cgroup?
+    }
+
+    /// The apps read in one turn, which takes less than 0.2 ms.
+    private static let appsPerTurn = 32
+
+    private unowned let daemon: Daemon
+    private let queue = DispatchQueue(label: "org.watchdogd.metrics", qos: .utility)
+    private var turn: Timer?
+    /// Those who get the text of the collection under way; empty if there is none.
+    private var served: [(Metrics) -> Void] = []
+    /// Those who came since it began.
+    private var waiting: [(Metrics) -> Void] = []
+    /// Those who are to be read.
+    private var names: ArraySlice<String> = []
+    private var readings: [Reading] = []
+    private var hasToldOfLimit = false
+
+    init(of daemon: Daemon) {
+        self.daemon = daemon
+    }
+
+    /// The rendered text.
+    struct Metrics: Sendable {
+        let text: [UInt8]
+    }
+
+    /// Collects everything.
+    ///
+    /// - Parameter end: called later.
+    func collect(then end: @escaping (Metrics) -> Void) {
+        waiting.append(end)
+        if served.isEmpty { begin() }
+    }
+
+    private func begin() {
+        (served, waiting) = (waiting, [])
+        names = daemon.appNames[...]
+        readings.reserveCapacity(names.count)
+        tellOfLimit()
+        do {
+            // One timer for each collection: without one, nothing remains.
+            turn = try daemon.host.loop.timer(priority: .last) { [weak self] _ in self?.readSome() }
+            turn?.arm(at: daemon.host.loop.now)
+        } catch {
+            repeat { readSome() } while !names.isEmpty
+        }
+    }
+
+    /// Makes a reply that is written piece by piece.
+    func reply(_ metrics: Metrics, then end: @escaping (MetricsReply) -> Void) {
+        daemon.disks.read(on: queue) {
+            MetricsReply(encoding: MetricsParts.split(metrics.text))
+        } then: {
+            end($0)
+        }
+    }
+
+    private func tellOfLimit() {
+        guard names.count > MetricsText.mostApps, !hasToldOfLimit else { return }
+        hasToldOfLimit = true
+        daemon.announcer.say(
+            "metrics of \(names.count) apps are summed: more than \(MetricsText.mostApps) have no series of their own")
+    }
+
+    private func readSome() {
+        let now = daemon.host.loop.now
+        let wall = Duration(since1970: .now())
+        for name in names.prefix(Self.appsPerTurn) {
+            guard let app = daemon.apps[name] else { continue }
+            readings.append(Reading(app: AppReading(of: app, at: now, wall), cgroup: app.live?.shell.cgroup))
+        }
+        names = names.dropFirst(Self.appsPerTurn)
+        guard names.isEmpty else {
+            turn?.arm(at: now)
+            return
+        }
+        let (readings, own) = (readings, daemonReading(at: now))
+        (self.readings, names) = ([], [])
+        daemon.disks.read(on: queue) {
+            Self.render(own, readings)
+        } then: { [weak self] in
+            self?.finish($0)
+        }
+    }
+
+    private func finish(_ metrics: Metrics) {
+        turn?.cancel()
+        turn = nil
+        let served = served
+        self.served = []
+        for end in served { end(metrics) }
+        if self.served.isEmpty, !waiting.isEmpty { begin() }
+    }
+
+    private func daemonReading(at now: Instant) -> DaemonReading {
+        var reading = DaemonReading(version: watchdogdVersion, started: daemon.started)
+        reading.apps = daemon.appNames.count
+        reading.invalidFiles = daemon.configuration.invalidFiles.count
+        reading.loopLateness = daemon.host.loop.lateness
+        reading.longestTurn = daemon.host.loop.turns.longestRecently(at: now)
+        reading.failedReports = daemon.failedReports
+        reading.droppedEntries = daemon.announcer.droppedEntries
+        reading.droppedLines = daemon.announcer.droppedLines
+        return reading
+    }
+
+    private static func render(_ daemon: DaemonReading, _ readings: [Reading]) -> Metrics {
+        // All cgroups of apps are children of one, and have the same controllers.
+        var hasMemory = true
+        let apps = readings.map { reading in
+            var app = reading.app
+            guard readings.count <= MetricsText.mostApps, let cgroup = reading.cgroup else { return app }
+            app.cpuTime = cgroup.cpuTimes.map { AppReading.CPUTime(user: $0.user, system: $0.system) }
+            if hasMemory {
+                app.memory = cgroup.memory
+                hasMemory = app.memory != nil || app.cpuTime == nil
+            }
+            return app
+        }
+        return Metrics(text: MetricsText.render(daemon, apps))
+    }
+}

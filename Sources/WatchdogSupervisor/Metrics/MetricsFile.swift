@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+
+/// Writes the metrics into a file every few seconds, for the textfile collector of node_exporter.
+///
+/// Isolation: the loop's thread. The file is written beside it, because a disk may not answer.
+final class MetricsFile {
+    /// As often as Prometheus usually reads.
+    static let interval = Duration.seconds(15)
+
+    private unowned let daemon: Daemon
+    private let path: String
+    private let queue = DispatchQueue(label: "org.watchdogd.metrics-file", qos: .utility)
+    private var timer: Timer?
+    private var isWriting = false
+    private var note = ProblemNote()
+
+    /// Writes the file for the first time soon.
+    init(_ path: String, of daemon: Daemon) throws(LinuxError) {
+        self.path = path
+        self.daemon = daemon
+        timer = try daemon.host.loop.timer(priority: .last) { [unowned self] _ in writeAgain() }
+        timer?.arm(at: daemon.host.loop.now)
+    }
+
+    private func writeAgain() {
+        timer?.arm(at: daemon.host.loop.now + Self.interval)
+        guard !isWriting else { return tell("the disk of \(path) does not answer") }
+        isWriting = true
+        daemon.metrics.collect { [weak self] metrics in self?.write(metrics.text) }
+    }
+
+    private func write(_ text: [UInt8]) {
+        daemon.disks.read(on: queue) { [path] in
+            Result { () throws(LinuxError) in try Self.write(text, to: path) }
+        } then: { [weak self] (result: Result<Void, LinuxError>) in
+            self?.isWriting = false
+            switch result {
+            case .success: self?.tell(nil)
+            case .failure(let error): self?.tell("\(error)")
+            }
+        }
+    }
+
+    /// The exporter is another user, and may read it.
+    private static func write(_ text: [UInt8], to path: String) throws(LinuxError) {
+        do throws(LinuxError) {
+            try AtomicFile.write(text, to: path, mode: 0o644)
+        } catch  where error.errno.rawValue == EEXIST {
+            // A watchdogd with the same id, as the first process of a container has, was killed while it wrote.
+            unlink("\(path).\(getpid()).tmp")
+            try AtomicFile.write(text, to: path, mode: 0o644)
+        }
+    }
+
+    private func tell(_ problem: String?) {
+        if let sentence = note.sentence(for: problem, path) { daemon.announcer.say(sentence) }
+    }
+
+    /// Says a problem once, and its end.
+    struct ProblemNote {
+        private var problem: String?
+
+        /// What is to be said; nil for nothing new.
+        ///
+        /// - Parameter problem: why the file was not written; nil if it was.
+        mutating func sentence(for problem: String?, _ path: String) -> String? {
+            guard problem != self.problem else { return nil }
+            self.problem = problem
+            return problem.map { "metrics are not written: \($0)" } ?? "metrics are written again: \(path)"
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+import WatchdogMetrics
+
+/// The ways out of a daemon's metrics, besides the control interface: a file and a TCP port.
+///
+/// Isolation: the loop's thread.
+final class MetricsOutlets {
+    private let file: MetricsFile?
+    private let server: TextServer?
+
+    /// Starts what is configured.
+    ///
+    /// - Parameter listener: of the server; nil without one.
+    init(_ settings: MetricsSettings, _ listener: OwnedDescriptor?, of daemon: Daemon) throws(LinuxError) {
+        file = try settings.file.map { path throws(LinuxError) in try MetricsFile(path, of: daemon) }
+        let host = daemon.host
+        server = try listener.map { listener throws(LinuxError) in
+            try TextServer(listener, path: "/metrics", contentType: ExpositionText.contentType) {
+                [mailbox = host.mailbox] in mailbox.post(.metricsWanted)
+            }
+        }
+        host.onMetricsWanted = { [weak self, unowned daemon] in
+            daemon.metrics.collect { self?.server?.provide($0.text) }
+        }
+    }
+
+    /// Ends the server; the file stays, and grows old.
+    func stop() { server?.stop() }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// `stdout` is a variable in C.
+@preconcurrency import Glibc
+
+/// What was printed on file descriptor 1.
+public enum StandardOutput {
+    /// Writes what is still in the buffer.
+    ///
+    /// - Returns: why some of the output is lost, such as for a full disk; nil if all has been written.
+    public static func flush() -> String? {
+        // A failed write empties the buffer, so that only the stream's flag remembers it.
+        let wasLost = ferror(stdout) != 0
+        guard fflush(stdout) != 0 else { return wasLost ? "cannot write to standard output" : nil }
+        return "cannot write to standard output: \(String(cString: strerror(errno)))"
+    }
+}

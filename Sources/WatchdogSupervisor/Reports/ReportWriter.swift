@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Synchronization
+import WatchdogBase
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogMetrics
+import WatchdogRendering
+import WatchdogReport
+import WatchdogReportStore
+import WatchdogVerdict
+
+/// Writes reports to disk, one after the other, off the loop.
+///
+/// Every incident gets its report, however many are waiting; stacks beyond the limit of ``StackBacklog`` are dropped.
+///
+/// Isolation: any thread may call `write`, which never blocks; results arrive through the mailbox.
+final class ReportWriter: Sendable {
+    let store: ReportStore
+    let symbolicator: Symbolicator
+    /// Whether reports are printed on standard error, and not written to the store.
+    private let prints: Bool
+    private let mailbox: Mailbox<Host.Message>
+    private let queue = DispatchQueue(label: "org.watchdogd.reports")
+    /// Waits for systemd-coredump without delaying other reports.
+    private let examining = DispatchQueue(label: "org.watchdogd.crashes", attributes: .concurrent)
+    /// The memory and descriptors that waiting reports hold.
+    private let backlog = Mutex(StackBacklog())
+    /// Nil if each incident gets its own report.
+    private let repeats: Mutex<RepeatLimit>?
+
+    /// Creates a writer.
+    ///
+    /// - Parameter limitsRepeats: whether incidents of a fault that has had many reports are counted in the newest one.
+    init(
+        store: ReportStore, symbolicator: Symbolicator, mailbox: Mailbox<Host.Message>, limitsRepeats: Bool,
+        prints: Bool = false
+    ) {
+        self.store = store
+        self.prints = prints
+        self.symbolicator = symbolicator
+        self.mailbox = mailbox
+        repeats = limitsRepeats ? Mutex(RepeatLimit()) : nil
+    }
+
+    /// Writes the report of an incident, then posts ``Host/Message/reported(app:incident:_:)``.
+    ///
+    /// - Parameter isRepeated: whether the previous watchdogd may already have written it.
+    func write(
+        app: Int, incident: IncidentKey, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome,
+        others: TreeSnapshot = TreeSnapshot(), log: LogSource? = nil,
+        watch: HangWatch? = nil, postMortem: PostMortem? = nil, isRepeated: Bool = false
+    ) {
+        let cost = StackBacklog.Cost(of: capture, watch)
+        let hasRoom = backlog.withLock { $0.admit(cost) }
+        // The main process comes first: the others take what room remains.
+        let (others, otherCost) = backlog.withLock { $0.admit(others) }
+        let capture = hasRoom ? capture : .failed("the stacks of other waiting reports take too much memory")
+        let watch = hasRoom ? watch : nil
+        let finish: @Sendable (ReportOutcome) -> Void = { [self] outcome in
+            backlog.withLock {
+                if hasRoom { $0.release(cost) }
+                $0.release(otherCost)
+            }
+            mailbox.post(.reported(app: app, incident: incident, outcome))
+        }
+        let written: @Sendable () -> ReportOutcome? = { [store] in
+            guard isRepeated, let report = store.report(of: facts.id, app: facts.appName) else { return nil }
+            return ReportOutcome(verdict: Verdict(of: facts), path: report.path)
+        }
+        guard let postMortem else {
+            queue.async { [self] in finish(written() ?? makeReport(facts, host, capture, others, log, watch)) }
+            return
+        }
+        examining.async { [self] in
+            if let outcome = written() { return finish(outcome) }
+            var facts = facts
+            let finding = find(postMortem, &facts)
+            queue.async { [self, facts] in finish(makeCrashReport(facts, host, finding, log)) }
+        }
+    }
+
+    private func makeReport(
+        _ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome, _ others: TreeSnapshot,
+        _ log: LogSource?, _ watch: HangWatch?
+    ) -> ReportOutcome {
+        var facts = facts
+        var captured: CapturedProcess?
+        let record = watch?.record(within: .seconds(3))
+        facts.evidence.strain = record?.strain
+        let stacks = OtherStacks(others, symbolicator)
+        (captured, facts.samples) = name(capture, record?.sampling, facts, stacks)
+        stacks.complete(&facts)
+        facts.countPendingRunDelay()
+        switch capture {
+        case .taken:
+            break
+        case .sampled:
+            captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
+            facts.completeEvidence(from: captured)
+        case .failed(let reason):
+            captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
+            facts.notes.append("The stacks could not be taken: \(reason).")
+        }
+        return write(&facts, host, captured, log)
+    }
+
+    /// Symbolicates the capture and the samples in parallel, then the other processes: each takes one process and about
+    /// the same time.
+    private func name(
+        _ capture: CaptureOutcome, _ sampling: Sampling?, _ facts: IncidentFacts, _ others: OtherStacks
+    ) -> (CapturedProcess?, ProcessSamples?) {
+        let captured = Mutex<CapturedProcess?>(nil)
+        let samples = Mutex<ProcessSamples?>(nil)
+        DispatchQueue.concurrentPerform(iterations: 2 + others.count) { part in
+            if part > 1 {
+                others.name(part - 2)
+            } else if part == 0 {
+                let named = sampling?.samples(
+                    named: facts.appName, path: facts.executablePath, at: facts.captureTime, with: symbolicator)
+                samples.withLock { $0 = named }
+            } else if case .taken(let snapshot) = capture {
+                let named = symbolicator.symbolicate(snapshot)
+                captured.withLock { $0 = named }
+            }
+        }
+        return (captured.withLock(\.self), samples.withLock(\.self))
+    }
+
+    func write(
+        _ facts: inout IncidentFacts, _ host: HostFacts, _ captured: CapturedProcess?, _ log: LogSource?
+    ) -> ReportOutcome {
+        // Read the log after symbolication: by now the program's last output has reached the journal.
+        facts.log = log.flatMap { LogDetails($0) }
+        let report = Report(of: facts, on: host, capture: captured)
+        var outcome = ReportOutcome(verdict: report.body.linux?.verdict ?? Verdict(of: facts))
+        outcome.fault = AppMeter.Fault(Blame(for: report).party)
+        outcome.explanation = Explanation(of: report)
+        if prints {
+            StandardError.print(TextRenderer.render(report), incident: report.body.incident)
+            outcome.printed = report
+            return outcome
+        }
+        // A capture on request is no incident: it is neither counted nor a report of a fault.
+        let signature = repeats == nil || facts.kind == .capture ? nil : Signature(of: report)
+        if let signature, let (path, count) = count(signature, at: facts.captureTime) {
+            outcome.path = path
+            outcome.repeats = count
+            return outcome
+        }
+        do {
+            let path = try store.write(report)
+            if let signature { repeats?.withLock { $0.wrote(path, signature, at: .now()) } }
+            outcome.path = path
+        } catch {
+            outcome.failure = "\(error)"
+            outcome.isUnwritten = true
+        }
+        return outcome
+    }
+
+    /// Counts the incident in the newest report of its fault; nil if it gets its own.
+    private func count(_ signature: Signature, at time: WallTime) -> (path: String, count: Int)? {
+        guard let path = repeats?.withLock({ $0.report(counting: signature, at: .now()) }),
+            // Someone may have removed or edited it.
+            let stored = try? store.find(path), var report = try? store.read(stored)
+        else { return nil }
+        report.countRepeat(at: time)
+        guard (try? store.replace(stored, with: report)) != nil else { return nil }
+        return (path, report.body.linux?.repeats?.count ?? 1)
+    }
+}
+
+extension LogDetails {
+    /// The last lines of a program's output; nil if there are none.
+    fileprivate init?(_ source: LogSource) {
+        let lines = source.tail().map { Line(microseconds: $0.microseconds, text: $0.text) }
+        guard !lines.isEmpty else { return nil }
+        switch source {
+        case .journal: self.init(source: .journal, lines: lines)
+        case .file: self.init(source: .file, lines: lines)
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogRemote
+import WatchdogVerdict
+import WatchdogWire
+
+/// The socket of the program that drives a run: requests come in, events go out, and its end is the app's end.
+///
+/// Isolation: the loop's thread.
+final class RemoteControl {
+    /// A driver that leaves more than this unread is treated as gone.
+    private static let mostUnread = 1 << 20
+
+    private let socket: OwnedDescriptor
+    private let supervisor: Supervisor
+    private let encoder = JSONEncoder()
+    private var source: IOSource?
+    private var received: [UInt8] = []
+    private var unsent: [UInt8] = []
+    private var state: LifecycleState?
+
+    /// Takes an inherited socket; throws ``RunError`` if it is not a connected Unix stream socket.
+    init(_ number: Int32, _ supervisor: Supervisor, on loop: EventLoop) throws {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        var (type, typeLength) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+        let isPeer = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(number, $0, &length) == 0 }
+        }
+        guard number > STDERR_FILENO, isPeer, address.sun_family == AF_UNIX,
+            getsockopt(number, SOL_SOCKET, SO_TYPE, &type, &typeLength) == 0, type == Int32(SOCK_STREAM.rawValue)
+        else {
+            throw RunError.usage(
+                "--remote \(number) is not a connected Unix stream socket; pass one end of socketpair(2)")
+        }
+        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(number, F_SETFL, O_NONBLOCK)
+        socket = OwnedDescriptor(taking: number)
+        self.supervisor = supervisor
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        source = try loop.onReadable(socket) { [unowned self] in read() }
+        tell(.hello(version: RemoteEvent.version))
+    }
+
+    // MARK: - Requests
+
+    private func read() {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = recv(socket.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        if count < 0, errno == EAGAIN || errno == EINTR { return }
+        guard count > 0 else { return abandoned() }
+        received += buffer.prefix(count)
+        while let end = received.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = Array(received[..<end])
+            received.removeSubrange(...end)
+            perform(line)
+        }
+        if received.count > RemoteRequest.maximumLength { abandoned() }
+    }
+
+    private func perform(_ line: [UInt8]) {
+        do throws(RemoteRequest.SyntaxError) {
+            switch try RemoteRequest(parsing: line) {
+            case .foreground: supervisor.request(.foreground)
+            case .background: supervisor.request(.background)
+            case .suspend: supervisor.request(.suspend)
+            case .resume: supervisor.request(.resume)
+            case .event(let kind, let payload): supervisor.request(.event(kind: kind, payload: payload))
+            case .terminate: supervisor.requestTermination()
+            case .kill: kill()
+            }
+        } catch {
+            tell(.refused(request: String(decoding: line, as: UTF8.self).printable(limit: 64), reason: "\(error)"))
+        }
+        tellState()
+    }
+
+    private func kill() {
+        supervisor.requestTermination()
+        supervisor.requestTermination()
+    }
+
+    /// Kills the app: nobody is left who could end it.
+    private func abandoned() {
+        guard source != nil else { return }
+        source?.cancel()
+        source = nil
+        kill()
+    }
+
+    // MARK: - Events
+
+    func noticed(_ notice: Notice) {
+        tellState()
+        switch notice {
+        case .launched(let pid): tell(.launched(pid: pid))
+        case .ready(let source, let after): tell(.ready(afterUSec: after.wholeMicroseconds, source: source.rawValue))
+        case .marked(let mark, let after): tell(.marked(mark: mark.name, afterUSec: after.wholeMicroseconds))
+        case .hung(let duration): tell(.hung(forUSec: duration.wholeMicroseconds))
+        case .lifecycle(.handled(let event, let after)):
+            tell(.handled(event: event, afterUSec: after.wholeMicroseconds))
+        case .lifecycle(.refused(let request, let reason)):
+            tell(.refused(request: request.description, reason: reason.words))
+        case .adopted, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
+            .extensionRefused, .terminating, .transgressed, .captureTimedOut, .channelLost, .exited, .unkillable,
+            .probe, .lifecycle:
+            break
+        }
+    }
+
+    private func tellState() {
+        let now = supervisor.machine.lifecycleState
+        guard now != state else { return }
+        state = now
+        tell(.state(state: now.rawValue))
+    }
+
+    /// Sends an event, or keeps it until the driver reads.
+    func tell(_ event: RemoteEvent) {
+        guard source != nil, let line = try? encoder.encode(event) else { return }
+        unsent += Array(line) + [UInt8(ascii: "\n")]
+        flush(within: .zero)
+        if unsent.count > Self.mostUnread { abandoned() }
+    }
+
+    /// Sends what is left, for as long as the driver reads, up to a second.
+    func finish() { flush(within: .seconds(1)) }
+
+    private func flush(within limit: Duration) {
+        let end = Instant.now() + limit
+        while !unsent.isEmpty {
+            let count = send(socket.number, unsent, unsent.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+            if count > 0 {
+                unsent.removeFirst(count)
+                continue
+            }
+            guard errno == EAGAIN || errno == EINTR else { return unsent = [] }
+            guard Instant.now() < end else { return }
+            var entry = pollfd(fd: socket.number, events: Int16(POLLOUT), revents: 0)
+            _ = poll(&entry, 1, 10)
+        }
+    }
+}
+
+extension Duration {
+    var wholeMicroseconds: Int64 { nanoseconds / 1_000 }
+}
+
+extension RemoteIncident {
+    init(_ incident: Incident, _ report: ReportOutcome) {
+        self.init(
+            code: incident.code.hexadecimal, event: incident.event.rawValue, isEnforced: incident.isEnforced,
+            verdict: report.verdict.line, report: report.path, failure: report.failure)
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogCapture
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// One run of one program in the foreground.
+public struct Run {
+    private let configuration: RunConfiguration
+    private let signals: [Int32]
+
+    /// Creates a run; nothing happens before ``execute()``.
+    public init(_ configuration: RunConfiguration) {
+        self.configuration = configuration
+        signals = PassedSignals.all(readsKeys: configuration.readsKeys)
+    }
+
+    /// Launches the program, supervises it to its end, and writes the summary.
+    ///
+    /// Call it on the main thread, before any other thread exists, and at most once per process: it takes over the
+    /// process's signals and becomes the subreaper.
+    ///
+    /// - Returns: the exit code of watchdogd.
+    /// - Throws: ``RunError`` if the program was not launched.
+    public func execute() throws -> Int32 {
+        ProcessMemory.protect()
+        StandardStreams.openMissing()
+        StandardError.use(configuration.logFormat, app: configuration.spec.name)
+        // Fork before there is a second thread or much memory to copy.
+        let examinerSource = ExaminerSource.start()
+        // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
+        // One of them is SIGTTOU: while the program has the terminal, our own output would stop us under `stty tostop`:
+        // termios(3).
+        SignalSource.block(signals + [SIGCHLD])
+        signal(SIGPIPE, SIG_IGN)
+        // A report that exceeds the file size limit is an error to report, not a reason to die.
+        signal(SIGXFSZ, SIG_IGN)
+        var launch = try LaunchConfiguration.resolving(configuration)
+        launch.launchingEvent = configuration.script?.launchingEvent
+        let socket = try configuration.controlPath.map { path throws(RunError) in try RunControl.bind(path) }
+        // In case the run fails before anybody serves it.
+        defer { socket?.remove() }
+        do {
+            try Subreaper.become()
+            return try supervise(launch, LauncherProcess(precedence: true), examinerSource, socket)
+        } catch let error as LinuxError {
+            throw RunError.internalFailure("\(error)")
+        } catch let error as SnapshotError {
+            throw RunError.internalFailure("\(error)")
+        }
+    }
+
+    private func supervise(
+        _ launch: LaunchConfiguration, _ launcher: LauncherProcess, _ examinerSource: OwnedDescriptor?,
+        _ socket: ControlSocket?
+    ) throws -> Int32 {
+        let loop = try EventLoop()
+        let log = EventLog.forRun()
+        defer { log.finish() }
+        let host = try Host(
+            loop: loop, store: launch.store, launcher: launcher, log: log, examinerSource: examinerSource,
+            printsReports: configuration.printsReports)
+        defer { host.stop() }
+        defer { Strays.end() }
+        let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
+        defer { app.shell.stop() }
+        let session = try RunSession(configuration, app, loop)
+        let control = try socket.map { socket throws(LinuxError) in
+            try RunControl(socket, for: app, of: configuration.spec, on: loop)
+        }
+        defer { control?.stop() }
+        let keyboard = configuration.readsKeys ? try Keyboard(app.supervisor, on: loop) : nil
+        defer { keyboard?.stop() }
+        let sources = try loop.onSignal(signals) { app.supervisor.signalReceived($0.signal) }
+        try host.start()
+        if !launch.cgroupLimits.controllers.isEmpty { _ = host.cgroupParent?.enable(launch.cgroupLimits.controllers) }
+        for refusal in app.shell.limitCgroup() { StandardError.say("\(launch.name) \(refusal)") }
+        try app.shell.start(app.supervisor)
+        session.describe()
+        session.begin()
+        return try withExtendedLifetime((session, sources, keyboard)) { try loop.run() }
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogConfiguration
+public import WatchdogLinux
+public import WatchdogPolicy
+
+/// One run of one program in the foreground, as the command line describes it.
+public struct RunConfiguration: Sendable {
+    /// The target of a readiness probe.
+    public enum Probe: Hashable, Sendable {
+        /// A TCP port or Unix socket, as written after `listen:`.
+        case listening(String)
+        /// A command for `/bin/sh -c`, as written after `exec:`.
+        case command(String)
+    }
+
+    /// How much is printed on stderr.
+    public enum Verbosity: Sendable {
+        /// Failures and kills.
+        case quiet
+        /// Also what explains unexpected delays.
+        case normal
+        /// Everything.
+        case verbose
+    }
+
+    /// Where the JSON summary goes.
+    public enum SummaryTarget: Hashable, Sendable {
+        /// Standard output.
+        case standardOutput
+        /// A file, replaced when the run ends.
+        case file(String)
+    }
+
+    /// The allowances and everything else the policy needs.
+    public var spec: AppSpec
+    /// The command and its arguments, byte for byte; for an app, only the program.
+    public var command: [ByteString]
+    /// The app to run instead of a command.
+    let app: AppConfiguration?
+    /// The target of readiness probes.
+    public var probe: Probe?
+    /// The target of liveness probes; their timing is in ``AppSpec/livenessProbe``.
+    public var livenessTarget: ProbeSettings.Target?
+    /// Whether the kernel should write a core file when a signal ends the program, for the stacks in the report.
+    public var takesCrashStacks = false
+    /// The directory for reports; nil for the user's default.
+    public var reportsDirectory: String?
+    /// Whether reports are printed on standard error, and no file is written.
+    public var printsReports = false
+    /// The file for a short message that says why the program was killed; nil for none.
+    public var terminationMessage: String?
+    /// The control socket's path; nil for none.
+    public var controlPath: String?
+    /// How messages on standard error are written.
+    public var logFormat = LogFormat.text
+    /// The version of the program; nil if it is not known.
+    public var appVersion: String?
+    /// Where the launch is kept; nil if it is not.
+    public var history: HistorySettings?
+    /// Where the JSON summary goes, if one is wanted.
+    public var summary: SummaryTarget?
+    /// What determines the exit code; all of it has to come.
+    public var expectations: [Expectation] = []
+    /// How long after its launch the program is asked to terminate; nil if it is not.
+    public var runTime: Duration?
+    /// Where the results of the expectations go.
+    public var resultFiles = TestResultFiles()
+    /// The user to run as.
+    public var user: String?
+    /// The directory to run in.
+    public var workingDirectory: String?
+    /// Variables set in addition to watchdogd's own environment, in order.
+    public var environment: [(name: String, value: String)]
+    /// How much is printed on stderr.
+    public var verbosity: Verbosity
+    /// What is done with the program and expected of it; the end of the script ends the run.
+    public var script: LifecycleScript?
+    /// The factor that the spec's times were multiplied by; it also applies to the script's `sleep`.
+    public var timeScale: Double = 1
+    /// Whether keys control the app; the program's standard input is then empty.
+    public var readsKeys = false
+    /// The inherited socket of the program that drives the run; nil if none does.
+    public var remote: Int32?
+    /// Whether to draw the launch when the run is over.
+    public var showsLaunch = false
+
+    /// Creates a configuration with defaults for everything optional.
+    public init(spec: AppSpec, command: [ByteString]) {
+        precondition(!command.isEmpty, "a run needs a command")
+        self.spec = spec
+        self.command = command
+        self.app = nil
+        self.environment = []
+        self.verbosity = .normal
+    }
+
+    /// Creates the configuration for running an app as its files describe it.
+    public init(app: AppConfiguration) {
+        self.spec = app.spec
+        self.command = [ByteString(app.program.command.program)]
+        self.app = app
+        self.environment = []
+        self.verbosity = .normal
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogControl
+import WatchdogLinux
+import WatchdogPolicy
+
+/// Answers those who ask a run through its control socket: what its program does, and nothing that would change it.
+///
+/// Isolation: the loop's thread.
+final class RunControl: ControlHandler {
+    private let name: String
+    private let spec: AppSpec
+    private let launch: AppLaunch
+    private let socket: ControlSocket
+    private var server: ControlServer?
+
+    /// Serves a socket.
+    init(_ socket: ControlSocket, for launch: AppLaunch, of spec: AppSpec, on loop: EventLoop) throws(LinuxError) {
+        self.socket = socket
+        self.launch = launch
+        self.spec = spec
+        name = spec.name
+        let server = try ControlServer(
+            loop: loop, socket: socket, handler: self, info: ServiceInfo(version: watchdogdVersion))
+        server.onNotice = { StandardError.mention($0.description) }
+        self.server = server
+    }
+
+    /// Binds the socket of a run.
+    static func bind(_ path: String) throws(RunError) -> ControlSocket {
+        do throws(ControlSocket.BindError) {
+            return try ControlSocket.bind(path: path, mode: 0o600)
+        } catch {
+            switch error {
+            case .inUse: throw .unavailable("--control: \(error)")
+            case .notASocket, .notListening, .failed: throw .cannotCreate("--control: \(error)")
+            }
+        }
+    }
+
+    /// Closes all connections, and removes the socket.
+    func stop() {
+        server?.stop()
+        socket.remove()
+    }
+
+    var appNames: [String] { [name] }
+    var invalidFiles: [InvalidFile] { [] }
+
+    func summary(of name: String) -> AppSummary? {
+        guard name == self.name else { return nil }
+        let machine = launch.supervisor.machine
+        return AppSummary(
+            name: name, state: machine.phase == .idle ? .launching : AppState(machine.phase),
+            isAnswering: AppSummary.isAnswering(machine), since: launch.stateBegan, pid: launch.pid,
+            uptime: machine.launchedAt.map { launch.shell.now - $0 })
+    }
+
+    func describe(_ request: DescribeRequest, answer: ControlAnswer<DescribeReply>) {
+        guard let app = summary(of: request.name) else { return answer.fail(.noSuchApp(request.name)) }
+        let machine = launch.supervisor.machine
+        var details = AppDetails(
+            isEnforced: spec.enforcement == .kill, allowances: AllowanceSummary(spec.allowances),
+            pings: LatencySummary(machine.pings),
+            probes: spec.livenessProbe.map { _ in LatencySummary(machine.probes) },
+            hangs: LatencySummary(machine.hangs), strayAnswers: machine.strayAnswers,
+            status: launch.supervisor.account.status, lifecycle: machine.lifecycleState.rawValue)
+        if let duration = machine.launchDuration, let source = machine.readinessSource {
+            details.launch = LaunchSummary(duration: duration, source: source)
+        }
+        answer.succeed(DescribeReply(app: app, details: details))
+    }
+
+    // MARK: - What only a daemon does
+
+    private func refuse<Reply>(_ answer: ControlAnswer<Reply>) {
+        answer.fail(.failed(reason: "this watchdogd runs one program, and only tells how it is; signals end it"))
+    }
+
+    func reports(_ request: ReportsRequest, answer: ControlAnswer<ReportsReply>) { refuse(answer) }
+
+    func metrics(answer: ControlAnswer<MetricsReply>) { refuse(answer) }
+
+    func launch(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>) { refuse(answer) }
+
+    func terminate(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<TerminateReply>) {
+        refuse(answer)
+    }
+
+    func restart(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>) { refuse(answer) }
+
+    func capture(_ request: CaptureRequest, from peer: ControlPeer, answer: ControlAnswer<CaptureReply>) {
+        refuse(answer)
+    }
+
+    func sendEvent(_ request: EventRequest, from peer: ControlPeer, answer: ControlAnswer<LifecycleReply>) {
+        refuse(answer)
+    }
+
+    func request(
+        _ lifecycle: LifecycleRequest, of request: AppRequest, from peer: ControlPeer,
+        answer: ControlAnswer<LifecycleReply>
+    ) { refuse(answer) }
+
+    func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) { refuse(answer) }
+
+    func reload(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadAppReply>) { refuse(answer) }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a run did not start.
+public struct RunError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// One sentence without a period that names the option or the command, and what to do.
+    public let description: String
+    /// The exit code: 125 to 127 as in env(1), or one from sysexits.h.
+    public let exitCode: Int32
+
+    init(_ description: String, exitCode: Int32) {
+        self.description = description
+        self.exitCode = exitCode
+    }
+
+    /// watchdogd itself failed.
+    static func internalFailure(_ description: String) -> RunError { RunError(description, exitCode: 125) }
+    /// EX_USAGE.
+    static func usage(_ description: String) -> RunError { RunError(description, exitCode: 64) }
+    /// EX_NOINPUT.
+    static func noInput(_ description: String) -> RunError { RunError(description, exitCode: 66) }
+    /// EX_NOUSER.
+    static func noUser(_ description: String) -> RunError { RunError(description, exitCode: 67) }
+    /// EX_UNAVAILABLE.
+    static func unavailable(_ description: String) -> RunError { RunError(description, exitCode: 69) }
+    /// EX_CANTCREAT.
+    static func cannotCreate(_ description: String) -> RunError { RunError(description, exitCode: 73) }
+    /// EX_NOPERM.
+    static func notPermitted(_ description: String) -> RunError { RunError(description, exitCode: 77) }
+}

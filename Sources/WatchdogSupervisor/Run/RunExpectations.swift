@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogRendering
+import WatchdogReport
+import WatchdogReportStore
+
+/// All that is expected of a run: when it may end, and what came of it.
+struct RunExpectations {
+    /// One expectation and what the run did.
+    struct Result: Equatable {
+        let expectation: Expectation
+        let judgement: Expectation.Judgement
+    }
+
+    private let expectations: [Expectation]
+
+    init(_ expectations: [Expectation]) { self.expectations = expectations }
+
+    /// Whether the run has shown all that is expected of it, because only its launch matters and its moments have come.
+    func areDecided(by moments: [Expectation.Moment: Duration]) -> Bool {
+        !expectations.isEmpty
+            && expectations.allSatisfy { $0.launchMoment.map { moments[$0.moment] != nil } ?? false }
+    }
+
+    /// How long after its launch a run still has something to show; nil if that is not limited.
+    var limit: Duration? {
+        let limits = expectations.map { $0.launchMoment?.limit }
+        return limits.contains(nil) ? nil : limits.compactMap(\.self).max()
+    }
+
+    /// Whether the last report has to be read to judge the run.
+    var needReport: Bool { expectations.contains(where: \.isAboutReport) }
+
+    func results(of run: RunFacts) -> [Result] {
+        expectations.map { Result(expectation: $0, judgement: $0.judgement(of: run)) }
+    }
+
+    /// The moments of a launch that have come.
+    static func moments(
+        launchedAt: Instant?, ready: Duration?, trace: LaunchTrace
+    ) -> [Expectation.Moment: Duration] {
+        guard let launchedAt else { return [:] }
+        var moments: [Expectation.Moment: Duration] = [:]
+        moments[.ready] = ready
+        moments[.firstFrame] = trace.firstFrame.map { $0 - launchedAt }
+        moments[.useful] = trace.useful.map { $0 - launchedAt }
+        return moments
+    }
+}
+
+/// Where `watchdogd run` writes what came of its expectations; nil for nowhere.
+public struct TestResultFiles: Sendable {
+    /// The file for JUnit XML.
+    public var junit: String?
+    /// The file for TAP; `-` is standard output.
+    public var tap: String?
+
+    /// Creates the paths.
+    public init(junit: String? = nil, tap: String? = nil) {
+        self.junit = junit
+        self.tap = tap
+    }
+
+    /// Whether there is nothing to write.
+    var isEmpty: Bool { junit == nil && tap == nil }
+
+    func write(_ suite: TestSuite) throws {
+        if let junit { try AtomicFile.write(Array(suite.junit.utf8), to: junit) }
+        switch tap {
+        case "-"?: print(suite.tap, terminator: "")
+        case let path?: try AtomicFile.write(Array(suite.tap.utf8), to: path)
+        case nil: break
+        }
+    }
+}
+
+/// The report of a run's last incident, as far as results need it.
+struct ReportedStack {
+    /// More text than this no CI service shows.
+    private static let longest = 64 << 10
+
+    private let report: Report
+
+    /// Reads a report; nil if it cannot be read.
+    init?(_ outcome: ReportOutcome?, in store: ReportStore) {
+        if let printed = outcome?.printed {
+            report = printed
+            return
+        }
+        guard let path = outcome?.path, let stored = try? store.find(path), let report = try? store.read(stored) else {
+            return nil
+        }
+        self.report = report
+    }
+
+    /// The functions of the thread that the report is about, innermost first.
+    var frames: [String] {
+        let (threads, index) = (report.body.threads, report.body.faultingThread)
+        return threads.indices.contains(index) ? threads[index].frames.compactMap(\.symbol) : []
+    }
+
+    /// The report as people read it, without its binary images: their list is long, and whoever needs it has the file.
+    var text: String {
+        let whole = TextRenderer.render(report)
+        let end = whole.firstRange(of: "\nBinary Images:")?.lowerBound ?? whole.endIndex
+        return String(whole[..<end].prefix(Self.longest))
+    }
+}
+
+extension TestSuite {
+    /// The results of a run; a run of which nothing was expected is one test that passed if its exit code is 0.
+    init(
+        run name: String, results: [RunExpectations.Result], script: (path: String, failure: String?)?, exit: Int32,
+        end: String, duration: Duration, crashLog: String?
+    ) {
+        let details = crashLog ?? ""
+        var cases = results.map { result in
+            Case(
+                result.expectation.description,
+                result.judgement.isMet
+                    ? .passed
+                    : .failed("expected \(result.expectation), but \(result.judgement.actual)", details: details))
+        }
+        if let script {
+            cases.append(
+                Case("script \(script.path)", script.failure.map { .failed($0, details: details) } ?? .passed))
+        }
+        if cases.isEmpty { cases = [Case("exit code 0", exit == 0 ? .passed : .failed(end, details: details))] }
+        self.init(name: "watchdogd run \(name)", cases: cases, duration: duration)
+    }
+}

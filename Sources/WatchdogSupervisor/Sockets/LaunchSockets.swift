@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+import WatchdogPolicy
+
+/// The two connections between one app and its supervisor: the notify socket and the channel.
+///
+/// Isolation: the loop's thread.
+final class LaunchSockets {
+    /// Messages read per turn of the loop, so that a flood does not starve everything else.
+    private static let burst = 32
+    /// Messages read after the main process has ended; another process of the app may fill the sockets faster than they
+    /// are read.
+    private static let lastWords = 512
+
+    private let host: Host
+    /// The user whose messages are accepted, besides root and watchdogd's own user.
+    private let user: UInt32?
+    /// Tells whether the sender of a message belongs to the app; nil while that cannot be known.
+    private let senders: () -> ((SocketMessage) -> SenderStanding)?
+    private let emit: (LaunchEvent) -> Void
+    private let notifySocket: NotifySocket
+    /// Nil once the app has closed its end.
+    private var channel: Channel?
+    /// The app's end of the channel, until the app has it.
+    private(set) var appEnd: OwnedDescriptor?
+    /// The channel's message that is being handled.
+    private(set) var current: SocketMessage?
+    private var notifySource: SharedSource.Member?
+    private var channelSource: IOSource?
+
+    /// Creates both for a new launch.
+    init(
+        _ host: Host, _ launch: LaunchConfiguration, senders: @escaping () -> ((SocketMessage) -> SenderStanding)?,
+        emit: @escaping (LaunchEvent) -> Void
+    ) throws(LinuxError) {
+        self.host = host
+        self.senders = senders
+        self.emit = emit
+        user = launch.credentials?.user
+        notifySocket = try Self.notifySocket(host, launch)
+        let pair = try host.system.socketPair()
+        (channel, appEnd) = (pair.supervisor, pair.app)
+        notifySocket.keepsAddress = host.survival != nil
+    }
+
+    /// Takes over what remains of an earlier launch and creates the rest; the notify socket keeps its address.
+    init(
+        _ host: Host, resuming launch: LaunchConfiguration, _ descriptors: InheritedDescriptors, notifyAddress: String,
+        senders: @escaping () -> ((SocketMessage) -> SenderStanding)?, emit: @escaping (LaunchEvent) -> Void
+    ) throws(LinuxError) {
+        self.host = host
+        self.senders = senders
+        self.emit = emit
+        user = launch.credentials?.user
+        if let inherited = descriptors.notifySocket,
+            let socket = NotifySocket(inherited.descriptor, boundTo: notifyAddress)
+        {
+            notifySocket = socket
+        } else {
+            notifySocket = try Self.notifySocket(host, launch)
+        }
+        notifySocket.keepsAddress = true
+        channel = descriptors.channel.map { Channel($0) }
+    }
+
+    private static func notifySocket(_ host: Host, _ launch: LaunchConfiguration) throws(LinuxError) -> NotifySocket {
+        try host.system.bindNotifySocket(
+            "notify-\(launch.launchID)", in: host.runtimeDirectory, user: launch.credentials?.user ?? host.userID)
+    }
+
+    /// The value of the app's `NOTIFY_SOCKET`.
+    var notifyAddress: String { notifySocket.address }
+
+    /// The descriptors that the next watchdogd needs to talk to the app.
+    var kept: [OwnedDescriptor] { [notifySocket.descriptor, channel?.descriptor].compactMap(\.self) }
+
+    /// Their numbers, for a process that re-executes itself.
+    var keptNumbers: (channel: Int32?, notify: Int32) {
+        (channel?.descriptor.number, notifySocket.descriptor.number)
+    }
+
+    /// Connects both to the loop.
+    func start() throws(LinuxError) {
+        // Read one message per turn: the source fires again while there are more, and a read that finds nothing costs
+        // as much as one that succeeds.
+        notifySource = try host.system.watch(notifySocket.descriptor, in: host.messages) { [unowned self] in
+            readNotifySocket(atMost: 1)
+        }
+        guard let channel else { return }
+        channelSource = try host.watch(channel.descriptor) { [unowned self] in readChannel(atMost: Self.burst) }
+        // At most 20 turns of the loop per channel in a tenth of a second: 6,400 messages a second.
+        if let channelSource {
+            try host.system.limitRate(of: channelSource, interval: .milliseconds(100), burst: 20)
+        }
+    }
+
+    /// Stops reading, and removes the notify socket's path.
+    func stop() {
+        notifySource?.cancel()
+        channelSource?.cancel()
+        notifySocket.keepsAddress = false
+    }
+
+    /// Closes watchdogd's copy of the app's end, which the app now has.
+    func closeAppEnd() { appEnd = nil }
+
+    func send(_ datagram: [UInt8]) {
+        // An app that does not read, or has closed its end, loses messages; its pings then go unanswered.
+        _ = try? channel?.send(datagram)
+    }
+
+    /// Reads the messages that are waiting in the notify socket for the loop's next turn.
+    func readMessages() { readNotifySocket(atMost: Self.burst) }
+
+    /// Reads the messages that the main process sent before its end.
+    func hearLastWords() {
+        readNotifySocket(atMost: Self.lastWords)
+        readChannel(atMost: Self.lastWords)
+    }
+
+    // A message stays in its socket until all its effects are executed and saved. If watchdogd is killed in between,
+    // the next one reads it again; a repeated message changes nothing.
+
+    private func readNotifySocket(atMost count: Int) {
+        guard let standing = senders() else { return }
+        for _ in 0..<count {
+            let isHeeded = try? notifySocket.heed { message in
+                // The attachments are closed when `message` is released, after it was handled; this answers BARRIER=1.
+                guard isFromKnownUser(message) else { return }
+                let standing = standing(message)
+                guard standing != .stranger else { return }
+                emit(.notifyMessage(message.bytes, age: message.age, isAttributed: standing == .member))
+            }
+            guard isHeeded == true else { return }
+        }
+    }
+
+    /// Whether a message comes from the app's user, root or watchdogd's own user.
+    private func isFromKnownUser(_ message: SocketMessage) -> Bool {
+        [0, host.userID, user].contains(message.senderUser)
+    }
+
+    private func readChannel(atMost count: Int) {
+        for _ in 0..<count {
+            let reception = try? channel?.heed { message in
+                current = message
+                emit(.channelMessage(message.bytes))
+                current = nil
+            }
+            switch reception {
+            case .message:
+                continue
+            case .closed:
+                // The app closed its end, or is about to exit; its pings then go unanswered.
+                channelSource?.cancel()
+                channelSource = nil
+                channel = nil
+                return
+            case .nothing, nil:
+                return
+            }
+        }
+    }
+}

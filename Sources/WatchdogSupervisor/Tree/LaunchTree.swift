@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+
+/// The processes of one launch: starts the first, follows the main process, reaps it, and stops, resumes and kills them
+/// all.
+///
+/// Isolation: the loop's thread.
+final class LaunchTree {
+    private let host: Host
+    private let key: Int
+    private let name: String
+    private let marker: String
+    private let terminal: ForegroundTerminal?
+    private let emit: (LaunchEvent) -> Void
+    /// Reads the app's last messages before its end is handled.
+    private let hearLastWords: () -> Void
+    private let freezer: Freezer
+
+    /// The cgroup made for the launch; its processes may still be outside it.
+    let cgroup: Cgroup?
+    /// Why there is no cgroup.
+    let cgroupRefusal: String?
+    private(set) var main: MainProcess?
+    /// Says hello and answers pings in place of the main process.
+    private var answering: MainProcess?
+    /// Whether the main process itself speaks on the channel.
+    private var mainSpeaks = false
+    /// What the main process had used by the time it was reaped.
+    private(set) var exitUsage: ResourceUsage?
+    private var pending: PendingLaunch?
+    private var containment: Containment?
+    /// Whether the end of the main process has been handled.
+    private var isReaped = false
+    /// Whether watchdogd was asked to stop, and stops when the program has.
+    private var isStopRequested = false
+    private let end: TreeEnd
+    /// The main process as the previous watchdogd saved it.
+    private var formerProcess: LaunchState.Process?
+
+    /// Creates the tree without a process.
+    ///
+    /// - Parameters:
+    ///   - key: identifies the launch to the host.
+    ///   - cgroup: the cgroup for the processes, or why there is none.
+    ///   - marker: an environment entry that only the app's processes have.
+    ///   - terminal: lent to the program, if it gets one.
+    init(
+        _ host: Host, key: Int, _ name: String, cgroup: (cgroup: Cgroup?, refusal: String?), marker: String,
+        terminal: ForegroundTerminal?, hearLastWords: @escaping () -> Void, emit: @escaping (LaunchEvent) -> Void
+    ) {
+        self.host = host
+        self.key = key
+        self.name = name
+        self.marker = marker
+        self.terminal = terminal
+        self.hearLastWords = hearLastWords
+        self.emit = emit
+        (self.cgroup, cgroupRefusal) = cgroup
+        freezer = Freezer(host, emit: emit)
+        end = TreeEnd(host)
+    }
+
+    /// The main process's id; nil before the launch.
+    var pid: Int32? { main?.pid ?? formerProcess?.pid }
+
+    /// The process whose main thread is judged: the one that answers on the channel, or else the main process.
+    ///
+    /// A shell or a wrapper that started the app does not answer itself.
+    var judged: MainProcess? {
+        guard let answering, !answering.process.hasExited else { return main }
+        return answering
+    }
+
+    /// When the app was launched; nil before the launch.
+    var launched: LaunchMoment? {
+        main?.launched ?? formerProcess.map { LaunchMoment(instant: $0.launchedAt, time: $0.launchTime) }
+    }
+
+    /// Whether no process of the app remains, as far as can be determined.
+    var isGone: Bool { (main?.process.hasExited ?? true) && (containment?.isEmpty ?? true) }
+
+    /// Whether a cgroup holds the processes.
+    var isInCgroup: Bool {
+        if case .cgroup = containment { true } else { false }
+    }
+
+    /// Whether watchdogd has stopped the processes.
+    var isStoppedByUs: Bool { freezer.isOn }
+
+    /// CPU time of all processes; nil if it cannot be read.
+    var cpuTime: Duration? { containment?.cpuTime }
+
+    /// The ids of processes that survived SIGKILL.
+    var survivors: [Int] { containment?.survivors().map { Int($0.pid) } ?? [] }
+
+    /// Tells whether the sender of a message belongs to the app; nil while its first process is being started.
+    var senders: ((SocketMessage) -> SenderStanding)? {
+        guard let containment else { return nil }
+        return { [main] message in
+            // The common case. Older messages, of an earlier process with the same ID, came before `MAINPID=`.
+            if let main, main.pid == message.senderProcess, main.process.isPresent,
+                main.launched.instant < .now() - message.age
+            {
+                return .member
+            }
+            return containment.standing(ofSender: message)
+        }
+    }
+
+    func processes() -> [Int32] { containment?.processes() ?? [] }
+
+    /// The app's processes, in a form that another thread may read.
+    var members: TreeMembers { containment?.members ?? .listed([]) }
+
+    func signal(_ signal: Int32) {
+        guard !PassedSignals.stops.contains(signal) else { return requestStop(by: signal) }
+        if signal == SIGCONT { isStopRequested = false }
+        // If the process is already gone, its exit is about to be handled.
+        try? main?.process.send(signal)
+    }
+
+    /// Stops watching, and removes the cgroup if it is empty.
+    func stop() {
+        pending?.cancel()
+        end.cancel()
+        freezer.cancel()
+        main?.source?.cancel()
+        if let main { host.setOwner(of: main.pid, to: nil) }
+        // Fails with EBUSY while it holds a process that cannot be killed; the next watchdogd then removes it.
+        try? cgroup?.remove()
+    }
+
+    // MARK: - Start
+
+    /// Starts the first process; reports `spawned` or ``LaunchEvent/spawnFailed(_:)``.
+    func spawn(_ request: SpawnRequest) {
+        do {
+            var request = request
+            request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
+            request.cgroup = try cgroup.map { try host.system.openDirectory(of: $0) }
+            // Taken before the start: the program may print before the parent knows that it is running.
+            let moment = LaunchMoment.now()
+            let isBornInCgroup = request.cgroup != nil
+            pending = try host.launch(request) { [unowned self] result in
+                pending = nil
+                switch result {
+                case .success(let spawned): started(spawned, moment, isBornInCgroup: isBornInCgroup)
+                case .failure(let error): failed(error)
+                }
+            }
+        } catch {
+            failed(error)
+        }
+    }
+
+    private func failed(_ error: any Error) {
+        end.cancel()
+        terminal?.reclaim()
+        emit(.spawnFailed(error))
+    }
+
+    private func started(_ spawned: SpawnedProcess, _ moment: LaunchMoment, isBornInCgroup: Bool) {
+        host.launched()
+        contain(spawned, isBornInCgroup: isBornInCgroup)
+        do throws(LinuxError) {
+            try supervise(spawned.process, startTime: spawned.startTime, launched: moment)
+        } catch {
+            return abandon(spawned.process, error)
+        }
+        emit(.machine(.spawned(pid: spawned.pid)))
+    }
+
+    /// Kills a process that cannot be supervised, and reports the failure once none of its processes remain.
+    private func abandon(_ process: Pidfd, _ error: any Error) {
+        end.begin(.kill, { process }, containment) { [unowned self] in
+            terminal?.reclaim()
+            emit(.spawnFailed(error))
+        }
+    }
+
+    private func contain(_ spawned: SpawnedProcess, isBornInCgroup: Bool) {
+        if let cgroup, isBornInCgroup, spawned.cgroupRefusal == nil {
+            containment = .cgroup(cgroup)
+            if spawned.hasMoved { host.launchesAreSlow() }
+        } else {
+            if let refusal = spawned.cgroupRefusal { host.cgroupRefused(name, refusal) }
+            containment = .processTree(
+                ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: marker))
+        }
+    }
+
+    /// Makes a process the main process, whose end is the app's end from now on.
+    private func supervise(_ process: Pidfd, startTime: UInt64?, launched: LaunchMoment) throws(LinuxError) {
+        let source = try host.watch(process.descriptor, priority: .important) { [unowned self] in reapMain() }
+        become(MainProcess(process: process, startTime: startTime, source: source, launched: launched))
+    }
+
+    private func become(_ process: MainProcess) {
+        if let main {
+            main.source?.cancel()
+            host.setOwner(of: main.pid, to: nil)
+        }
+        main = process
+        answering = nil
+        mainSpeaks = false
+        isReaped = false
+        host.setOwner(of: process.pid, to: key)
+    }
+
+    /// Makes `pid` the main process, as the app requested with `MAINPID=`.
+    ///
+    /// - Returns: false if it is not a process of the app.
+    func adopt(_ pid: Int32) -> Bool {
+        // Open the pidfd first, so that the checks are about the process it holds.
+        guard let process = try? host.system.openProcess(pid), processes().contains(pid), !process.hasExited else {
+            return false
+        }
+        let moment = main?.launched ?? .now()
+        return (try? supervise(process, startTime: ProcessStat.read(pid)?.startTime, launched: moment)) != nil
+    }
+
+    /// Whether the sender of a message could become the judged process.
+    func mayJudge(senderOf message: SocketMessage) -> Bool {
+        guard let main, message.senderProcess > 0 else { return false }
+        if message.senderProcess == main.pid { mainSpeaks = true }
+        return !mainSpeaks && judged?.pid == main.pid
+    }
+
+    /// Judges the sender of a message from now on.
+    ///
+    /// - Returns: false if it is not a process of the app.
+    func judge(senderOf message: SocketMessage) -> Bool {
+        guard let main, let process = message.sender ?? (try? host.system.openProcess(message.senderProcess)),
+            senders?(message) == .member, !process.hasExited, let stat = ProcessStat.read(process.pid)
+        else { return false }
+        answering = MainProcess(
+            process: process, startTime: stat.startTime, source: nil, launched: main.launched)
+        return true
+    }
+
+    // MARK: - Resumption
+
+    /// Resumes the processes of a launch of the previous watchdogd.
+    ///
+    /// - Parameters:
+    ///   - former: the main process as it was saved; nil if none had been started.
+    func resume(_ former: LaunchState.Process?) {
+        formerProcess = former
+        if let cgroup {
+            containment = .cgroup(cgroup)
+        } else if let former {
+            containment = .processTree(ProcessTree(root: former.pid, startTime: former.startTime ?? 0, marker: marker))
+        }
+    }
+
+    /// Makes a process that is already running the main process.
+    func hold(_ process: Pidfd, _ saved: LaunchState.Process) {
+        let source = try? host.watch(process.descriptor, priority: .important) { [unowned self] in reapMain() }
+        become(
+            MainProcess(
+                process: process, startTime: saved.startTime, source: source,
+                launched: LaunchMoment(instant: saved.launchedAt, time: saved.launchTime)))
+    }
+
+    /// What the next watchdogd needs to know of the main process; nil before the launch.
+    ///
+    /// - Parameter thread: the thread that runs the main loop.
+    func saved(thread: Int32?) -> LaunchState.Process? {
+        main.map {
+            LaunchState.Process(
+                pid: $0.pid, startTime: $0.startTime, launchedAt: $0.launched.instant, launchTime: $0.launched.time,
+                thread: thread)
+        }
+    }
+
+    /// The cgroup to save; until there is a process, it is unknown whether the kernel will place it there.
+    var savedCgroup: String? { isInCgroup || containment == nil ? cgroup?.path : nil }
+
+    // MARK: - End
+
+    /// Handles a change of some child: reports stops, continuations and the end of the main process.
+    func childrenChanged() {
+        followJobControl()
+        reapMain()
+    }
+
+    /// Reports the end of the main process, once.
+    func reapMain() {
+        guard !isReaped, let ended = main?.pid, main?.process.hasExited == true else { return }
+        hearLastWords()
+        // The last message may have been MAINPID=, which makes another process the main process.
+        guard let main, main.pid == ended else { return host.childrenChanged() }
+        main.source?.cancel()
+        var status = ExitStatus.unknown
+        do {
+            // A debugger delays the wait status of its tracee: the pidfd reports the exit, but wait does not return it.
+            // SIGCHLD comes when the debugger lets go: ptrace(2).
+            guard let exit = try main.process.waitExit() else { return }
+            exitUsage = exit.usage
+            status = exit.status
+        } catch {}
+        isReaped = true
+        terminal?.reclaim()
+        emit(.exited(status))
+    }
+
+    /// Asks what the main process left behind to end; reports `treeEmptied`.
+    func terminate() {
+        // Frozen processes would handle SIGTERM only when they run again.
+        if freezer.isOn { thaw() }
+        beginEnd(.ask)
+    }
+
+    /// Kills all processes; reports `treeEmptied`.
+    func kill() { beginEnd(.kill) }
+
+    private func beginEnd(_ way: TreeEnd.Way) {
+        end.begin(way, { [unowned self] in main?.process }, containment) { [unowned self] in
+            emit(.machine(.treeEmptied))
+        }
+    }
+
+    // MARK: - Stop and resume
+
+    func freeze() {
+        guard let containment else { return }
+        let process = main.flatMap { main in
+            main.startTime.map { ExaminedProcess(id: main.pid, startTime: $0, cgroup: cgroup?.path) }
+        }
+        freezer.freeze(containment, process)
+    }
+
+    func thaw() { freezer.thaw(containment) }
+
+    private func followJobControl() {
+        guard let main, let change = try? main.process.waitStopOrContinue() else { return }
+        switch change {
+        case .stopped:
+            emit(.machine(.stopped))
+            if let terminal, !freezer.isOn { stopOurselves(with: terminal) } else if isStopRequested { stopOurselves() }
+        case .continued:
+            emit(.machine(.continued))
+        }
+    }
+
+    /// Passes a request to stop on to the program; watchdogd stops when the program has.
+    private func requestStop(by signal: Int32) {
+        guard let main else { return }
+        isStopRequested = true
+        // A program in its own session is an orphaned process group: there, the default action of these signals does
+        // nothing, but SIGSTOP does: setpgid(2), signal(7).
+        let isOrphaned = terminal == nil
+        let isIgnored = isOrphaned && ProcessStat.read(main.pid)?.usesDefaultAction(of: signal) == true
+        try? main.process.send(isIgnored ? SIGSTOP : signal)
+        // A suspended program will not report that it stops.
+        if freezer.isOn { stopOurselves() }
+    }
+
+    /// Stops watchdogd until SIGCONT, which it then passes on; the first process of a pid namespace does not stop.
+    private func stopOurselves() {
+        isStopRequested = false
+        Glibc.kill(getpid(), SIGSTOP)
+    }
+
+    /// Stops watchdogd together with a program that stops in the foreground.
+    ///
+    /// Both belong to one job: the shell takes over, and continues the job on `fg` or `bg`.
+    private func stopOurselves(with terminal: ForegroundTerminal) {
+        guard let main, !terminal.isOurs else { return }
+        isStopRequested = false
+        terminal.reclaim()
+        Glibc.kill(getpid(), SIGSTOP)
+        if terminal.isOurs { terminal.give(to: main.pid) }
+        try? main.process.sendToGroup(SIGCONT)
+    }
+}

@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-/// The version of watchdogd, by the rules of semver.org.
-public let watchdogdVersion = "0.1.0"

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogBase
+import WatchdogConformance
+import WatchdogLinux
+import WatchdogSupervisor
+
+/// `watchdogd conformance`: whether a client speaks the channel protocol as it should.
+struct ConformanceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "conformance",
+        abstract: "Check that a program speaks the channel protocol.",
+        usage: "watchdogd conformance [<options>] -- PROGRAM [ARGS...]",
+        discussion: """
+            Launches PROGRAM several times, plays the supervisor and prints one line for each requirement of the \
+            protocol. Exits with 0 if no requirement fails, with 1 if one does.
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("How long a launch may take until READY=1.", valueName: "span"), transform: RunOptions.span)
+    var launch: Duration = .seconds(20)
+
+    @Option(help: ArgumentHelp("How long an answer may take.", valueName: "span"), transform: RunOptions.span)
+    var answer: Duration = .seconds(5)
+
+    @Option(help: ArgumentHelp("How long the program may take to exit.", valueName: "span"), transform: RunOptions.span)
+    var terminate: Duration = .seconds(5)
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Flag(help: "Show the program's output and errors, on standard error; otherwise they are discarded.")
+    var showOutput = false
+
+    @Argument(
+        parsing: .postTerminator, help: ArgumentHelp("The program and its arguments, after --.", valueName: "program"),
+        completion: .file())
+    var command: [String] = []
+
+    func validate() throws {
+        guard let first = command.first, !first.isEmpty else {
+            throw ValidationError("a program is missing; write watchdogd conformance [options] -- PROGRAM [ARGS...]")
+        }
+        for (name, span) in [("launch", launch), ("answer", answer), ("terminate", terminate)] where span <= .zero {
+            throw ValidationError("--\(name) must be longer than zero")
+        }
+    }
+
+    func run() throws {
+        do {
+            let text = ConformanceText(width: TerminalWidth.columns)
+            let isTable = !json
+            var previous: ConformanceResult?
+            let session = try ConformanceSession(plan, interruption: try interruption()) { result in
+                guard isTable else { return }
+                print(text.line(result, after: previous), terminator: "")
+                previous = result
+                fflush(nil)
+            }
+            let results = try session.run()
+            let report = ConformanceReport(command: command, results: results)
+            print(json ? try report.encoded() : "\n" + text.summary(results), terminator: "")
+            if results.contains(where: \.isFailure) { throw ExitCode(1) }
+        } catch let error as ConformanceError {
+            StandardError.say(error.description)
+            throw ExitCode(error.exitCode)
+        }
+    }
+
+    private func interruption() throws -> OwnedDescriptor { try Failure.reporting { try Interruption.descriptor() } }
+
+    private var plan: ConformancePlan {
+        ConformancePlan(
+            command: command, environment: .inherited, launchLimit: launch, answerLimit: answer,
+            terminationLimit: terminate, showsOutput: showOutput)
+    }
+}

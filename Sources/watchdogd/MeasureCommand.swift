@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogLinux
+import WatchdogMeasurement
+import WatchdogMeasuring
+import WatchdogSupervisor
+
+/// `watchdogd measure`: many launches of a program, compared honestly.
+struct MeasureCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "measure",
+        abstract: "Measure the launches of a program, and say whether it has become slower.",
+        usage: """
+            watchdogd measure [<options>] -- PROGRAM [ARGS...]
+            watchdogd measure --against OLD [<options>] -- PROGRAM [ARGS...]
+            """,
+        discussion: """
+            Launches PROGRAM again and again, ends it after each launch, and prints every run with its wall time, CPU time \
+            and page faults. Runs that had to read from a disk are left out, visibly. Exits with 0 if all checks pass, 1 if \
+            one fails (--max, --against, --baseline), 2 if the figures do not tell, 70 if the program fails. Time spans \
+            are written as 20s, 1min 30s or 250ms.
+            """
+    )
+
+    @OptionGroup(title: "Runs")
+    var runs: MeasureRunOptions
+
+    @OptionGroup(title: "Checks")
+    var checks: MeasureCheckOptions
+
+    @OptionGroup(title: "Conditions")
+    var conditions: MeasureConditionOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Write the checks as a JUnit test suite.", valueName: "file"), completion: .file())
+    var junit: String?
+
+    @Flag(help: "Show the program's output and errors, on standard error; otherwise they are discarded.")
+    var showOutput = false
+
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("The program and its arguments, after --.", valueName: "program"),
+        completion: .file()
+    )
+    var command: [String] = []
+
+    func validate() throws {
+        guard let first = command.first, !first.isEmpty else {
+            throw ValidationError("a program is missing; write watchdogd measure [options] -- PROGRAM [ARGS...]")
+        }
+        try checks.validate(runs: runs.count(isComparison: checks.against != nil))
+        for (option, value) in [("junit", junit), ("data", conditions.data)] where value == "" {
+            throw ValidationError("--\(option) is empty; give it a value or leave it out")
+        }
+        guard conditions.evict.isEmpty || conditions.cold else {
+            throw ValidationError("--evict has no effect without --cold; add --cold or leave it out")
+        }
+    }
+
+    func run() throws {
+        do {
+            let baseline = try checks.readBaseline()
+            try checks.checkOutputs([checks.saveBaseline, junit])
+            let session = try MeasurementSession(plan)
+            let progress = MeasureProgress()
+            let result = Result { try session.measure(onProgress: progress.show) }
+            progress.clear()
+            let measurement = try result.get()
+            let answers = checks.questions(baseline).answers(measurement)
+            try print(measurement, answers)
+            try checks.save(measurement)
+            throw ExitCode(MeasurementCheck.exitCode(answers))
+        } catch let error as MeasuringError {
+            StandardError.say(error.description)
+            throw ExitCode(error.exitCode)
+        }
+    }
+
+    private var plan: MeasurementPlan {
+        get throws {
+            MeasurementPlan(
+                command: command, oldCommand: try checks.oldCommand(for: command),
+                runs: runs.count(isComparison: checks.against != nil), discard: runs.discard, until: runs.until,
+                timeLimit: runs.timeLimit, isCold: conditions.cold, evicted: conditions.evict,
+                showsOutput: showOutput, ignoresFailure: runs.ignoreFailure, hasNetwork: !conditions.noNetwork,
+                cpuQuota: conditions.cpuQuota, data: conditions.data,
+                environment: MeasuredEnvironment.make(from: .inherited, adding: conditions.environment),
+                version: watchdogdVersion)
+        }
+    }
+
+    private func print(_ measurement: Measurement, _ answers: [MeasurementCheck]) throws {
+        if let junit {
+            try MeasureCheckOptions.write(Array(JUnitText.xml(measurement, checks: answers).utf8), to: junit, "--junit")
+        }
+        let text =
+            json
+            ? String(decoding: try MeasurementJSON(measurement, checks: answers).encoded(), as: UTF8.self)
+            : MeasurementText(measurement, checks: answers, width: TerminalWidth.columns).text
+        Swift.print(text, terminator: "")
+        fflush(nil)
+    }
+}

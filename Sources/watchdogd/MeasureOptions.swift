@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WatchdogBase
+import WatchdogMeasurement
+
+extension LaunchGoal {
+    /// The value of `--until`.
+    init(option text: String) throws {
+        guard let goal = LaunchGoal(rawValue: text) else {
+            let names = Self.allCases.map(\.rawValue)
+            let near = Similarity.nearest(to: text, among: names).map { "did you mean '\($0)'?" }
+            throw ValidationError(near ?? "use one of \(names.joined(separator: ", "))")
+        }
+        self = goal
+    }
+}
+
+/// How often, and until when, `watchdogd measure` launches a program.
+struct MeasureRunOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("How many runs, or pairs of runs, count (default: 10).", valueName: "n"))
+    var runs: Int?
+
+    @Option(help: ArgumentHelp("How many runs to throw away first.", valueName: "n"))
+    var discard = 1
+
+    @Option(
+        help: ArgumentHelp(
+            "What ends a launch: ready, first-frame, useful, listen, idle or exit (default: what a first launch does).",
+            valueName: "sign"),
+        completion: .list(LaunchGoal.allCases.map(\.rawValue)), transform: LaunchGoal.init(option:))
+    var until: LaunchGoal?
+
+    @Option(
+        help: ArgumentHelp("How long one launch may take (default: 60s).", valueName: "span"),
+        transform: RunOptions.span)
+    var timeLimit: Duration = .seconds(60)
+
+    @Flag(help: "Accept exit codes other than 0.")
+    var ignoreFailure = false
+
+    func validate() throws {
+        guard (1...10_000).contains(runs ?? 1) else {
+            throw ValidationError("--runs \(runs ?? 0) is out of range; use a number from 1 to 10000")
+        }
+        guard (0...1000).contains(discard) else {
+            throw ValidationError("--discard \(discard) is out of range; use a number from 0 to 1000")
+        }
+    }
+
+    func count(isComparison: Bool) -> Int { runs ?? 10 }
+}
+
+/// Under which conditions `watchdogd measure` launches a program.
+struct MeasureConditionOptions: ParsableArguments {
+    @Flag(help: "Evict the program's files from memory before each run.")
+    var cold = false
+
+    @Option(
+        help: ArgumentHelp("Evict this file or folder too, with --cold; may be given again.", valueName: "path"),
+        completion: .file())
+    var evict: [String] = []
+
+    @Flag(help: "Give the program a network of its own that has only a loopback device.")
+    var noNetwork = false
+
+    @Option(
+        help: ArgumentHelp("Give the program at most this share of one CPU, such as 50%.", valueName: "percent"),
+        transform: MeasureConditionOptions.quota)
+    var cpuQuota: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Give each run a fresh copy of this folder, as {data} in its arguments and $WATCHDOGD_DATA.",
+            valueName: "dir"),
+        completion: .directory)
+    var data: String?
+
+    @Option(
+        name: .customLong("env"),
+        help: ArgumentHelp("Set a variable, or pass this command's on; may be given again.", valueName: "k[=v]"),
+        transform: MeasureConditionOptions.variable
+    )
+    var environment: [(name: String, value: String?)] = []
+
+    static func percent(_ text: String) -> Double? {
+        let digits = text.hasSuffix("%") ? text.dropLast() : text[...]
+        guard let number = Double(digits.last == " " ? digits.dropLast() : digits), number.isFinite else { return nil }
+        return number / 100
+    }
+
+    private static func quota(_ text: String) throws -> Double {
+        guard text.hasSuffix("%"), let share = percent(text), (0.01...1024).contains(share) else {
+            throw ValidationError("\"\(text)\" is not a share of a CPU; write for example 50%, at least 1%")
+        }
+        return share
+    }
+
+    private static func variable(_ text: String) throws -> (name: String, value: String?) {
+        guard text.contains("=") else {
+            guard !text.isEmpty else { throw ValidationError("write NAME=VALUE, or NAME") }
+            return (text, nil)
+        }
+        let variable = try RunOptions.variable(text)
+        return (variable.name, variable.value)
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogRecorder
+import WatchdogRecording
+import WatchdogRendering
+import WatchdogSupervisor
+
+/// `watchdogd record launch`, which `record` alone means.
+struct RecordLaunchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "launch",
+        abstract: "Record one launch of an unmodified program, and show where its time went.",
+        usage: "watchdogd record [options] -- PROGRAM [ARGS...]",
+        discussion: """
+            Shows the phases of the launch, from the request through the dynamic linker and constructors to main and the \
+            program's first sign of being launched: READY=1 or its first frame, else a listening socket, else its main \
+            thread's first wait for events, else its exit. Root sees most: what every thread waited for, and who woke it. \
+            After its launch the program is terminated, unless --keep is given. Exits with 0 if the launch ended, with the \
+            program's own code if the program ended first, and with 75 if the time limit passed.
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp(
+            "What ends the launch: ready, first-frame, useful, listen, idle or exit (default: the best sign).",
+            valueName: "sign"),
+        completion: .list(LaunchGoal.allCases.map(\.rawValue)), transform: LaunchGoal.init(option:))
+    var until: LaunchGoal?
+
+    @Option(
+        help: ArgumentHelp("How long to wait for the end of the launch.", valueName: "span"), transform: RunOptions.span
+    )
+    var timeLimit: Duration = .seconds(60)
+
+    @Option(
+        help: ArgumentHelp(
+            "Record on this rung only: A (scheduler, root), B (perf events), C (ptrace) or D (clocks).",
+            valueName: "rung"),
+        completion: .list(Rung.allCases.map(\.rawValue)), transform: Self.rung)
+    var rung: Rung?
+
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Write the recording to this file, FILE.launch.", valueName: "file"),
+        completion: .file(extensions: ["launch"]))
+    var output: String?
+
+    @OptionGroup var files: RecordingFileOptions
+
+    @Flag(help: "Print the recording as JSON (docs/launch-schema.json) instead of a table.")
+    var json = false
+
+    @Flag(help: "Leave the program running after its launch.")
+    var keep = false
+
+    @Argument(
+        parsing: .postTerminator, help: ArgumentHelp("The program and its arguments, after --.", valueName: "command"),
+        completion: .file())
+    var command: [String] = []
+
+    func validate() throws {
+        guard let first = command.first, !first.isEmpty else {
+            throw ValidationError("a program is missing; write watchdogd record [options] -- PROGRAM [ARGS...]")
+        }
+        guard output != "" else { throw ValidationError("--output is empty; give it a file or leave it out") }
+        guard timeLimit <= .seconds(86_400) else {
+            throw ValidationError("--time-limit is out of range; use at most 1d")
+        }
+    }
+
+    func run() throws {
+        do {
+            // Before the launch: a recording that cannot be kept is not worth one.
+            if let output { try AtomicFile.check(output) }
+            let executable = try resolveExecutable(command[0], path: Environment.inherited["PATH"] ?? "/usr/bin:/bin")
+            try files.check()
+            // A process that the program leaves behind stays a descendant, and is ended with the others.
+            try Subreaper.become()
+            var launch = try LaunchRecorder.record(
+                RecordingRequest(
+                    executable: executable, command: command, goal: until, timeLimit: timeLimit, rung: rung,
+                    keepsProgram: keep))
+            // The machine's first process may be one that reaps nothing.
+            _ = Subreaper.reapOrphans(except: [])
+            launch.nameSamples()
+            let file = try RecordingCoding.encode(launch.recording)
+            if let output { try AtomicFile.write(file, to: output) }
+            try files.write(launch.recording)
+            let style = OutputOptions().launchStyle
+            print(json ? String(decoding: file, as: UTF8.self) : launch.recording.text(style), terminator: "")
+            throw ExitCode(launch.exitCode)
+        } catch let error as ExecutableLookupError {
+            let isName = !error.command.contains("/")
+            StandardError.say(error.reason == .notFound && isName ? "\(error); is it in PATH?" : "\(error)")
+            throw ExitCode(error.sysexit)
+        } catch let error as RecordingError {
+            StandardError.say("\(error)")
+            throw ExitCode(error.exitCode)
+        } catch let error as LinuxError {
+            StandardError.say("\(error)")
+            throw ExitCode(73)
+        } catch let error as RecordingCodingError {
+            StandardError.say("\(error)")
+            throw ExitCode(74)
+        }
+    }
+
+    private static func rung(_ text: String) throws -> Rung {
+        guard let rung = Rung(rawValue: text.uppercased()) else { throw ValidationError("use A, B, C or D") }
+        return rung
+    }
+}

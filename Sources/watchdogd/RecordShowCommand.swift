@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WatchdogBase
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogLinux
+import WatchdogRecording
+import WatchdogRendering
+import WatchdogSupervisor
+
+/// Writes a recording in other forms, beside what is printed.
+struct RecordingFileOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Write a page with lanes to zoom, in one file, for any browser.", valueName: "file"),
+        completion: .file(extensions: ["html"]))
+    var html: String?
+
+    @Option(
+        help: ArgumentHelp("Write a trace for https://ui.perfetto.dev.", valueName: "file"),
+        completion: .file(extensions: ["perfetto-trace"]))
+    var perfetto: String?
+
+    func validate() throws {
+        for (name, path) in [("--html", html), ("--perfetto", perfetto)] where path == "" {
+            throw ValidationError("\(name) is empty; give it a file or leave it out")
+        }
+    }
+
+    /// Checks in advance whether the files can be written, so that no launch is recorded in vain.
+    func check() throws {
+        try Self.reporting {
+            for path in [html, perfetto] { if let path { try AtomicFile.check(path) } }
+        }
+    }
+
+    /// Writes the files that the options name.
+    func write(_ recording: LaunchRecording) throws {
+        try Self.reporting {
+            if let html { try AtomicFile.write(Array(LaunchPage.render(recording).utf8), to: html) }
+            if let perfetto { try AtomicFile.write(PerfettoTrace.encode(recording), to: perfetto) }
+        }
+    }
+
+    private static func reporting(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as LinuxError {
+            StandardError.say("\(error)")
+            // EX_CANTCREAT
+            throw ExitCode(73)
+        }
+    }
+}
+
+/// `watchdogd record show`.
+struct RecordShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show a recorded launch: where its time went, what each thread did, and what to do about it.",
+        discussion: """
+            Reads what 'watchdogd record --output FILE' has written, on this machine or another. How to read it: \
+            docs/launches.md.
+            """
+    )
+
+    @OptionGroup var files: RecordingFileOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("A recording.", valueName: "file"), completion: .file(extensions: ["launch"]))
+    var path: String
+
+    func validate() throws {
+        guard !path.isEmpty else { throw ValidationError("the path is empty; name a recording (FILE.launch)") }
+    }
+
+    func run() throws {
+        let bytes = try contents()
+        let recording: LaunchRecording
+        let text: String
+        do throws(RecordingCodingError) {
+            recording = try RecordingCoding.decode(bytes)
+            text =
+                output.json
+                ? String(decoding: try RecordingCoding.encode(recording), as: UTF8.self)
+                : recording.text(output.launchStyle)
+        } catch {
+            StandardError.say("\(path): \(error)".singleLine(limit: 4_096))
+            // EX_DATAERR
+            throw ExitCode(65)
+        }
+        try files.write(recording)
+        print(text, terminator: "")
+    }
+
+    private func contents() throws -> [UInt8] {
+        do throws(ConfigurationReadError) {
+            return try HostFileSystem().contents(of: path, limit: RecordingCoding.fileBytes + 1)
+        } catch {
+            StandardError.say(error.description)
+            // EX_NOINPUT
+            throw ExitCode(66)
+        }
+    }
+}
+
+extension OutputOptions {
+    /// How recordings are printed: as other commands print, and for programs as on a terminal of 80 columns.
+    var launchStyle: LaunchTextStyle {
+        let style = style
+        return LaunchTextStyle(columns: style.columns ?? 79, isColored: style.isColored)
+    }
+}

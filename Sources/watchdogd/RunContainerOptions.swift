@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WatchdogSupervisor
+
+/// The options of `watchdogd run` for the entry point of a container.
+struct RunContainerOptions: ParsableArguments {
+    @Option(
+        defaultAsFlag: "/dev/termination-log", parsing: .next,
+        help: ArgumentHelp(
+            "Write here why the program was killed, in at most 4 KiB.",
+            valueName: "file"),
+        completion: .file())
+    var terminationMessage: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How messages are written on standard error: text or json (default: text).", valueName: "format"),
+        completion: .list(LogFormat.allCases.map(\.rawValue)), transform: RunOptions.logFormat)
+    var logFormat = LogFormat.text
+
+    @Option(help: ArgumentHelp("The program's version in reports.", valueName: "version"))
+    var appVersion: String?
+
+    @Option(help: ArgumentHelp("Answer 'watchdogd ping' at this socket.", valueName: "path"), completion: .file())
+    var control: String?
+
+    func validate() throws {
+        guard control != "" else { throw ValidationError("--control is empty; give it a value or leave it out") }
+        guard let appVersion else { return }
+        guard (1...128).contains(appVersion.utf8.count), !appVersion.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
+        else { throw ValidationError("--app-version is empty, longer than 128 bytes or has control characters") }
+    }
+
+    func apply(to configuration: inout RunConfiguration) {
+        configuration.terminationMessage = terminationMessage
+        configuration.logFormat = logFormat
+        configuration.controlPath = control
+        if let appVersion { configuration.appVersion = appVersion }
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+import WatchdogPolicy
+import WatchdogVerdict
+
+@testable import WatchdogMetrics
+
+@Suite("The meter of an app")
+struct AppMeterTests {
+    private func instant(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+
+    @Test(
+        "each end has one cause",
+        arguments: [
+            (Outcome.Cause.exited, WatchdogBase.ExitStatus.exited(code: 0), false, AppMeter.Termination?.some(.done)),
+            (.exited, .exited(code: 1), false, .exit),
+            (.exited, .signaled(signal: 11, coreDumped: true), false, .crash),
+            (.exited, .signaled(signal: 9, coreDumped: false), true, .memory),
+            (.exited, .signaled(signal: 9, coreDumped: false), false, .crash),
+            (.exited, .signaled(signal: 11, coreDumped: false), true, .crash), (.exited, .unknown, false, .unknown),
+            (.terminated, .exited(code: 7), false, .request),
+            (.killedOnRequest, .signaled(signal: 9, coreDumped: false), true, .request),
+            (.spawnFailed, .unknown, false, nil),
+        ])
+    func terminations(
+        _ cause: Outcome.Cause, _ status: WatchdogBase.ExitStatus, _ isMemory: Bool, _ wanted: AppMeter.Termination?
+    ) {
+        var meter = AppMeter()
+        meter.ended(Outcome(cause: cause, status: status, isDeathVerified: true), isCausedByMemory: isMemory)
+        for termination in AppMeter.Termination.allCases {
+            #expect(meter.terminations(termination) == (termination == wanted ? 1 : 0), "\(termination)")
+        }
+    }
+
+    @Test("a real incident is counted once, by its event and by what was done")
+    func incidents() throws {
+        for isEnforced in [true, false] {
+            var spec = AppSpec(name: "App")
+            spec.enforcement = isEnforced ? .kill : .report
+            spec.readiness = .notify
+            var machine = ProcessMachine(spec: spec)
+            var meter = AppMeter()
+            var now = instant(100)
+            func feed(_ event: ProcessEvent) {
+                for effect in machine.step(event, at: now).effects {
+                    if case .announce(let notice) = effect { meter.noticed(notice) }
+                    if case .inspect(let id) = effect { feed(.inspected(id: id, Evidence(state: "S"))) }
+                }
+            }
+            feed(.launchRequested)
+            feed(.spawned(pid: 7))
+            now = now + spec.allowances.launch + .milliseconds(1)
+            feed(.deadlineReached)
+            for _ in 0..<10 where !machine.isInIncident {
+                now = machine.nextDeadline ?? now
+                feed(.deadlineReached)
+            }
+            #expect(meter.launches == 1)
+            #expect(meter.incidents(.processLaunch, isEnforced: isEnforced) == 1)
+            #expect(meter.incidents(.processLaunch, isEnforced: !isEnforced) == 0)
+            #expect(meter.incidents(.sceneUpdate, isEnforced: isEnforced) == 0)
+        }
+    }
+
+    @Test("the running time counts what is under way, and stops at the end")
+    func runningTime() {
+        var meter = AppMeter()
+        #expect(meter.settled(at: instant(5)).runningTime == .zero)
+        meter.run(true, at: instant(10))
+        #expect(meter.settled(at: instant(17)).runningTime == .seconds(7))
+        meter.run(true, at: instant(20))
+        meter.run(false, at: instant(25))
+        meter.run(false, at: instant(90))
+        #expect(meter.settled(at: instant(100)).runningTime == .seconds(15))
+    }
+
+    @Test("a bucket includes its bound, and a duration beyond all bounds is in the last one")
+    func buckets() {
+        var histogram = FixedHistogram(bounds: [.milliseconds(1), .seconds(1)])
+        for nanoseconds in [-5, 0, 1_000_000, 1_000_001, 1_000_000_000, 1_000_000_001] as [Int64] {
+            histogram.record(.nanoseconds(nanoseconds))
+        }
+        #expect(histogram.buckets == [3, 2, 1])
+        #expect(histogram.count == 6)
+        #expect(histogram.sum == .nanoseconds(2_002_000_002))
+    }
+
+    @Test("sums are the sums of everything")
+    func sums() {
+        var one = AppMeter()
+        one.noticed(.launched(pid: 1))
+        one.launchFailed()
+        one.measured(.ping(.seconds(1)))
+        one.reported(.spinning, fault: .machine)
+        one.ended(Outcome(cause: .exited, status: .exited(code: 0), isDeathVerified: true), isCausedByMemory: false)
+        one.run(true, at: instant(0))
+        let settled = one.settled(at: instant(3))
+        var sum = settled
+        sum.add(settled)
+        #expect(sum.launches == 2 && sum.launchFailures == 2 && sum.pings.count == 2)
+        #expect(sum.verdicts(.spinning) == 2 && sum.faults(.machine) == 2 && sum.terminations(.done) == 2)
+        #expect(sum.runningTime == .seconds(6))
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogReportStore
+import WatchdogVerdict
+
+@testable import WatchdogSupervisor
+
+@Suite("Many incidents at once")
+struct BacklogTests {
+    private static func facts(_ number: Int) -> IncidentFacts {
+        let now = Instant.now()
+        var facts = IncidentFacts(
+            id: .random(), event: .sceneUpdate, exhaustion: .wallClock, allowance: .seconds(10), elapsed: .seconds(10),
+            appName: "App\(number)", pid: 100 + number, executablePath: "/bin/app", userID: 0, parentName: "watchdogd",
+            parentPID: 1, launchTime: .now(), captureTime: .now(), launchInstant: now, captureInstant: now,
+            evidence: HangEvidence(processorCount: 2))
+        facts.arguments = ["app"]
+        return facts
+    }
+
+    @Test("an app that hangs again and again has five reports, and the newest counts the rest")
+    func repeats() throws {
+        try withTemporaryDirectory { directory in
+            let loop = try EventLoop()
+            let mailbox = try Mailbox<Host.Message>()
+            let store = ReportStore(directory: directory)
+            let writer = ReportWriter(
+                store: store, symbolicator: Symbolicator(), mailbox: mailbox, limitsRepeats: true)
+            var outcomes: [ReportOutcome] = []
+            let source = try loop.receive(from: mailbox) { message in
+                if case .reported(_, _, let outcome) = message { outcomes.append(outcome) }
+            }
+            func write(_ count: Int, app: Int = 1, kind: ReportKind = .watchdog) throws -> [ReportOutcome] {
+                outcomes = []
+                for _ in 0..<count {
+                    var facts = Self.facts(app)
+                    facts.kind = kind
+                    writer.write(
+                        app: app, incident: .judged(7), facts: facts, host: .current(),
+                        capture: .failed("it is a test"))
+                }
+                let end = Instant.now() + .seconds(60)
+                while outcomes.count < count, Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(50)) }
+                return outcomes
+            }
+            #expect(try write(6, kind: .capture).allSatisfy { $0.repeats == nil }, "captures on request")
+            let first = try write(8)
+            #expect(first.map(\.repeats) == [nil, nil, nil, nil, nil, 1, 2, 3])
+            #expect(Set(first.compactMap(\.path)).count == 5 && Set(first[4...].map(\.path)).count == 1)
+            let newest = try store.read(try store.find(try #require(first[7].path)))
+            #expect(newest.body.linux?.repeats?.count == 3)
+            let lines = try #require(newest.body.applicationSpecificInformation?["watchdogd"])
+            #expect(lines.count { $0.hasPrefix("Repeated: 3 more incidents like this, the last at ") } == 1)
+            #expect(lines.count { $0.hasPrefix("Repeated: ") } == 1)
+            #expect(try write(1, app: 2).map(\.repeats) == [nil], "another app")
+            #expect(try write(1, kind: .capture).map(\.repeats) == [nil], "someone asked for it")
+            // Without the report that counts, the incident gets its own.
+            #expect(unlink(try #require(first[7].path)) == 0)
+            #expect(try write(1).map(\.repeats) == [nil])
+            #expect(try store.list().count == 13)
+            withExtendedLifetime(source) {}
+        }
+    }
+
+    @Test("fifty apps that hang on one database have a report each")
+    func fiftyReports() throws {
+        try withTemporaryDirectory { directory in
+            let loop = try EventLoop()
+            let mailbox = try Mailbox<Host.Message>()
+            let store = ReportStore(directory: directory)
+            let writer = ReportWriter(
+                store: store, symbolicator: Symbolicator(), mailbox: mailbox, limitsRepeats: false)
+            var reports: [Int: String] = [:]
+            let source = try loop.receive(from: mailbox) { message in
+                guard case .reported(let app, .judged(7), let outcome) = message else { return }
+                #expect(outcome.failure == nil)
+                reports[app] = outcome.path
+            }
+            for app in 0..<50 {
+                writer.write(
+                    app: app, incident: .judged(7), facts: Self.facts(app), host: .current(),
+                    capture: .failed("it is a test"))
+            }
+            let end = Instant.now() + .seconds(60)
+            while reports.count < 50, Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(50)) }
+            #expect(Set(reports.values).count == 50)
+            #expect(try store.list().count == 50)
+            withExtendedLifetime(source) {}
+        }
+    }
+
+    @Test("waiting stacks hold no more than the limit; one report has its stacks however large they are")
+    func backlog() {
+        let limit = StackBacklog.Cost(bytes: 100, descriptors: 10)
+        var backlog = StackBacklog(limit: limit)
+        let half = StackBacklog.Cost(bytes: 50, descriptors: 5)
+        let admissions = [
+            half, .init(bytes: 51, descriptors: 5), .init(bytes: 50, descriptors: 6), half, .init(bytes: 1),
+        ].map { backlog.admit($0) }
+        #expect(admissions == [true, false, false, true, false])
+        backlog.release(half)
+        let again = [half, .init(descriptors: 1)].map { backlog.admit($0) }
+        #expect(again == [true, false])
+        var empty = StackBacklog(limit: limit)
+        let large = [StackBacklog.Cost(bytes: 1_000, descriptors: 100), .init(bytes: 1)].map { empty.admit($0) }
+        #expect(large == [true, false])
+    }
+
+    @Test("a capture counts until it ends or its budget is over, and its late end changes nothing")
+    func captures() {
+        let start = Instant(nanoseconds: 1_000)
+        var captures = CaptureCount()
+        #expect(captures.isEmpty)
+        let stuck = captures.begin(until: start + .seconds(2))
+        let quick = captures.begin(until: start + .seconds(3))
+        let isEarly = captures.expire(at: start + .seconds(2) + .nanoseconds(-1))
+        #expect(!isEarly)
+        captures.end(quick)
+        #expect(!captures.isEmpty)
+        let isStuck = captures.expire(at: start + .seconds(2))
+        #expect(isStuck)
+        #expect(captures.isEmpty)
+        let next = captures.begin(until: start + .seconds(9))
+        captures.end(stuck)
+        #expect(!captures.isEmpty)
+        captures.end(next)
+        #expect(captures.isEmpty)
+    }
+
+    @Test("an app that hangs again and again has five reports in five minutes")
+    func hangReports() {
+        let start = Instant(nanoseconds: 0)
+        var limit = HangReportLimit()
+        let instants: [Duration] =
+            (0..<6).map { .seconds($0) } + [.seconds(300), .seconds(300) + .nanoseconds(1), .seconds(301)]
+        let admissions = instants.map { limit.admit(at: start + $0) }
+        #expect(admissions == [true, true, true, true, true, false, false, true, false])
+    }
+}

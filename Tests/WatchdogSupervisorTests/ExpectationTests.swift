@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+
+@testable import WatchdogPolicy
+@testable import WatchdogSupervisor
+
+// Testing has a type of this name, too.
+private typealias Expectation = WatchdogSupervisor.Expectation
+
+@Suite("What is expected of a run")
+struct ExpectationTests {
+    @Test(
+        "a condition is read and written back",
+        arguments: [
+            "ready", "ready within 400ms", "first-frame within 1.5s", "useful within 2s", "no hang",
+            "no hang over 250ms", "no incident", "0x8badf00d", "0x8badf00d:scene-update", "killed 0x8badf00d",
+            "killed 0x2182bad2:background-task", "exit:0", "exit:255", "frame loadFeed()", "verdict blocked in futex",
+        ])
+    func roundTrip(text: String) throws {
+        #expect(try Expectation(parsing: text).description == text)
+    }
+
+    @Test("quotation marks and spare spaces do not matter")
+    func spelling() throws {
+        #expect(try Expectation(parsing: #"frame "load Feed""#) == .frame("load Feed"))
+        #expect(try Expectation(parsing: "  no   hang ") == .noHang(over: nil))
+        #expect(try Expectation(parsing: "useful within 1s 500ms") == .reached(.useful, within: .milliseconds(1_500)))
+        #expect(try Expectation(parsing: "READY") == .reached(.ready, within: nil))
+        #expect(try Expectation(parsing: "0x8BADF00D") == .reported(.ateBadFood, nil))
+    }
+
+    @Test(
+        "what is no condition is refused, with what to write",
+        arguments: [
+            ("miracle", "use ready, exit:N"), ("", "use ready"), ("ready soon", "ready within 400ms"),
+            ("ready within", "ready within 400ms"), ("ready within soon", "20s"), ("useful", "useful within 400ms"),
+            ("first-frame", "first-frame within 400ms"), ("no hang over 5", "5s"), ("no luck", "use ready"),
+            ("frame", "frame NAME"), ("verdict", "verdict TEXT"), ("killed", "killed 0x8badf00d"),
+            ("killed 0x1", "unknown code"), ("0x8badf00d:tea", "unknown event"), ("exit:256", "exit:0 to exit:255"),
+            ("exit:-1", "exit:0 to exit:255"), ("exit:1 2", "use ready"),
+        ])
+    func refused(text: String, words: String) {
+        let error = #expect(throws: Expectation.SyntaxError.self) { try Expectation(parsing: text) }
+        #expect(error?.description.contains(words) == true, "\(String(describing: error))")
+    }
+
+    // MARK: Judging
+
+    private func run(_ change: (inout RunFacts) -> Void = { _ in }) -> RunFacts {
+        var facts = RunFacts(
+            outcome: Outcome(cause: .exited, status: .exited(code: 0), isDeathVerified: true), end: "app exited",
+            incidents: [], moments: [.ready: .milliseconds(400)], hangs: (0, .zero), longestAnswer: .milliseconds(250),
+            verdict: nil, frames: nil)
+        change(&facts)
+        return facts
+    }
+
+    private func incident(_ event: WatchdogEvent, isEnforced: Bool = true) -> Incident {
+        let now = Instant(nanoseconds: 0)
+        return Incident(
+            id: 1, event: event, cause: .exhausted, allowance: .zero, startedAt: now, windowStart: now, deadline: now,
+            decidedAt: now, credit: .zero, extended: .zero, paused: .zero, rebases: 0, evidence: nil,
+            visibility: .foreground, isSuspended: false, isEnforced: isEnforced)
+    }
+
+    private func isMet(_ text: String, _ facts: RunFacts) throws -> Bool {
+        try Expectation(parsing: text).judgement(of: facts).isMet
+    }
+
+    @Test("a moment of the launch is in time or a nanosecond late")
+    func moments() throws {
+        #expect(try isMet("ready", run()))
+        #expect(try isMet("ready within 400ms", run()))
+        #expect(try !isMet("ready within 400ms", run { $0.moments[.ready] = .milliseconds(400) + .nanoseconds(1) }))
+        #expect(try !isMet("ready", run { $0.moments = [:] }))
+        #expect(try !isMet("useful within 1s", run()))
+        #expect(try isMet("useful within 1s", run { $0.moments[.useful] = .seconds(1) }))
+        let late = try Expectation(parsing: "ready within 300ms").judgement(of: run())
+        #expect(late == .init(isMet: false, actual: "ready came after 400 ms"))
+    }
+
+    @Test("the longest answer is in time or a nanosecond late; without pings nothing is known")
+    func hangs() throws {
+        #expect(try isMet("no hang over 250ms", run()))
+        #expect(try !isMet("no hang over 250ms", run { $0.longestAnswer = .milliseconds(250) + .nanoseconds(1) }))
+        #expect(try !isMet("no hang over 250ms", run { $0.longestAnswer = nil }))
+        #expect(try isMet("no hang", run()))
+        #expect(try !isMet("no hang", run { $0.hangs = (1, .milliseconds(300)) }))
+        #expect(try !isMet("no hang", run { $0.incidents = [incident(.sceneUpdate)] }))
+        #expect(try !isMet("no hang over 1min", run { $0.incidents = [incident(.sceneUpdate)] }))
+        #expect(try isMet("no hang", run { $0.incidents = [incident(.processExit)] }))
+    }
+
+    @Test("a report is no kill, and a kill is a report; code and event have to be those")
+    func incidents() throws {
+        let reported = run { $0.incidents = [incident(.sceneUpdate, isEnforced: false)] }
+        let killed = run { $0.incidents = [incident(.sceneUpdate)] }
+        #expect(try isMet("0x8badf00d", reported) && isMet("0x8badf00d:scene-update", killed))
+        #expect(try !isMet("killed 0x8badf00d", reported) && isMet("killed 0x8badf00d:scene-update", killed))
+        #expect(try !isMet("0x8badf00d:process-exit", killed) && !isMet("0x2182bad2", killed))
+        #expect(try isMet("no incident", run()) && !isMet("no incident", reported))
+        #expect(try isMet("exit:0", run()) && !isMet("exit:0", reported) && !isMet("exit:1", run()))
+    }
+
+    @Test("function and verdict are looked for in the last report, and nothing is found without one")
+    func reports() throws {
+        let facts = run {
+            $0.verdict = "Blocked in recvfrom on TCP 10.0.0.1:443"
+            $0.frames = ["recv", "Feed.load()", "main"]
+        }
+        #expect(try isMet("frame Feed.load", facts) && !isMet("frame save", facts) && !isMet("frame load", run()))
+        #expect(try isMet("verdict blocked in RECVFROM", facts) && !isMet("verdict futex", facts))
+        #expect(try !isMet("verdict blocked", run()))
+        let judgement = try Expectation(parsing: "frame save").judgement(of: facts)
+        #expect(judgement.actual == "the stack is recv < Feed.load() < main")
+    }
+
+    // MARK: The end of a run
+
+    @Test("a run ends at its launch only if nothing else is expected of it")
+    func decided() throws {
+        func expectations(_ texts: String...) throws -> RunExpectations {
+            RunExpectations(try texts.map { try Expectation(parsing: $0) })
+        }
+        let ready: [Expectation.Moment: Duration] = [.ready: .milliseconds(1)]
+        #expect(try expectations("ready").areDecided(by: ready) && !expectations("ready").areDecided(by: [:]))
+        #expect(try !expectations("ready", "useful within 2s").areDecided(by: ready))
+        #expect(try !expectations("ready", "no hang").areDecided(by: ready) && !expectations().areDecided(by: ready))
+        #expect(try expectations("ready within 1s", "useful within 2s").limit == .seconds(2))
+        #expect(try expectations("ready", "useful within 2s").limit == nil && expectations("no hang").limit == nil)
+        #expect(try expectations("ready within 1s", "exit:0").limit == nil && expectations().limit == nil)
+    }
+
+    @Test("a run of which nothing was expected is one test, of its exit code")
+    func plain() {
+        func suite(_ exit: Int32) -> TestSuite {
+            TestSuite(
+                run: "app", results: [], script: nil, exit: exit, end: "app exited", duration: .zero, crashLog: nil)
+        }
+        #expect(suite(0).cases == [.init("exit code 0", .passed)])
+        #expect(suite(7).cases == [.init("exit code 0", .failed("app exited", details: ""))])
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReportStore
+
+@testable import WatchdogSupervisor
+
+@Suite("A launch of which a system call fails", .serialized)
+struct LaunchFailureTests {
+    /// What became of a launch.
+    private enum Fate: Equatable {
+        case refused
+        case failed
+        case ran(without: [String])
+    }
+
+    private let bench: HostBench
+    private var system: FailingSystem { bench.system }
+    private var host: Host { bench.host }
+
+    init() throws { bench = try HostBench("failures") }
+
+    private var configuration: LaunchConfiguration {
+        LaunchConfiguration(
+            sharedSpec: Shared(wrappedValue: AppSpec(name: "fails-\(getpid())", readiness: .none)),
+            executable: "/bin/sleep", arguments: ["sleep", "60"], environment: .inherited, workingDirectory: nil,
+            credentials: nil, probe: nil, livenessTarget: nil, store: ReportStore(directory: "/nowhere"))
+    }
+
+    /// Launches, ends what has been launched, and gives everything back.
+    private func launch() throws -> Fate {
+        var outcome: Outcome?
+        let shell: LaunchShell
+        let supervisor: Supervisor
+        do {
+            shell = try LaunchShell(host, configuration, terminal: nil)
+            supervisor = Supervisor(spec: shell.configuration.sharedSpec, shell: shell)
+            supervisor.onFinish = { outcome = $0 }
+            try shell.start(supervisor)
+        } catch let error as LinuxError {
+            #expect(!system.failures.isEmpty, "\(error) after \(system.calls)")
+            return .refused
+        }
+        supervisor.launch()
+        try bench.turn("it is known whether the launch succeeded") {
+            outcome != nil || supervisor.machine.phase == .running
+        }
+        let fate = outcome?.cause == .spawnFailed ? Fate.failed : .ran(without: system.failures)
+        #expect((supervisor.spawnFailure != nil) == (fate == .failed))
+        #expect(fate != .failed || !system.failures.isEmpty, "\(String(describing: supervisor.spawnFailure))")
+        if fate != .failed {
+            supervisor.requestTermination()
+            supervisor.requestTermination()
+            try bench.turn("it is killed") { outcome != nil }
+        }
+        #expect(outcome?.isDeathVerified == true)
+        shell.stop()
+        return fate
+    }
+
+    private func expectNothingLeft(_ what: Comment) throws {
+        host.childrenChanged()
+        // A cgroup is busy for a moment after its last process has ended; a killed process takes as long as it gets no CPU.
+        try bench.turn("nothing is left after \(what), but \(self.system.leftovers)") {
+            host.removeSpentCgroups()
+            return system.leftovers.isEmpty
+        }
+    }
+
+    @Test(
+        "leaves nothing behind, whichever call it is, and is reported as failed",
+        arguments: [ENOSPC, EMFILE, ENOMEM, EAGAIN], [false, true])
+    func anyCall(errno: Int32, isLasting: Bool) throws {
+        var failing = 0
+        var fates: [String: Fate] = [:]
+        while true {
+            failing += 1
+            system.script(failing: errno) { isLasting ? $0 >= failing : $0 == failing }
+            let fate = try launch()
+            try expectNothingLeft("call \(failing) of \(system.calls)")
+            // Without a cgroup of its own an app is found through /proc instead.
+            if case .ran(let missing) = fate { #expect([[], ["create the cgroup"]].contains(missing)) }
+            guard let failure = system.failures.first else { break }
+            fates[failure] = fate
+        }
+        #expect(failing > 10)
+        #expect(fates["spawn"] == .failed)
+        #expect(fates["bind the notify socket"] == .refused)
+    }
+
+    @Test("leaves no process of a command behind, whichever call it is", arguments: [EMFILE, ENOMEM])
+    func anyCallOfACommand(errno: Int32) throws {
+        var failing = 0
+        while true {
+            failing += 1
+            system.script(failing: errno) { _ in false }
+            var events = 0
+            let launch = configuration
+            do {
+                let commands = LaunchCommands(host, Shared(wrappedValue: launch), below: nil) { _ in events += 1 }
+                system.script(failing: errno) { $0 == failing }
+                var end: Result<WatchdogBase.ExitStatus?, any Error>?
+                commands.run(SpawnRequest(shell: "sleep 60 & sleep 60", asIn: launch), for: .milliseconds(20)) {
+                    end = $0
+                }
+                try bench.turn("the command times out, or could not be started") { end != nil }
+                let isDegraded = system.failures.first == "create the cgroup"
+                switch end {
+                case .success(let status):
+                    #expect(status == nil)
+                    #expect(system.failures.isEmpty || isDegraded)
+                case .failure: #expect(!system.failures.isEmpty && !isDegraded)
+                case nil: Issue.record("it did not end")
+                }
+                commands.stop()
+            }
+            try expectNothingLeft("call \(failing) of \(system.calls)")
+            #expect(system.strayGroupSignals == 0)
+            if system.failures.isEmpty { break }
+        }
+        #expect(failing > 4)
+    }
+
+    @Test("a command's group is signaled before its leader is reaped, and never after")
+    func groupOfACommand() throws {
+        let commands = LaunchCommands(host, Shared(wrappedValue: configuration), below: nil) { _ in }
+        for text in ["exit 3", "sleep 60 & exit 3"] {
+            system.script(failing: EMFILE) { $0 == 1 }
+            var end: WatchdogBase.ExitStatus?
+            commands.run(SpawnRequest(shell: text, asIn: configuration), for: .seconds(60)) { end = try? $0.get() }
+            try bench.turn("it ends") { end != nil }
+            #expect(end == .exited(code: 3))
+        }
+        #expect(system.strayGroupSignals == 0)
+        commands.stop()
+        try expectNothingLeft("commands that have ended")
+    }
+
+    @Test("a capture keeps other ends waiting until it is over, a stuck one no longer than its budget")
+    func stuckCapture() throws {
+        for budget in [Duration.seconds(60), .milliseconds(20)] {
+            system.script(failing: ENOMEM) { _ in false }
+            let capture = host.captureBegan(within: budget)
+            do {
+                var launched: SpawnedProcess?
+                let request = SpawnRequest(executable: "/bin/true", arguments: ["true"])
+                let launch = try host.launch(request) { launched = try? $0.get() }
+                try bench.turn("it ends") { launched?.process.hasExited == true }
+                withExtendedLifetime(launch) {}
+            }
+            if budget > .seconds(1) {
+                #expect(system.leftovers.count == 1)
+                host.captureEnded(capture)
+            }
+            try expectNothingLeft("a child that nobody owns")
+        }
+    }
+}

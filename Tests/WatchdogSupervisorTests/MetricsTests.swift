@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+import WatchdogControl
+import WatchdogMetrics
+import WatchdogPolicy
+
+@testable import WatchdogSupervisor
+
+@Suite("Metrics of a supervisor")
+struct MetricsTests {
+    private let kernel = ScriptedEffects()
+
+    @Test("each answered ping is measured once, with its time")
+    func pings() {
+        var meter = AppMeter()
+        kernel.answerPings(after: .milliseconds(5))
+        let supervisor = kernel.supervise(AppSpec(name: "App"))
+        supervisor.onMeasurement = { meter.measured($0) }
+        supervisor.launch()
+        kernel.say("HELLO=1\n")
+        kernel.say("READY=1\n")
+        kernel.run(for: .seconds(600))
+        #expect(supervisor.machine.pings.count > 500)
+        #expect(meter.pings.count == supervisor.machine.pings.count)
+        #expect(meter.pings.sum == .milliseconds(5) * meter.pings.count)
+    }
+
+    @Test("a problem of the file is said once, another one and the end of it too")
+    func problems() {
+        var note = MetricsFile.ProblemNote()
+        #expect(note.sentence(for: nil, "/f") == nil)
+        #expect(note.sentence(for: "disk full", "/f") == "metrics are not written: disk full")
+        for _ in 0..<10 { #expect(note.sentence(for: "disk full", "/f") == nil) }
+        #expect(note.sentence(for: "no folder", "/f") == "metrics are not written: no folder")
+        #expect(note.sentence(for: nil, "/f") == "metrics are written again: /f")
+        #expect(note.sentence(for: nil, "/f") == nil)
+    }
+
+    @Test("every state of the interface has a series")
+    func states() {
+        #expect(AppReading.State.allCases.map(\.rawValue).sorted() == AppState.allCases.map(\.rawValue).sorted())
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReportStore
+import WatchdogWire
+
+@testable import WatchdogSupervisor
+
+@Suite("Whose messages count", .serialized)
+struct SenderTests {
+    private let bench: HostBench
+    private var system: FailingSystem { bench.system }
+    private var host: Host { bench.host }
+
+    init() throws { bench = try HostBench("senders") }
+
+    private static let prologue = """
+        import os, signal, socket, sys
+        def notify(text, address=sys.argv[1] if len(sys.argv) > 1 else os.environ["NOTIFY_SOCKET"]):
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            s.connect("\\0" + address[1:] if address[0] == "@" else address)
+            s.send(text.encode())
+
+        """
+
+    private func configuration(_ script: String) -> LaunchConfiguration {
+        LaunchConfiguration(
+            sharedSpec: Shared(wrappedValue: AppSpec(name: "heard-\(getpid())", readiness: .none)),
+            executable: "/usr/bin/python3", arguments: ["python3", "-c", ByteString(Self.prologue + script)],
+            environment: .inherited, workingDirectory: nil, credentials: nil, probe: nil, livenessTarget: nil,
+            store: ReportStore(directory: "/nowhere"))
+    }
+
+    /// Starts a process of the same user that is none of the app's, and waits until it has sent its messages.
+    private func stranger(_ script: String, _ address: String) throws -> Pidfd {
+        let pipe = try OwnedDescriptor.pipe()
+        var request = SpawnRequest(
+            executable: "/usr/bin/python3",
+            arguments: ["python3", "-c", ByteString(Self.prologue + script), ByteString(address)])
+        request.descriptors[1].source = pipe.write.number
+        let process = try spawn(request).process
+        var entry = pollfd(fd: pipe.read.number, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&entry, 1, 20_000) == 1)
+        return process
+    }
+
+    private func reap(_ process: Pidfd) throws {
+        var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&entry, 1, 20_000) == 1)
+        #expect(try process.waitExit() != nil)
+    }
+
+    /// - Parameter isInCgroup: whether the app has a cgroup, if this machine can give it one.
+    @Test(
+        "A process of the same user can neither have the app killed nor speak for it, whether it lives or is gone",
+        arguments: [true, false])
+    func strangers(isInCgroup: Bool) throws {
+        if !isInCgroup {
+            system.script(failing: ENOSPC) { [unowned system] _ in system.calls.last == "create the cgroup" }
+        }
+        let shell = try LaunchShell(
+            host,
+            configuration(
+                """
+                signal.signal(signal.SIGUSR1, lambda *_: None)
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+                notify("STATUS=begun")
+                signal.sigwait([signal.SIGUSR1])
+                if os.fork() == 0:
+                    notify("STATUS=child")
+                    os._exit(0)
+                os.wait()
+                signal.sigwait([signal.SIGUSR1])
+                notify("STATUS=end")
+                signal.pause()
+                """), terminal: nil)
+        var outcome: Outcome?
+        let supervisor = Supervisor(spec: shell.configuration.sharedSpec, shell: shell)
+        supervisor.onFinish = { outcome = $0 }
+        var heard: [NotifyMessage] = []
+        try shell.start(supervisor)
+        supervisor.launch()
+        try bench.turn("the app has begun") { supervisor.account.status == "begun" }
+        supervisor.onNotify = { heard.append($0) }
+
+        let alive = try stranger(
+            #"for t in ["WATCHDOG=trigger", "STOPPING=1", "READY=1\nSTATUS=stranger", f"MAINPID={os.getpid()}"]:"#
+                + " notify(t)\nos.write(1, b'x'); signal.pause()", shell.sockets.notifyAddress)
+        // Reaped before its messages are read.
+        let gone = try stranger(
+            #"for t in ["WATCHDOG=trigger", "STOPPING=1"]: notify(t)"# + "\nos.write(1, b'x')",
+            shell.sockets.notifyAddress)
+        try reap(gone)
+        shell.signal(SIGUSR1)
+        try bench.turn("a child that is gone is heard") { supervisor.account.status == "child" }
+        #expect(heard.isEmpty)
+        shell.signal(SIGUSR1)
+        try bench.turn("everything was read") { supervisor.account.status == "end" || outcome != nil }
+        #expect(outcome == nil)
+        #expect(supervisor.machine.phase == .running)
+        #expect(supervisor.account.mainProcess == nil)
+
+        supervisor.requestTermination()
+        supervisor.requestTermination()
+        try bench.turn("it is killed") { outcome != nil }
+        shell.stop()
+        try alive.send(SIGKILL)
+        try reap(alive)
+    }
+
+    @Test("A process that has the ID of a sender, but is not the sender, does not lend it its standing")
+    func reusedID() throws {
+        let spawned = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "60"]))
+        let other = try spawn(SpawnRequest(executable: "/bin/true", arguments: ["true"])).process
+        try reap(other)
+        defer { try? spawned.process.send(SIGKILL) }
+        let app = Containment.processTree(
+            ProcessTree(root: spawned.pid, startTime: try #require(spawned.startTime)))
+        func standing(
+            of pid: Int32, age: Duration = .zero, sender: Pidfd? = nil, isLost: Bool = false
+        ) -> SenderStanding {
+            app.standing(
+                ofSender: SocketMessage(
+                    bytes: [], senderProcess: pid, senderUser: 0, senderGroup: 0, age: age, sender: sender,
+                    isSenderLost: isLost))
+        }
+        #expect(standing(of: spawned.pid) == .member)
+        #expect(standing(of: spawned.pid, sender: spawned.process) == .member)
+        #expect(standing(of: spawned.pid, age: .seconds(60)) == .unknown)
+        #expect(standing(of: spawned.pid, sender: other) == .unknown)
+        #expect(standing(of: spawned.pid, isLost: true) == .unknown)
+        #expect(standing(of: getpid()) == .stranger)
+        #expect(standing(of: 0) == .stranger)
+        try spawned.process.send(SIGKILL)
+        try reap(spawned.process)
+        #expect(standing(of: spawned.pid) == .unknown)
+    }
+}
