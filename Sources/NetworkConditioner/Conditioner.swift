@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
 /// A TCP proxy behind which the network is as bad as a profile says.
 ///

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import WatchdogPolicy
+package import WatchdogBase
 
 /// Decides when the bytes of several streams come out at the other end of one direction of a link.
 ///
@@ -60,7 +60,7 @@ package struct LinkShaper: Sendable {
         random = SplitMix64(state: seed)
         bucket = direction.bytesPerSecond.map { rate in
             // The loop that drives this wakes up some milliseconds late: with less to save up, the rate would not be reached.
-            TokenBucket(bytesPerSecond: rate, burst: max(2 * Self.segment, rate / 200), at: now)
+            TokenBucket(capacity: max(2 * Self.segment, rate / 200), perSecond: max(1, rate))
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogPolicy
+import WatchdogBase
 
 /// The command line of a sample app: `--name value` and `--name`.
 package struct Arguments: Sendable {

@@ -94,7 +94,9 @@ package final class SampleApp {
         do {
             Self.makeFolder(documents, arguments)
             if access("\(bundle)/workload", F_OK) != 0 {
-                Watchdog.extend(by: .seconds(60), progress: "preparing the data")
+                // The launch gets the time that it has otherwise, and no more: the story must end as it does.
+                let notice = InstallationNotice(leaving: scaled(.seconds(20)))
+                defer { notice.end() }
                 tell("preparing \(arguments.dataFolder)")
                 let draft = "\(bundle).\(getpid())"
                 Self.makeFolder(draft, arguments)
@@ -178,7 +180,10 @@ package final class SampleApp {
     }
 
     /// The user can do now what the app is for.
-    package func useful() { reach(.useful) }
+    package func useful() {
+        Watchdog.useful()
+        reach(.useful)
+    }
 
     /// All that was begun at launch is done.
     package func complete() { reach(.complete) }

@@ -2,7 +2,7 @@
 
 import Dispatch
 import FoundationEssentials
-import WatchdogPolicy
+import WatchdogBase
 
 /// Touches that come without a person: those of a script, and a finger that does not rest.
 ///

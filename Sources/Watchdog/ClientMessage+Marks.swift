@@ -29,7 +29,7 @@ extension ClientMessage {
 
     /// Removes what can be said over a channel only.
     mutating func removeMarks() {
-        (stateDone, eventDone, isFirstFrame) = (nil, nil, false)
+        (stateDone, eventDone, isFirstFrame, isUseful) = (nil, nil, false, false)
         (tasksBegun, tasksEnded, launchTasksBegun, launchTasksEnded) = ([], [], [], [])
         (signposts, signpostsLost) = ([], nil)
     }

@@ -2,6 +2,7 @@
 
 import Dispatch
 import Glibc
+import WatchdogBase
 import WatchdogWire
 
 /// The conversation with the supervisor: what is still to be said, and the answers to what it asks.
@@ -22,6 +23,19 @@ final class Session: Sendable {
         case backgroundTime(Duration)
         case expire
         case event(SupervisorMessage.Event)
+
+        /// Everything in a message but pings.
+        ///
+        /// What is to happen first comes first: how long the background lasts is known when it begins.
+        static func all(in message: SupervisorMessage) -> [Incoming] {
+            var events: [Incoming] = []
+            if let time = message.backgroundTime { events.append(.backgroundTime(time)) }
+            if let transition = message.transition { events.append(.transition(transition)) }
+            if message.isExpiring { events.append(.expire) }
+            if let event = message.event { events.append(.event(event)) }
+            if message.isTerminating { events.append(.terminate) }
+            return events
+        }
     }
 
     private struct State {
@@ -29,9 +43,9 @@ final class Session: Sendable {
         /// What has been said but not sent; later words replace earlier ones.
         var outbox = ClientMessage()
         /// Keeps a talkative app from crowding out its own answers.
-        var chatter = RateLimiter(capacity: 20, refillPerSecond: 10)
+        var chatter = TokenBucket(capacity: 20, perSecond: 10)
         /// The same for what apps say more often and what travels many to a datagram: tasks and signposts.
-        var marks = RateLimiter(capacity: 100, refillPerSecond: 50)
+        var marks = TokenBucket(capacity: 100, perSecond: 50)
         var retry: DispatchTime?
         var push: DispatchTime?
         var isLossUnreported = false
@@ -149,12 +163,7 @@ extension Session {
             state.outbox.thread = CurrentThread.numberUnlessFirst
             flush(&state, at: now)
         }
-        // What is to happen first comes first: how long the background lasts is known when it begins.
-        if let time = message.backgroundTime { events.append(.backgroundTime(time)) }
-        if let transition = message.transition { events.append(.transition(transition)) }
-        if message.isExpiring { events.append(.expire) }
-        if let event = message.event { events.append(.event(event)) }
-        if message.isTerminating { events.append(.terminate) }
+        events += Incoming.all(in: message)
     }
 
     private struct SupervisorGone: Error {}
@@ -239,8 +248,8 @@ extension Session {
         guard !state.outbox.isUrgent else { return true }
         // Those that had to wait go together, whatever has come in the meantime.
         if let retry = state.retry { return retry <= now }
-        let nanoseconds = Int64(clamping: now.uptimeNanoseconds)
-        return state.outbox.hasWords ? state.chatter.admit(at: nanoseconds) : state.marks.admit(at: nanoseconds)
+        let instant = Instant(nanoseconds: Int64(clamping: now.uptimeNanoseconds))
+        return state.outbox.hasWords ? state.chatter.admit(at: instant) : state.marks.admit(at: instant)
     }
 
     private static func disconnect(_ state: inout State) {
@@ -281,6 +290,7 @@ extension ClientMessage {
     /// True when it must not be held back because the app talks much.
     fileprivate var isUrgent: Bool {
         hello != nil || isReady || pong != nil || isStopping || stateDone != nil || eventDone != nil || isFirstFrame
+            || isUseful
     }
 
     /// True when it says something of which only the latest counts.

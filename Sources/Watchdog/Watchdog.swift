@@ -33,6 +33,7 @@ import WatchdogWire
 /// ### Life of an app
 /// - ``start()``
 /// - ``ready()``
+/// - ``useful()``
 /// - ``stopping()``
 /// - ``run()``
 /// ### While it runs
@@ -135,6 +136,13 @@ public enum Watchdog {
     /// Like everything that is said before ``start()`` or ``attach()``, it is kept until then.
     public static func ready() {
         say { $0.isReady = true }
+    }
+
+    /// Says that the app does what it was launched for: it shows what somebody wants to see, or answers its first request.
+    ///
+    /// Only the first call in a launch counts. It measures and changes no allowance; the launch ends with ``ready()``.
+    public static func useful() {
+        say { $0.isUseful = true }
     }
 
     /// Says in one line what the app is doing, for people who look at it from outside.

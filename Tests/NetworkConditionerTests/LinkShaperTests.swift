@@ -2,7 +2,7 @@
 
 import NetworkConditioner
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 
 @Suite("Link shaper")
 struct LinkShaperTests {

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import WatchdogWire
 
-/// The programs in docs/client-library.md, taken from there.
+/// The programs in docs/protocol.md, taken from there.
 @Suite("Clients in other languages, as the documentation shows them")
 struct DocumentedClientTests {
     private let scratch = ScratchFolder()
@@ -12,7 +12,7 @@ struct DocumentedClientTests {
     /// The text of the one block in a language.
     private func program(_ language: String) throws -> String {
         let root = "\(#filePath)".split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
-        let file = try #require(fopen("\(root)/docs/client-library.md", "r"))
+        let file = try #require(fopen("\(root)/docs/protocol.md", "r"))
         defer { fclose(file) }
         var buffer = [UInt8](repeating: 0, count: 1 << 17)
         let text = String(decoding: buffer[..<fread(&buffer, 1, buffer.count, file)], as: UTF8.self)

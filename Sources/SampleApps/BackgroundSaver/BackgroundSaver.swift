@@ -3,6 +3,7 @@
 // An app that has something to save when it goes to the background, and does it in one right and several wrong ways.
 
 import Dispatch
+import Glibc
 import Watchdog
 
 @main
@@ -50,6 +51,8 @@ final class BackgroundSaver: LaunchableApplication {
 
     func application(_ application: Application, handle event: Application.Event) {
         say("event \(event.kind) \(event.payload)")
+        // What `watchdogd conformance` sends to see that nobody answers pings meanwhile.
+        if event.kind == "conformance-block" { poll(nil, 0, Int32(event.payload) ?? 0) }
     }
 
     func applicationWillTerminate(_ application: Application) {

@@ -6,7 +6,7 @@ import Glibc
 import NetworkConditioner
 import SampleSupport
 import Watchdog
-import WatchdogPolicy
+import WatchdogBase
 
 let help = """
     usage: PhotoServer [options]

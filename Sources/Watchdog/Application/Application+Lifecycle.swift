@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogWire
+package import WatchdogWire
 
 // MARK: - Launch
 
@@ -14,7 +14,7 @@ extension Application {
         surroundings.say { $0.isFirstFrame = true }
     }
 
-    func launch(_ options: LaunchOptions) {
+    package func launch(_ options: LaunchOptions) {
         state = options.isInBackground ? .background : .inactive
         backgroundTasks.setForeground(!options.isInBackground)
         let saved = surroundings.store?.takeForLaunch()
@@ -38,6 +38,11 @@ extension Application {
 // MARK: - What the supervisor says
 
 extension Application {
+    /// Heeds everything in a message but pings, as if it had come over the channel.
+    package func receive(_ message: SupervisorMessage) {
+        for incoming in Session.Incoming.all(in: message) { receive(incoming) }
+    }
+
     func receive(_ incoming: Session.Incoming) {
         guard isLaunched else {
             waiting.append(incoming)

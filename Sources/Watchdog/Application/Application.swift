@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
+package import Dispatch
 import Glibc
-import WatchdogWire
+package import WatchdogWire
 
 /// An app with a lifecycle: launched, brought to the foreground, sent to the background, ended.
 ///
@@ -44,13 +44,30 @@ import WatchdogWire
 @MainActor
 public final class Application {
     /// What the app asks of the rest of the process; tests ask something else.
-    struct Surroundings: Sendable {
+    package struct Surroundings: Sendable {
         /// Says something to the supervisor.
         var say: @Sendable ((inout ClientMessage) -> Void) -> Void
         /// Where the state is kept between lives; nil for nowhere.
         var store: RestorationStore?
         /// Ends the process.
         var end: @MainActor @Sendable () -> Void
+        /// The time.
+        var now: @Sendable () -> DispatchTime = { .now() }
+
+        /// Creates the surroundings of an app that keeps no state.
+        package init(
+            say: @escaping @Sendable ((inout ClientMessage) -> Void) -> Void,
+            end: @escaping @MainActor @Sendable () -> Void, now: @escaping @Sendable () -> DispatchTime
+        ) {
+            self.init(say: say, store: nil, end: end, now: now)
+        }
+
+        init(
+            say: @escaping @Sendable ((inout ClientMessage) -> Void) -> Void, store: RestorationStore?,
+            end: @escaping @MainActor @Sendable () -> Void, now: @escaping @Sendable () -> DispatchTime = { .now() }
+        ) {
+            (self.say, self.store, self.end, self.now) = (say, store, end, now)
+        }
     }
 
     /// The app of this process.
@@ -82,10 +99,10 @@ public final class Application {
 
     private nonisolated static let current = Locked<Application?>(nil)
 
-    init(_ delegate: any ApplicationDelegate, _ surroundings: Surroundings) {
+    package init(_ delegate: any ApplicationDelegate, _ surroundings: Surroundings) {
         self.delegate = delegate
         self.surroundings = surroundings
-        backgroundTasks = BackgroundTasks(say: surroundings.say)
+        backgroundTasks = BackgroundTasks(say: surroundings.say, now: surroundings.now)
     }
 
     /// Launches the app and serves its main loop, for ever.

@@ -22,9 +22,14 @@ final class BackgroundTasks: Sendable {
 
     private let state = Locked(State())
     private let say: @Sendable ((inout ClientMessage) -> Void) -> Void
+    private let now: @Sendable () -> DispatchTime
 
-    init(say: @escaping @Sendable ((inout ClientMessage) -> Void) -> Void) {
+    init(
+        say: @escaping @Sendable ((inout ClientMessage) -> Void) -> Void,
+        now: @escaping @Sendable () -> DispatchTime = { .now() }
+    ) {
         self.say = say
+        self.now = now
     }
 
     // MARK: - Tasks
@@ -69,7 +74,7 @@ final class BackgroundTasks: Sendable {
     var timeRemaining: Duration? {
         state.withLock { state in
             guard !state.isForeground, let deadline = state.deadline else { return nil }
-            let (late, now) = (deadline.uptimeNanoseconds, DispatchTime.now().uptimeNanoseconds)
+            let (late, now) = (deadline.uptimeNanoseconds, now().uptimeNanoseconds)
             return .nanoseconds(late > now ? Int64(clamping: late - now) : 0)
         }
     }
@@ -84,7 +89,7 @@ final class BackgroundTasks: Sendable {
 
     func setTime(_ time: Duration) {
         let nanoseconds = time / .nanoseconds(1)
-        let deadline = DispatchTime.now() + .nanoseconds(Int(min(nanoseconds, 1e18)))
+        let deadline = now() + .nanoseconds(Int(min(nanoseconds, 1e18)))
         state.withLock { $0.deadline = deadline }
     }
 

@@ -12,5 +12,9 @@ extension Application {
 
         /// Creates the options of a launch into the foreground for its own sake.
         public init() {}
+
+        package init(isInBackground: Bool, eventKind: String?) {
+            (self.isInBackground, self.eventKind) = (isInBackground, eventKind)
+        }
     }
 }

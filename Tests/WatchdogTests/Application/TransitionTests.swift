@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SeededRandom
 import Testing
 import WatchdogWire
 
 @testable import Watchdog
-
-/// SplitMix64, so that a failing case can be repeated from its seed.
-private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-}
 
 @MainActor
 @Suite("An application on its way")
@@ -106,7 +94,7 @@ struct TransitionTests {
         arguments: 0..<20 as Range<UInt64>)
     func storm(seed: UInt64) throws {
         let stage = try Stage.launched()
-        var random = Generator(state: seed)
+        var random = SeededGenerator(seed: seed)
         var highest: UInt64 = 0
         for _ in 0..<200 {
             let id = UInt64.random(in: max(1, highest &- min(highest, 3))...(highest + 2), using: &random)

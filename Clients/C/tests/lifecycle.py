@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States, events and tasks, for the driver."""
+
+from app import App
+
+
+def lifecycle(driver):
+    with App(driver, "lifecycle") as app:
+        app.say("STATE=background\nSTATE_ID=1\nBACKGROUND_USEC=30000000")
+        assert (app.line(), app.line()) == ("time 30000000", "state background 1")
+        app.expect("STATE_DONE=1")
+        assert 28 <= int(app.ask()["left"]) <= 30
+        # Heeded before: answered again, and nothing else.
+        app.say("STATE=foreground\nSTATE_ID=1")
+        app.expect("STATE_DONE=1")
+        app.say("STATE=background\nSTATE_ID=2")
+        app.expect("STATE_DONE=2")
+        app.say("EXPIRE=1")
+        assert app.line() == "expire"
+        app.say("STATE=foreground\nSTATE_ID=3")
+        assert app.line() == "state foreground 3"
+        app.expect("STATE_DONE=3")
+        assert app.ask()["left"] == "0"  # -1 µs, in seconds
+        app.say("EVENT=url\nEVENT_ID=1\nPAYLOAD=clock://alarm")
+        assert app.line() == "event url 1 13 clock://alarm"
+        app.expect("EVENT_DONE=1")
+        app.say(b"EVENT=" + b"k" * 100 + b"\nEVENT_ID=2\nPAYLOAD=" + b"\xff" + b"p" * 3000)
+        words = app.line().split()
+        assert words[:4] == ["event", "k" * 64, "2", "2048"] and words[4].startswith("\ufffdp"), words
+        app.expect("EVENT_DONE=2")
+        app.say("EVENT=url\nEVENT_ID=1")
+        app.expect("EVENT_DONE=2")
+        app.say("TERMINATE=1")
+        assert app.line() == "terminate now"
+        app.say("TERMINATE=1")
+        app.ping(1)
+        app.obey()
+        app.end()
+
+
+def no_lifecycle(driver):
+    with App(driver) as app:
+        app.say("STATE=background\nSTATE_ID=1\nEVENT=x\nEVENT_ID=1\nEXPIRE=1\nBACKGROUND_USEC=5")
+        app.ping(1)
+        app.obey()
+        app.end()
+
+
+def later(driver):
+    with App(driver, "lifecycle") as app:
+        app.obey("later 1")
+        app.say("EVENT=a\nEVENT_ID=1")
+        assert app.line().startswith("event a 1")
+        app.obey("later 0")
+        app.say("EVENT=b\nEVENT_ID=2")
+        assert app.line().startswith("event b 2")
+        app.say("EVENT=a\nEVENT_ID=1")
+        app.ping(1)
+        app.tell("event-done 7", "event-done 1")
+        app.expect("EVENT_DONE=2")
+        app.obey("event-done 1", "later 1")
+        app.say("STATE=background\nSTATE_ID=4")
+        assert app.line() == "state background 4"
+        app.ping(2)
+        app.tell("state-done 4")
+        app.expect("STATE_DONE=4")
+        # Too many: the oldest counts as done.
+        for number in range(3, 3 + 33):
+            app.say(f"EVENT=c\nEVENT_ID={number}")
+            app.line()
+        app.expect("EVENT_DONE=3")
+        app.tell("event-done 5", "event-done 3", "event-done 4")
+        app.expect("EVENT_DONE=5")
+        app.end()
+
+
+def tasks(driver):
+    with App(driver, "lifecycle") as app:
+        app.tell("begin save", "begin upload", "end 1", "end 1", "end 9")
+        assert (app.line(), app.line()) == ("task 1", "task 2")
+        app.expect("BEGIN_TASK=1 save")
+        app.expect("BEGIN_TASK=2 upload")
+        app.expect("END_TASK=1")
+        app.tell("begin-launch photos", "begin-launch photos", "ready", "begin-launch feed", "end-launch photos",
+                 "end-launch photos", "end-launch feed", "begin-launch late")
+        codes = [app.line() for _ in range(7)]
+        assert codes == ["launch 0", "launch 17", "launch 0", "launch 0", "launch 2", "launch 0", "launch 62"], codes
+        for line in ("BEGIN_LAUNCH_TASK=photos", "READY=1", "BEGIN_LAUNCH_TASK=feed", "END_LAUNCH_TASK=photos",
+                     "END_LAUNCH_TASK=feed"):
+            app.expect(line)
+        for _ in range(63):
+            app.tell("begin " + "n" * 200)
+            assert app.line() != "task 0"
+        app.tell("begin x")
+        assert app.line() == "task 0"
+        heard = [app.hear() for _ in range(63)]
+        assert all(len(lines[0].split(" ")[1]) == 128 for lines in heard)
+        app.end()
+
+
+TESTS = [lifecycle, no_lifecycle, later, tasks]

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* libwatchdog in a loop of poll(2). */
+
+#ifndef WATCHDOG_POLL_H
+#define WATCHDOG_POLL_H
+
+#include <errno.h>
+#include <poll.h>
+
+#include "watchdog.h"
+
+/* The shorter of two waits as poll(2) takes them: -1 is for ever. */
+static inline int watchdog_poll_shorter(int one_ms, int other_ms)
+{
+    if (one_ms < 0) return other_ms;
+    if (other_ms < 0) return one_ms;
+    return one_ms < other_ms ? one_ms : other_ms;
+}
+
+/*
+ * Waits as poll(2) does, and serves the watchdog.
+ *
+ * waits: the first one is the watchdog's and is filled in here; the app's own follow.
+ * count: of all, at least 1.
+ * timeout_ms: for the app's own needs; -1 for none.
+ * Returns how many of the app's own descriptors are ready, which may be 0 before the timeout, or -1 with errno set, as
+ * by EINTR: the watchdog has been served all the same.
+ */
+static inline int watchdog_poll(struct watchdog *watchdog, struct pollfd *waits, nfds_t count, int timeout_ms)
+{
+    int ready, error;
+    waits[0].fd = watchdog_descriptor(watchdog);
+    waits[0].events = POLLIN;
+    waits[0].revents = 0;
+    ready = poll(waits, count, watchdog_poll_shorter(timeout_ms, watchdog_timeout_ms(watchdog)));
+    error = errno;
+    if (ready > 0 && waits[0].revents != 0) ready--;
+    watchdog_service(watchdog);
+    errno = error;
+    return ready;
+}
+
+#endif

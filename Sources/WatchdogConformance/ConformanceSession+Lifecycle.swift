@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogWire
+
+/// What a client with a lifecycle does.
+extension ConformanceSession {
+    /// The event that asks a program to block its main loop for as many milliseconds as its payload says.
+    public static let blockingEvent = "conformance-block"
+    /// How long the main loop is asked to block.
+    private static let blockingTime = Duration.milliseconds(1_500)
+
+    func tryLifecycle() throws(ConformanceError) {
+        let requirements: [Requirement] = [.background, .repeatedState, .foreground, .events, .busy, .expiration]
+        guard hasLifecycle != false else {
+            return skip(requirements, because: "it takes no part in the lifecycle (no LIFECYCLE=1)")
+        }
+        guard let program = try launchReady(for: requirements) else { return }
+        defer { finish(program) }
+        try tryState(program, .background, id: 1, .background)
+        try tryState(program, .background, id: 1, .repeatedState)
+        try tryState(program, .foreground, id: 2, .foreground)
+        try tryEvents(program)
+        try tryState(program, .background, id: 3, nil)
+        program.say("EXPIRE=1")
+        let isOver = try program.wait(plan.answerLimit) { $0.openTasks.isEmpty }
+        let isAlive = try ping(program, 3) != nil
+        record(
+            .expiration,
+            isOver && isAlive
+                ? .passed("")
+                : .failed(
+                    instead(
+                        program, isOver ? "it no longer answers" : "tasks \(program.conduct.openTasks.sorted()) go on"))
+        )
+    }
+
+    private func tryState(
+        _ program: TriedProgram, _ state: SupervisorMessage.Visibility, id: UInt64, _ requirement: Requirement?
+    ) throws(ConformanceError) {
+        let count = program.conduct.heard.count
+        var message = SupervisorMessage()
+        message.transition = .init(to: state, id: id)
+        if state == .background { message.backgroundTime = .seconds(30) }
+        program.say(message)
+        let isDone = try program.wait(plan.answerLimit) { $0.isStateDone(id, since: count) }
+        guard let requirement else { return }
+        record(
+            requirement,
+            isDone
+                ? .passed("")
+                : .failed(
+                    instead(program, "no STATE_DONE=\(id) within \(plan.answerLimit.brief) of STATE=\(state.rawValue)"))
+        )
+    }
+
+    private func tryEvents(_ program: TriedProgram) throws(ConformanceError) {
+        for id in UInt64(1)...5 { program.say(Self.event("conformance", id: id, payload: "event \(id)")) }
+        guard try program.wait(plan.answerLimit, until: { $0.eventDone(5) != nil }) else {
+            record(.events, .failed(instead(program, "no EVENT_DONE=5 within \(plan.answerLimit.brief)")))
+            return skip([.busy], because: "it does not handle events")
+        }
+        record(.events, .passed(""))
+        for id in UInt64(6)...25 { program.say(Self.event("conformance", id: id, payload: "")) }
+        let answer = try ping(program, 4)
+        record(.busy, answer.map { .passed($0.brief) } ?? .failed(instead(program, "no answer")))
+    }
+
+    func tryBlockedLoop() throws(ConformanceError) {
+        guard hasLifecycle != false else {
+            return skip([.blockedLoop], because: "it takes no part in the lifecycle (no LIFECYCLE=1)")
+        }
+        guard let program = try launchReady(for: [.blockedLoop]) else { return }
+        defer { finish(program) }
+        let start = Instant.now()
+        let milliseconds = Self.blockingTime.nanoseconds / 1_000_000
+        program.say(Self.event(Self.blockingEvent, id: 1, payload: "\(milliseconds)"))
+        // It has begun to block when this is over, however slow its loop is.
+        _ = try program.wait(Self.blockingTime / 3) { $0.eventDone(1) != nil }
+        program.say("PING=5")
+        _ = try program.wait(Self.blockingTime + plan.answerLimit) { $0.eventDone(1) != nil && $0.answer(to: 5) != nil }
+        guard let done = program.conduct.eventDone(1), done - start >= Self.blockingTime * 0.9 else {
+            return record(
+                .blockedLoop, .skipped("it does not block its main loop for the event '\(Self.blockingEvent)'"))
+        }
+        guard let answer = program.conduct.answer(to: 5) else {
+            return record(.blockedLoop, .failed(instead(program, "it did not answer afterward either")))
+        }
+        // The answer may travel in one datagram with the end of the event.
+        record(
+            .blockedLoop,
+            answer >= done || answer - start >= Self.blockingTime * 0.9
+                ? .passed("")
+                : .failed("it answered \((done - answer).brief) before its main loop came back: from another thread"))
+    }
+
+    private static func event(_ kind: String, id: UInt64, payload: String) -> SupervisorMessage {
+        var message = SupervisorMessage()
+        message.event = .init(kind: kind, id: id, payload: payload)
+        return message
+    }
+}

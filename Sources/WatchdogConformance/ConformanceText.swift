@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// The results as a table for a terminal.
+public struct ConformanceText {
+    private let width: Int
+
+    /// Creates a table of this many columns.
+    public init(width: Int) { self.width = width }
+
+    /// One result: a mark, what is required and what was found, folded where it does not fit.
+    ///
+    /// - Parameter previous: the result above; the same reason is not printed twice in a row.
+    public func line(_ result: ConformanceResult, after previous: ConformanceResult? = nil) -> String {
+        let (mark, remark) =
+            switch result.outcome {
+            case .passed(let text): ("ok  ", text)
+            case .failed(let text): ("FAIL", text)
+            case .skipped(let text): ("-   ", text)
+            }
+        let required = result.requirement.text
+        guard !remark.isEmpty, result.outcome != previous?.outcome else { return "\(mark)  \(required)\n" }
+        if case .passed = result.outcome, mark.count + required.count + remark.count + 6 <= width {
+            return "\(mark)  \(required)  (\(remark))\n"
+        }
+        return "\(mark)  \(required)\n" + remark.wrapped(columns: width - 6).map { "      \($0)\n" }.joined()
+    }
+
+    /// The last line: how many there are of each.
+    public func summary(_ results: [ConformanceResult]) -> String {
+        let failed = results.count(where: \.isFailure)
+        let skipped = results.count { if case .skipped = $0.outcome { true } else { false } }
+        let passed = results.count - failed - skipped
+        let rest = skipped == 0 ? "" : ", \(skipped) not tried"
+        return failed == 0
+            ? "conforms: \(passed) of \(results.count) passed\(rest)\n"
+            : "does not conform: \(failed) of \(results.count) failed, \(passed) passed\(rest)\n"
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the channel protocol requires of a client, in the order in which it is tried.
+public enum Requirement: String, CaseIterable, Sendable {
+    case hello
+    case ready
+    case inheritance
+    case ping
+    case newestPing = "newest-ping"
+    case unknownKeys = "unknown-keys"
+    case firstAssignment = "first-assignment"
+    case garbage
+    case flood
+    case background
+    case repeatedState = "repeated-state"
+    case foreground
+    case events
+    case busy
+    case expiration
+    case blockedLoop = "blocked-loop"
+    case termination
+    case closedChannel = "closed-channel"
+    case silence
+    case badEnvironment = "bad-environment"
+    case serviceManager = "service-manager"
+    case conduct
+
+    /// One sentence for people, without a period.
+    public var text: String {
+        switch self {
+        case .hello: "says HELLO=1 first"
+        case .ready: "says READY=1 when it can be used"
+        case .inheritance: "keeps the channel from the programs that it starts"
+        case .ping: "answers pings with their numbers"
+        case .newestPing: "answers the newest of several pings"
+        case .unknownKeys: "ignores keys that it does not know"
+        case .firstAssignment: "heeds the first of two assignments to one key"
+        case .garbage: "survives malformed datagrams and answers the next ping"
+        case .flood: "survives a flood while nobody reads, and answers the newest ping"
+        case .background: "goes to the background and says so"
+        case .repeatedState: "answers a state that it has heeded before again"
+        case .foreground: "comes to the foreground and says so"
+        case .events: "handles events and says so"
+        case .busy: "answers a ping behind twenty events"
+        case .expiration: "ends its background tasks when their time expires"
+        case .blockedLoop: "does not answer while its main loop is blocked"
+        case .termination: "exits with 0 when it is asked to terminate"
+        case .closedChannel: "takes the end of the channel calmly"
+        case .silence: "runs without a supervisor"
+        case .badEnvironment: "runs with a channel that is not there"
+        case .serviceManager: "speaks sd_notify to a service manager"
+        case .conduct: "sends only well-formed messages of known keys"
+        }
+    }
+}
+
+/// How a client did at a requirement.
+public struct ConformanceResult: Equatable, Sendable {
+    /// What was found.
+    public enum Outcome: Equatable, Sendable {
+        /// The client does it; the text says how well, and may be empty.
+        case passed(String)
+        /// The client does not; the text says what came instead.
+        case failed(String)
+        /// It was not tried; the text says why.
+        case skipped(String)
+    }
+
+    /// What was required.
+    public let requirement: Requirement
+    /// What was found.
+    public let outcome: Outcome
+
+    /// Creates a result.
+    public init(_ requirement: Requirement, _ outcome: Outcome) {
+        self.requirement = requirement
+        self.outcome = outcome
+    }
+
+    /// Whether the client does not meet the requirement.
+    public var isFailure: Bool {
+        if case .failed = outcome { true } else { false }
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogWire
+
+/// One launch of the program that is tried; ends with its last reference.
+///
+/// Isolation: one thread.
+final class TriedProgram {
+    /// How the program is reached.
+    enum Connection {
+        /// Over a channel of its own.
+        case channel
+        /// Not at all, with these variables in its environment.
+        case none([String: String])
+    }
+
+    let process: Pidfd
+    private(set) var conduct = Conduct()
+    private(set) var exit: ExitStatus?
+    private(set) var isClosed = false
+    private var channel: Channel?
+    private let tree: ProcessTree
+    private let interruption: OwnedDescriptor
+    /// The inode of the program's end of the channel.
+    private let inode: UInt64?
+
+    /// The number of the channel in the program: the first one after the standard streams.
+    private static let channelNumber: Int32 = 3
+
+    init(
+        _ plan: ConformancePlan, executable: String, number: Int, connection: Connection,
+        interruption: OwnedDescriptor
+    ) throws(ConformanceError) {
+        self.interruption = interruption
+        do {
+            var request = SpawnRequest(
+                executable: executable, arguments: plan.command, environment: plan.environment)
+            let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
+            let output = plan.showsOutput ? STDERR_FILENO : null.number
+            request.descriptors = [.init(null.number, as: 0), .init(output, as: 1), .init(output, as: 2)]
+            let marker = "\(getpid())-\(number)"
+            request.environment["WATCHDOGD_CONFORMANCE"] = marker
+            for name in [
+                Wire.Environment.notifySocket, Wire.Environment.channel, Wire.Environment.watchdogMicroseconds,
+            ] {
+                request.environment[name] = nil
+            }
+            var end: OwnedDescriptor?
+            switch connection {
+            case .channel:
+                let pair = try Channel.pair()
+                (channel, end) = (pair.supervisor, pair.app)
+                request.environment[Wire.Environment.channel] = "\(Self.channelNumber)"
+                request.descriptors.append(.init(pair.app.number, as: Self.channelNumber))
+            case .none(let variables):
+                for (name, value) in variables { request.environment[name] = value }
+                if variables[Wire.Environment.watchdogMicroseconds] != nil {
+                    request.processIdVariables = [Wire.Environment.watchdogProcess]
+                }
+            }
+            inode = end.flatMap { Self.inode(of: $0) }
+            let spawned = try withExtendedLifetime((null, end)) { try spawn(request) }
+            process = spawned.process
+            tree = ProcessTree(
+                root: spawned.pid, startTime: spawned.startTime ?? 0, marker: "WATCHDOGD_CONFORMANCE=\(marker)")
+        } catch let error as SpawnError {
+            throw ConformanceError("\(plan.command[0]): \(error)", exitCode: error.sysexit)
+        } catch {
+            throw ConformanceError("\(error)", exitCode: 71)
+        }
+    }
+
+    deinit { kill() }
+
+    /// Kills all processes of the launch and reaps them, for at most five seconds.
+    func kill() {
+        let limit = Instant.now() + .seconds(5)
+        let containment = Containment.processTree(tree)
+        while !containment.isEmpty, Instant.now() < limit {
+            try? containment.kill()
+            usleep(1_000)
+        }
+        if exit == nil, process.hasExited { exit = try? process.waitExit()?.status }
+        _ = Subreaper.reapOrphans(except: [])
+    }
+
+    // MARK: Talking
+
+    /// Sends a datagram; false when there is no room or nobody listens.
+    @discardableResult
+    func say(_ bytes: [UInt8]) -> Bool {
+        guard let sending = try? channel?.send(bytes) else { return false }
+        return sending == .sent
+    }
+
+    @discardableResult
+    func say(_ lines: String...) -> Bool { say(Array(lines.joined(separator: "\n").utf8)) }
+
+    func say(_ message: SupervisorMessage) { say(message.datagram) }
+
+    /// Closes the channel.
+    func closeChannel() {
+        listen()
+        channel = nil
+    }
+
+    /// Reads what has arrived.
+    func listen() {
+        // A client that sends without end must not keep this from returning.
+        for _ in 0..<4_096 {
+            switch try? channel?.receive() {
+            case .message(let message):
+                conduct.take(message.bytes, isTruncated: message.isTruncated, at: .now())
+            case .closed:
+                isClosed = true
+                channel = nil
+                return
+            case .nothing, nil:
+                return
+            }
+        }
+    }
+
+    /// Waits until a condition holds, the program exits, or the time is over.
+    ///
+    /// - Returns: whether the condition holds.
+    func wait(_ limit: Duration, until condition: (Conduct) -> Bool) throws(ConformanceError) -> Bool {
+        let end = Instant.now() + limit
+        while true {
+            listen()
+            if condition(conduct) { return true }
+            if hasExited { return false }
+            let left = end - .now()
+            guard left > .zero else { return false }
+            try pause(left)
+        }
+    }
+
+    /// Waits for the program's exit, and reads meanwhile.
+    func waitForExit(_ limit: Duration) throws(ConformanceError) -> ExitStatus? {
+        _ = try wait(limit) { _ in false }
+        return exit
+    }
+
+    /// Waits for something to happen, without reading.
+    func pause(_ limit: Duration, isDeaf: Bool = false) throws(ConformanceError) {
+        var entries = [process.descriptor.number, interruption.number].map {
+            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
+        if let channel, !isDeaf {
+            entries.append(pollfd(fd: channel.descriptor.number, events: Int16(POLLIN), revents: 0))
+        }
+        poll(&entries, nfds_t(entries.count), Int32(clamping: limit.nanoseconds / 1_000_000 + 1))
+        if entries[1].revents != 0 { throw .interrupted }
+    }
+
+    /// Whether the program has exited; reaps it.
+    var hasExited: Bool {
+        if exit == nil, process.hasExited {
+            listen()
+            exit = (try? process.waitExit()?.status) ?? .unknown
+        }
+        return exit != nil
+    }
+
+    /// What the program uses of one CPU during a time in which nobody asks anything of it.
+    func load(over time: Duration) throws(ConformanceError) -> Double {
+        let before = tree.processes().compactMap { ProcessCPU.time($0) }.reduce(.zero, +)
+        let start = Instant.now()
+        _ = try wait(time) { _ in false }
+        let after = tree.processes().compactMap { ProcessCPU.time($0) }.reduce(.zero, +)
+        return max(0, (after - before) / max(.now() - start, .milliseconds(1)))
+    }
+
+    // MARK: The channel in the program
+
+    /// The descriptors of a process that lead to the channel and would survive an `execve`.
+    func inheritableChannels(of pid: Int32) -> [Int32] {
+        guard let inode else { return [] }
+        let folder = "/proc/\(pid)/fd"
+        return Procfs.numbers(in: folder).filter { number in
+            SymbolicLink.target("\(folder)/\(number)") == "socket:[\(inode)]"
+                && Procfs.text("/proc/\(pid)/fdinfo/\(number)").map { !Self.isClosedOnExec($0) } ?? false
+        }
+    }
+
+    /// Reads the octal `flags:` of fdinfo: proc(5); 02000000 is O_CLOEXEC.
+    static func isClosedOnExec(_ information: String) -> Bool {
+        let line = information.split(separator: "\n").first { $0.hasPrefix("flags:") }
+        let flags = line.flatMap { Int($0.dropFirst(6).filter { !$0.isWhitespace }, radix: 8) } ?? 0
+        return flags & Int(O_CLOEXEC) != 0
+    }
+
+    private static func inode(of descriptor: OwnedDescriptor) -> UInt64? {
+        var status = stat()
+        return fstat(descriptor.number, &status) == 0 ? UInt64(status.st_ino) : nil
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import WatchdogBase
+
+/// How an app is launched, and what it is allowed.
+public struct LaunchSettings: Sendable {
+    /// The time to become ready; watchdogd's default is 20 s.
+    public var launch: Duration?
+    /// The time for an answer of the main loop; watchdogd's default is 10 s.
+    public var update: Duration?
+    /// The time to end after the request; watchdogd's default is 5 s.
+    public var terminate: Duration?
+    /// The time in the background for open tasks; watchdogd's default is 30 s.
+    public var backgroundTime: Duration?
+    /// The time from one ping to the next: a hang is measured with this error.
+    public var pingInterval: Duration = .milliseconds(100)
+    /// The factor that multiplies all allowances, so that a test of a 20 s allowance need not take 20 s.
+    public var timeScale: Double = 1
+    /// How the program tells that it is ready, as after `watchdogd run --readiness`.
+    public var readiness: String?
+    /// Whether an exhausted allowance only writes a report, and the app lives on.
+    public var reportsOnly = false
+    /// Variables that are set in addition to the test's own.
+    public var environment: [String: String] = [:]
+    /// The directory to run in; nil for the test's own.
+    public var workingDirectory: String?
+
+    /// Settings with the defaults.
+    public init() {}
+
+    /// Settings of which only the allowances differ from the defaults.
+    public init(
+        launch: Duration? = nil, update: Duration? = nil, terminate: Duration? = nil, backgroundTime: Duration? = nil,
+        timeScale: Double = 1, environment: [String: String] = [:]
+    ) {
+        (self.launch, self.update, self.terminate) = (launch, update, terminate)
+        (self.backgroundTime, self.timeScale, self.environment) = (backgroundTime, timeScale, environment)
+    }
+
+    /// Settings that a trait has set for the test that is running.
+    @TaskLocal static var inherited = LaunchSettings()
+
+    /// The options of `watchdogd run`.
+    var options: [String] {
+        // The interval is a matter of precision, not an allowance.
+        var options: [String] = ["--ping", (pingInterval / timeScale).text, "--time-scale", "\(timeScale)"]
+        for (option, value) in [
+            ("--launch", launch), ("--update", update), ("--terminate", terminate),
+            ("--background-time", backgroundTime),
+        ] {
+            if let value { options += [option, value.text] }
+        }
+        if let readiness { options += ["--readiness", readiness] }
+        if reportsOnly { options += ["--enforce", "report"] }
+        if let workingDirectory { options += ["--chdir", workingDirectory] }
+        for (name, value) in environment.sorted(by: { $0.key < $1.key }) { options += ["--env", "\(name)=\(value)"] }
+        return options
+    }
+}
+
+extension Duration {
+    /// The span as options write it.
+    fileprivate var text: String { "\(nanoseconds)ns" }
+}

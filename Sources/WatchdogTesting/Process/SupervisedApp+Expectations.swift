@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogPolicy
+internal import WatchdogRemote
+
+extension SupervisedApp {
+    /// Expects that the watchdog kills the app, and waits for it.
+    ///
+    /// ```swift
+    /// let kill = try await app.expectKill(.ateBadFood, during: .sceneCreate)
+    /// #expect(try kill.report.mainThread.contains("loadFeed()"))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - code: The termination code; nil for any.
+    ///   - event: What the app is doing; nil for anything.
+    ///   - limit: How long to wait; more than the allowance.
+    /// - Throws: ``ExpectationFailure`` that says what the app did instead.
+    @discardableResult
+    public func expectKill(
+        _ code: TerminationCode? = nil, during event: WatchdogEvent? = nil, within limit: Duration = patience
+    ) async throws -> Termination {
+        let expected =
+            "expected \(name) to be killed"
+            + (code.map { " with \($0.hexadecimal)" } ?? "") + (event.map { " during \($0.rawValue)" } ?? "")
+        let termination: Termination
+        do {
+            termination = try await self.termination(within: limit)
+        } catch is ExpectationFailure {
+            throw fail("\(expected), but it is alive after \(limit)")
+        }
+        guard let kill = termination.kill else { throw fail("\(expected), but \(termination)") }
+        guard code == nil || kill.code == code, event == nil || kill.event == event else {
+            let actual = [kill.code?.hexadecimal, kill.event?.rawValue].compactMap(\.self)
+            throw fail("\(expected), but it was killed with \(actual.joined(separator: " during "))")
+        }
+        return termination
+    }
+
+    /// Expects that the app is alive and has no incident for a while.
+    ///
+    /// - Throws: ``ExpectationFailure`` as soon as the app ends or exhausts an allowance.
+    public func expectSurvival(for duration: Duration) async throws {
+        struct Survived: Error {}
+        let app = self
+        do {
+            try await journal.wait(within: duration, else: { _ in Survived() }) { history -> Void? in
+                let expected = "expected \(app.name) to survive for \(duration)"
+                if history.isOver { throw app.fail("\(expected), but \(app.ending(history))") }
+                guard let incident = history.incidents.last else { return nil }
+                throw app.fail("\(expected), but it exhausted its allowance for \(incident.event)")
+            }
+        } catch is Survived {}
+    }
+
+    /// Ends the app and expects that its main loop has answered every ping in time.
+    ///
+    /// The error of the measurement is ``LaunchSettings/pingInterval``: a hang that begins just after an answer is
+    /// noticed with the next ping.
+    ///
+    /// - Throws: ``ExpectationFailure`` if the longest hang was longer, or no ping was answered.
+    @discardableResult
+    public func expectHangs(atMost limit: Duration) async throws -> Termination {
+        let termination = try await terminate()
+        guard let longest = termination.longestHang else {
+            throw fail(
+                "expected \(name) to hang at most \(limit), but it answered no ping: does it use the Watchdog library?")
+        }
+        guard longest <= limit else {
+            throw fail("expected \(name) to hang at most \(limit), but its main loop hung for \(longest)")
+        }
+        return termination
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import WatchdogRemote
+
+extension SupervisedApp {
+    /// Sends the app to the background, and waits until it is there.
+    public func background() async throws { try await move(.background, to: ["background"]) }
+
+    /// Brings the app to the foreground, and waits until it is there.
+    public func foreground() async throws { try await move(.foreground, to: ["foreground"]) }
+
+    /// Suspends the app, after its chance to clean up, and waits until it is frozen.
+    public func suspend() async throws { try await move(.suspend, to: ["suspended"]) }
+
+    /// Lets a suspended app continue, and waits until it runs.
+    public func resume() async throws { try await move(.resume, to: ["foreground", "background", "inactive"]) }
+
+    /// Sends an event when the app is ready, and does not wait until it is handled: for an app that hangs in it.
+    public func post(event kind: String, payload: String = "") async throws {
+        try await ready()
+        send(.event(kind: kind, payload: payload))
+    }
+
+    /// Sends an event when the app is ready, and waits until the main loop has handled it.
+    ///
+    /// - Returns: How long that took.
+    @discardableResult
+    public func send(event kind: String, payload: String = "") async throws -> Duration {
+        try await ready()
+        let start = journal.history.position
+        send(.event(kind: kind, payload: payload))
+        return try await wait(for: "done with event \(kind)") { history in
+            for case .handled(kind, let after) in history.events[start...] { return .microseconds(after) }
+            if let refusal = history.refusal(after: start) { throw ExpectationFailure(refusal) }
+            return nil
+        }
+    }
+
+    /// Asks the app to end, and waits until it has; it is killed if it exhausts its allowance for that.
+    @discardableResult
+    public func terminate() async throws -> Termination {
+        send(.terminate)
+        return try await termination
+    }
+
+    /// Kills the app, and waits until no process of it remains.
+    @discardableResult
+    public func kill() async throws -> Termination {
+        send(.kill)
+        return try await termination
+    }
+
+    private func move(_ request: RemoteRequest, to states: Set<String>) async throws {
+        try await ready()
+        let start = journal.history.position
+        if let state, states.contains(state) { return }
+        send(request)
+        try await wait(for: "in the \(request.line)") { history -> Void? in
+            for case .state(let state) in history.events[start...] where states.contains(state) { return () }
+            if let refusal = history.refusal(after: start) { throw ExpectationFailure(refusal) }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import Glibc
+internal import Synchronization
+internal import WatchdogRemote
+
+/// A real process of the app under test, under a real supervisor.
+///
+/// ```swift
+/// @Test func savesBeforeItIsSuspended() async throws {
+///     let app = try await SupervisedApp.launch("BackgroundSaver")
+///     try await app.ready(within: .seconds(5))
+///     try await app.background()
+///     try await app.expectSurvival(for: .seconds(2))
+///     try await app.terminate()
+/// }
+/// ```
+///
+/// `watchdogd run` supervises the app in a process of its own: a test reaps and signals no other child of its runner, and
+/// tests run in parallel. When the last reference to an app goes, or the runner ends, however it ends, the app is killed.
+/// Nothing here polls or sleeps: each wait ends with the event that it is for, or throws after its limit.
+///
+/// Isolation: any thread.
+public final class SupervisedApp: Sendable {
+    /// How long waits last if nothing else is said.
+    public static let patience: Duration = .seconds(60)
+
+    /// The app's name in messages and reports.
+    public let name: String
+    let journal = AppJournal()
+    private let scratch: ScratchDirectory
+    private let process: SupervisorProcess
+
+    private init(_ program: Program, _ settings: LaunchSettings) throws {
+        name = program.name
+        let executable = try program.path()
+        let watchdogd = try Installation.watchdogd()
+        scratch = try ScratchDirectory()
+        let (scratch, journal) = (scratch, journal)
+        process = try SupervisorProcess(
+            watchdogd,
+            { remote in
+                ["run", "--quiet", "--remote", "\(remote)", "--name", program.name, "--reports", scratch["reports"]]
+                    + settings.options + ["--", executable] + program.arguments
+            },
+            output: scratch["output"], errors: scratch["errors"],
+            onLine: { journal.take($0) }, onEnd: { journal.finish() })
+    }
+
+    /// Launches an app and returns as soon as its process runs.
+    ///
+    /// - Parameters:
+    ///   - program: What to launch: `"NAME"` of an executable target, or `"/path"`.
+    ///   - settings: The app's allowances; without them, those that the traits of the test have set.
+    /// - Throws: ``TestSetupError`` if there is no such program or no watchdogd, or it cannot be executed.
+    public static func launch(_ program: Program, _ settings: LaunchSettings? = nil) async throws -> SupervisedApp {
+        let settings = settings ?? .inherited
+        return try await LaunchGate.shared.pass { try await start(program, settings) }
+    }
+
+    private static func start(_ program: Program, _ settings: LaunchSettings) async throws -> SupervisedApp {
+        let app = try SupervisedApp(program, settings)
+        let scratch = app.scratch
+        try await app.journal.wait(within: patience, else: { _ in app.late("run", patience) }) { history -> Void? in
+            if history.process != nil { return () }
+            if let end = history.end, end.cause == "spawnFailed" { throw TestSetupError("\(app.name): \(end.words)") }
+            if history.isOver {
+                throw TestSetupError("watchdogd did not launch \(app.name): \(scratch.text("errors"))")
+            }
+            return nil
+        }
+        return app
+    }
+
+    // MARK: - What is known
+
+    /// The ID of the main process.
+    public var processID: Int32? { journal.history.process }
+    /// What this machine or user keeps watchdogd from doing, one sentence each.
+    public var limits: [String] { journal.history.limits }
+    /// What the app has printed on standard output.
+    public var output: String { scratch.text("output") }
+    /// What the app and watchdogd have printed on standard error.
+    public var errors: String { scratch.text("errors") }
+    /// The lifecycle state: `launching`, `foreground`, `inactive`, `background`, `suspended` or `terminating`.
+    public var state: String? { journal.history.state }
+
+    // MARK: - Waiting
+
+    /// Waits until the launch is complete.
+    ///
+    /// - Parameter limit: How long the launch may take; it is the app's own time from the execution of its program.
+    /// - Returns: How long the launch took.
+    /// - Throws: ``ExpectationFailure`` if the launch took longer, or the app ended before.
+    @discardableResult
+    public func ready(within limit: Duration = patience) async throws -> Duration {
+        let name = name
+        let (duration, _) = try await wait(for: "ready", within: max(limit, Self.patience)) { history in
+            history.launchDuration.map { ($0, 0) }
+        }
+        guard duration <= limit else {
+            throw fail("expected \(name) to be ready within \(limit), but it took \(duration)")
+        }
+        return duration
+    }
+
+    /// Waits until the app has ended and its report is written.
+    public var termination: Termination {
+        get async throws { try await termination(within: Self.patience) }
+    }
+
+    /// Waits until the app has ended and its report is written.
+    ///
+    /// - Throws: ``ExpectationFailure`` if it still runs after `limit`.
+    public func termination(within limit: Duration) async throws -> Termination {
+        let (app, scratch) = (self, scratch)
+        let history = try await journal.wait(within: limit, else: { _ in app.late("end", limit) }) { history in
+            history.isOver ? history : nil
+        }
+        guard let end = history.end else {
+            throw TestSetupError("watchdogd ended before \(name) did: \(scratch.text("errors"))")
+        }
+        return Termination(end, history.incidents)
+    }
+
+    // MARK: - Requests
+
+    func send(_ request: RemoteRequest) { process.send(request.line) }
+
+    /// Waits for something that happens while the app lives.
+    func wait<Value: Sendable>(
+        for what: String, within limit: Duration = patience,
+        _ look: @escaping @Sendable (AppHistory) throws -> Value?
+    ) async throws -> Value {
+        let app = self
+        return try await journal.wait(within: limit, else: { _ in app.late("be \(what)", limit) }) { history in
+            if let value = try look(history) { return value }
+            guard history.isOver else { return nil }
+            throw app.fail("expected \(app.name) to be \(what), but \(app.ending(history))")
+        }
+    }
+
+    /// What became of an app that has ended.
+    func ending(_ history: AppHistory) -> String {
+        guard let end = history.end else { return "watchdogd ended: \(errors)" }
+        return Termination(end, history.incidents).description
+    }
+
+    // MARK: - Failures
+
+    /// Keeps the crash log for the person who looks into the failure.
+    func fail(_ sentence: String) -> ExpectationFailure {
+        scratch.keep()
+        let history = journal.history
+        var lines = [sentence]
+        let reports = history.incidents.compactMap(\.report) + [history.end?.report].compactMap(\.self)
+        for incident in history.incidents {
+            if let verdict = incident.verdict { lines.append("verdict: \(verdict)") }
+            if let failure = incident.failure { lines.append("report: \(failure)") }
+        }
+        for path in reports {
+            CrashLogAttachment.attach(path)
+            lines.append("crash log: \(path)")
+        }
+        return ExpectationFailure(lines.joined(separator: "\n"))
+    }
+
+    private func late(_ what: String, _ limit: Duration) -> ExpectationFailure {
+        fail("\(name) did not \(what) within \(limit); it is \(state ?? "not launched")")
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+public import WatchdogReport
+public import WatchdogVerdict
+
+/// A crash log as values: what every thread was doing, and why the app did not answer.
+public struct CrashLog: Sendable {
+    /// The path of the `.ips` file.
+    public let path: String
+    /// The whole report.
+    public let report: Report
+
+    /// Reads a report.
+    ///
+    /// - Throws: ``TestSetupError`` if the file cannot be read or is not a report.
+    public init(reading path: String) throws {
+        self.path = path
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw TestSetupError("cannot read the crash log \(path)")
+        }
+        do throws(ReportCodingError) {
+            report = try ReportCoding.decode(Array(data))
+        } catch {
+            throw TestSetupError("\(path): \(error)")
+        }
+    }
+
+    /// The ID of the main process.
+    public var processID: Int32 { Int32(clamping: report.body.pid) }
+    /// What the main thread did, in one word: `.blocked`, `.spinning`, ….
+    public var cause: Verdict.Kind { report.body.linux?.verdict.kind ?? .unknown }
+    /// The verdict in one sentence.
+    public var verdict: String { report.body.linux?.verdict.line ?? "" }
+    /// What supports the verdict, one sentence each.
+    public var evidence: [String] { report.body.linux?.evidence.map { "\($0.what): \($0.value)" } ?? [] }
+    /// What is known about the mistake, most certain first: `.dispatchSync`, `.sqliteBusy`, ….
+    public var findings: [Finding.Kind] { report.body.linux?.findings?.map(\.kind) ?? [] }
+
+    /// What the thread to blame waits for; nil if it does not wait in a system call.
+    public var wait: Wait? {
+        let waits = report.body.linux?.waits ?? []
+        let blamed = waits.first { $0.thread == faultingThread?.id } ?? waits.first
+        return blamed.map(Wait.init)
+    }
+
+    /// All threads, in the order of the report.
+    public var threads: [CallStack] { report.stacks.map(CallStack.init) }
+    /// The thread whose ID is that of the process.
+    public var mainThread: CallStack {
+        threads.first { $0.id == report.body.pid } ?? threads.first ?? CallStack(id: nil, name: nil, functions: [])
+    }
+    /// The thread that the report is about.
+    public var faultingThread: CallStack? { report.faultingStack.map(CallStack.init) }
+
+    /// A system call in which a thread waits.
+    public struct Wait: Hashable, Sendable {
+        /// The call as the kernel writes it: `recvfrom(5, …)`.
+        public let systemCall: String
+        /// What it works on: a connection with its peer, a file, a lock.
+        public let subject: String?
+        /// The name of the process or thread that holds it.
+        public let holder: String?
+        /// Whether the wait is part of a cycle.
+        public let isDeadlocked: Bool
+
+        init(_ wait: WaitDetails) {
+            (systemCall, subject, holder) = (wait.syscall, wait.subject, wait.holder?.name)
+            isDeadlocked = wait.isDeadlocked
+        }
+    }
+}
+
+/// The calls of one thread, innermost first.
+public struct CallStack: Hashable, Sendable {
+    /// The kernel's thread ID.
+    public let id: Int?
+    /// The name of the thread or its queue.
+    public let name: String?
+    /// The functions, demangled; `IMAGE + OFFSET` for one without a name.
+    public let functions: [String]
+
+    init(id: Int?, name: String?, functions: [String]) {
+        (self.id, self.name, self.functions) = (id, name, functions)
+    }
+
+    init(_ stack: ReportStack) {
+        self.init(id: stack.id, name: stack.name, functions: stack.calls.map(\.name))
+    }
+
+    /// Whether a function's name contains a text.
+    public func contains(_ text: String) -> Bool { functions.contains { $0.contains(text) } }
+}

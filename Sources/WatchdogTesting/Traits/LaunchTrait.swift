@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Testing
+
+/// Settings for all apps that a test launches without settings of its own.
+public struct LaunchTrait: TestTrait, SuiteTrait, TestScoping {
+    /// The settings.
+    public let settings: LaunchSettings
+
+    /// Applies to all tests of a suite.
+    public var isRecursive: Bool { true }
+
+    /// Runs the test with the settings.
+    public func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await LaunchSettings.$inherited.withValue(settings, operation: function)
+    }
+}
+
+extension Trait where Self == LaunchTrait {
+    /// Kills an app that is not ready in time: the launch allowance of apps that the test launches.
+    public static func launch(within limit: Duration) -> LaunchTrait {
+        LaunchTrait(settings: LaunchSettings(launch: limit))
+    }
+
+    /// The settings of apps that the test launches.
+    public static func launch(_ settings: LaunchSettings) -> LaunchTrait { LaunchTrait(settings: settings) }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+public import Testing
+
+/// Fails a test whose body keeps the main actor busy for too long, with the stack of the stall.
+///
+/// ```swift
+/// @Test(.mainLoopStall(limit: .milliseconds(250)))
+/// @MainActor func reloads() { Feed().reload() }
+/// ```
+public struct MainLoopStallTrait: TestTrait, SuiteTrait, TestScoping {
+    /// The longest time that the main queue may take to turn.
+    public let limit: Duration
+
+    /// Watches a test or all tests of a suite.
+    public var isRecursive: Bool { true }
+
+    /// Watches the main queue while the test runs, and records an issue for each stall.
+    public func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let monitor = MainLoopMonitor(limit: limit)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await function())
+        } catch {
+            result = .failure(error)
+        }
+        for stall in await monitor.finish() {
+            if let sample = stall.sample { Attachment.record(Array(sample.utf8), named: "stall.txt") }
+            Issue.record(
+                "the main actor was busy for \(stall.duration), longer than \(limit)\(stall.stack)",
+                sourceLocation: test.sourceLocation)
+        }
+        try result.get()
+    }
+}
+
+extension Trait where Self == MainLoopStallTrait {
+    /// Fails the test if it keeps the main queue or main actor busy for longer.
+    ///
+    /// Time in which the machine had no CPU for the main thread does not count. Tests that share a runner share its main
+    /// thread: run those with this trait `.serialized`, or a stall is blamed on its neighbor.
+    public static func mainLoopStall(limit: Duration) -> MainLoopStallTrait { MainLoopStallTrait(limit: limit) }
+}

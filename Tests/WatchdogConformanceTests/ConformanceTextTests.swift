@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WatchdogConformance
+
+@Suite("Results as text")
+struct ConformanceTextTests {
+    private let text = ConformanceText(width: 60)
+
+    @Test("a remark stands behind what passed where it fits, and below it otherwise")
+    func passed() {
+        #expect(text.line(ConformanceResult(.ready, .passed(""))) == "ok    says READY=1 when it can be used\n")
+        #expect(
+            text.line(ConformanceResult(.ping, .passed("median 40 µs")))
+                == "ok    answers pings with their numbers  (median 40 µs)\n")
+        #expect(
+            text.line(ConformanceResult(.ping, .passed("median 40 µs, all of them")))
+                == "ok    answers pings with their numbers\n      median 40 µs, all of them\n")
+    }
+
+    @Test("what failed and what was not tried says why, folded at the width")
+    func failed() {
+        let reason = "it sends malformed lines: 'READY'; it ends background task 4, which it has not begun"
+        let lines = text.line(ConformanceResult(.conduct, .failed(reason))).split(separator: "\n")
+        #expect(lines.first == "FAIL  sends only well-formed messages of known keys")
+        #expect(lines.count == 3 && lines.allSatisfy { $0.count <= 60 })
+        #expect(lines.dropFirst().map { $0.dropFirst(6) }.joined(separator: " ") == reason)
+        #expect(text.line(ConformanceResult(.busy, .skipped("no lifecycle"))).hasSuffix("\n      no lifecycle\n"))
+    }
+
+    @Test("the summary counts each kind")
+    func summary() {
+        let passed = ConformanceResult(.hello, .passed(""))
+        let skipped = ConformanceResult(.busy, .skipped("why"))
+        #expect(text.summary([passed]) == "conforms: 1 of 1 passed\n")
+        #expect(text.summary([passed, skipped]) == "conforms: 1 of 2 passed, 1 not tried\n")
+        #expect(
+            text.summary([passed, skipped, ConformanceResult(.ready, .failed("x"))])
+                == "does not conform: 1 of 3 failed, 1 passed, 1 not tried\n")
+    }
+
+    @Test("the JSON has one object for each requirement, in order")
+    func json() throws {
+        let results = Requirement.allCases.map { ConformanceResult($0, $0 == .ping ? .failed("no") : .passed("")) }
+        let json = try ConformanceReport(command: ["./a", "b"], results: results).encoded()
+        #expect(json.contains("\"conforms\" : false") && json.contains("\"remark\" : \"no\""))
+        #expect(
+            json.matches(of: #/"requirement" : "([a-z-]+)"/#).map { String($0.1) }
+                == Requirement.allCases.map(\.rawValue))
+    }
+}

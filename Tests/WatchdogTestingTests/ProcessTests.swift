@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import WatchdogLinux
+import WatchdogTesting
+
+@Suite("A test of a real process", .timeLimit(.minutes(5)))
+struct ProcessTests {
+    @Test("An app that hangs in its launch is killed, and the crash log names the function")
+    func killedInLaunch() async throws {
+        let app = try await SupervisedApp.launch(
+            .product("SlowLaunch", "--seconds", "600"), LaunchSettings(launch: .seconds(1)))
+        let kill = try await app.expectKill(.ateBadFood, during: .sceneCreate)
+        #expect(kill.cause == .watchdog)
+        #expect(kill.isDeathVerified)
+        let report = try kill.report
+        #expect(report.mainThread.contains("migrateDatabase(within:)"))
+        #expect(report.cause == .blocked)
+        #expect(report.verdict.contains("clock_nanosleep"))
+        #expect(report.faultingThread == report.mainThread)
+        #expect(app.output == "SlowLaunch: launching")
+    }
+
+    @Test("An app is ready, survives, and ends when it is asked to")
+    func healthy() async throws {
+        let app = try await SupervisedApp.launch("HealthyApp")
+        let launch = try await app.ready()
+        #expect(launch > .zero)
+        #expect(app.state == "foreground")
+        #expect(kill(try #require(app.processID), 0) == 0)
+        try await app.expectSurvival(for: .milliseconds(300))
+        let end = try await app.terminate()
+        #expect(end.cause == .terminated)
+        #expect(end.incidents.isEmpty)
+        #expect(throws: TestSetupError.self) { try end.report }
+    }
+
+    @Test("A hang is killed under its own event; what was expected instead is told with the crash log")
+    func hang() async throws {
+        let app = try await SupervisedApp.launch(
+            .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .seconds(1)))
+        let failure = await #expect(throws: ExpectationFailure.self) {
+            try await app.expectKill(.ateBadFood, during: .sceneCreate)
+        }
+        let text = try #require(failure?.description)
+        #expect(
+            text.hasPrefix(
+                "expected HangMain to be killed with 0x8badf00d during scene-create, but it was killed with 0x8badf00d "
+                    + "during scene-update\nverdict: "))
+        let path = try #require(text.split(separator: "\n").last?.dropFirst("crash log: ".count))
+        let log = try CrashLog(reading: String(path))
+        #expect(log.mainThread.contains("semaphore"))
+        // The directory is kept because the expectation failed.
+        try FileManager.default.removeItem(
+            at: URL(fileURLWithPath: String(path)).deletingLastPathComponent().deletingLastPathComponent())
+    }
+
+    @Test("An app goes to the background, is suspended and resumed; its task is done before")
+    func lifecycle() async throws {
+        let app = try await SupervisedApp.launch(.product("BackgroundSaver", "--finish", "--seconds", "0.1"))
+        try await app.background()
+        #expect(app.state == "background")
+        try await app.suspend()
+        #expect(app.state == "suspended")
+        try await app.resume()
+        try await app.foreground()
+        #expect(app.state == "foreground")
+        #expect(try await app.terminate().cause == .terminated)
+    }
+
+    @Test("A task that outlives its time is a kill of its own kind; one that ends in time is none")
+    func backgroundTask() async throws {
+        let settings = LaunchSettings(backgroundTime: .seconds(1))
+        let leaking = try await SupervisedApp.launch(.product("BackgroundSaver", "--leak"), settings)
+        try await leaking.background()
+        try await leaking.expectKill(.backgroundTask, during: .backgroundTask)
+        let saving = try await SupervisedApp.launch(.product("BackgroundSaver", "--finish", "--seconds", "0.1"))
+        try await saving.background()
+        try await saving.expectSurvival(for: .seconds(1))
+        #expect(try await saving.terminate().cause == .terminated)
+    }
+
+    @Test("An app that refuses to end is killed for that")
+    func exit() async throws {
+        let app = try await SupervisedApp.launch("IgnoresTerm", LaunchSettings(terminate: .milliseconds(300)))
+        try await app.ready()
+        #expect(try await app.terminate().kill?.event == .processExit)
+    }
+
+    @Test("A request that makes no sense is refused with the reason")
+    func refusal() async throws {
+        var settings = LaunchSettings()
+        settings.readiness = "none"
+        let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"), settings)
+        let error = await #expect(throws: ExpectationFailure.self) { try await app.send(event: "url") }
+        #expect(error?.description.hasPrefix("event url was refused: ") == true, "\(error?.description ?? "")")
+        #expect(try await app.kill().cause == .killedOnRequest)
+    }
+
+    @Test("A crash is no kill, and its report is at hand")
+    func crash() async throws {
+        let app = try await SupervisedApp.launch(.command("/bin/sh", "-c", "kill -SEGV $$"))
+        let end = try await app.termination
+        #expect(end.signal == SIGSEGV)
+        #expect(end.kill == nil)
+        #expect(try end.report.cause == .crashed)
+    }
+
+    @Test("What an app prints can be read, and its exit code")
+    func output() async throws {
+        let app = try await SupervisedApp.launch(
+            .command("/bin/sh", "-c", "echo out $WORD; echo err >&2; exit 3"),
+            LaunchSettings(environment: ["WORD": "x"]))
+        let end = try await app.termination
+        #expect(end.cause == .exited)
+        #expect(end.exitCode == 3)
+        #expect(app.output == "out x")
+        #expect(app.errors.contains("err"))
+    }
+
+    @Test("An app is killed with the last reference to it")
+    func forgotten() async throws {
+        let process: Pidfd
+        do {
+            let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"))
+            process = try Pidfd(opening: try #require(app.processID))
+        }
+        var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&entry, 1, 30_000) == 1)
+    }
+
+    @Test("An app is killed when the runner of its test is killed")
+    func killedRunner() async throws {
+        let path = "/tmp/watchdogd-testing-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        defer { unlink(path) }
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"))
+            try "\(try #require(app.processID))".write(toFile: path, atomically: true, encoding: .utf8)
+            _ = kill(getpid(), SIGKILL)
+        }
+        let pid = try #require(Int32(try String(contentsOfFile: path, encoding: .utf8)))
+        // It may be gone already.
+        guard let process = try? Pidfd(opening: pid) else { return }
+        var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&entry, 1, 60_000) == 1)
+    }
+
+    @Test("Tests in parallel do not disturb each other", arguments: 0..<Self.repeats)
+    func parallel(number: Int) async throws {
+        let app = try await SupervisedApp.launch(
+            .product("HangMain", "--how", "sleep", "--after", "0.1"),
+            {
+                var settings = LaunchSettings(update: .milliseconds(500))
+                settings.pingInterval = .milliseconds(50)
+                return settings
+            }())
+        let kill = try await app.expectKill(.ateBadFood, during: .sceneUpdate)
+        #expect(kill.incidents.count == 1)
+        #expect(try kill.report.processID == app.processID)
+    }
+
+    /// How many: `WATCHDOGD_TEST_REPEATS`, to look for a test that fails sometimes.
+    private static let repeats = getenv("WATCHDOGD_TEST_REPEATS").flatMap { Int(String(cString: $0)) } ?? 6
+
+    @Test("A mistake in a test is a sentence that says what to do")
+    func mistakes() async throws {
+        for (program, words) in [
+            (Program.product("HealtyApp"), "did you mean 'HealthyApp'?"),
+            (.command("/nonexistent/app"), "'/nonexistent/app' is not an executable file"),
+            (.command(""), "the program's path is empty"),
+            (.command("nosuchcommand"), "nosuchcommand"),
+        ] {
+            let error = await #expect(throws: TestSetupError.self) { try await SupervisedApp.launch(program) }
+            #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+        }
+        var settings = LaunchSettings(launch: .milliseconds(300))
+        settings.readiness = "channel"
+        let silent = try await SupervisedApp.launch(.command("/bin/sleep", "600"), settings)
+        let error = await #expect(throws: ExpectationFailure.self) { try await silent.ready(within: .seconds(30)) }
+        #expect(error?.description.hasPrefix("expected sleep to be ready, but ") == true, "\(error?.description ?? "")")
+    }
+}
+
+@Suite("Traits")
+struct TraitTests {
+    @Test("A launch allowance of the trait kills", .launch(within: .milliseconds(500)))
+    func launch() async throws {
+        let app = try await SupervisedApp.launch(.product("SlowLaunch", "--seconds", "600"))
+        try await app.expectKill(.ateBadFood, during: .sceneCreate)
+    }
+}
