@@ -57,6 +57,7 @@ let package = Package(
     name: "watchdogd",
     products: [
         .library(name: "Watchdog", targets: ["Watchdog"]),
+        .library(name: "WatchdogTesting", targets: ["WatchdogTesting"]),
         .executable(name: "watchdogd", targets: ["watchdogd"]),
         .executable(name: "watchdogd-symbolicate", targets: ["watchdogd-symbolicate"]),
     ],
@@ -65,13 +66,23 @@ let package = Package(
     ],
     targets: [
         // MARK: What an app links
-        library("Watchdog", ["WatchdogWire"]),
+        library("Watchdog", ["WatchdogBase", "WatchdogWire"]),
         library("WatchdogWire"),
+        library("WatchdogBase"),
 
         // MARK: Pure core
-        library("WatchdogPolicy"),
-        library("WatchdogReport", ["WatchdogPolicy"]),
-        library("WatchdogConfiguration", ["WatchdogPolicy"]),
+        library("WatchdogPolicy", ["WatchdogBase"]),
+        library("WatchdogVerdict", ["WatchdogBase"]),
+        library("WatchdogReport", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
+        library(
+            "WatchdogRendering",
+            ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport", "WatchdogRecording"]
+        ),
+        library("WatchdogReportStore", ["WatchdogBase", "WatchdogReport"]),
+        library("WatchdogConfiguration", ["WatchdogBase", "WatchdogPolicy"]),
+        library("WatchdogMetrics", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
+        library("WatchdogRecording", ["WatchdogBase"]),
+        library("WatchdogMeasurement", ["WatchdogBase"]),
 
         // MARK: Linux
         cLibrary("CLinux"),
@@ -79,30 +90,66 @@ let package = Package(
         cLibrary("CWorker"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CElfutils", pkgConfig: "libdw", providers: [.apt(["libdw-dev"])]),
-        library("WatchdogLinux", ["WatchdogPolicy", "CLinux", "CSystemd"]),
-        library("WatchdogCapture", ["WatchdogReport", "WatchdogLinux", "CSnapshot"]),
+        library("WatchdogLinux", ["WatchdogBase", "CLinux", "CSystemd"]),
         library(
-            "WatchdogSymbolication", ["WatchdogReport", "WatchdogLinux", "WatchdogCapture", "CElfutils", "CWorker"]),
+            "WatchdogCapture",
+            ["WatchdogBase", "WatchdogReport", "WatchdogVerdict", "WatchdogLinux", "CSnapshot"]
+        ),
+        library(
+            "WatchdogSymbolication",
+            [
+                "WatchdogBase", "WatchdogReport", "WatchdogVerdict", "WatchdogLinux", "WatchdogCapture", "CElfutils",
+                "CWorker",
+            ]
+        ),
+
+        // MARK: Recordings
+        cLibrary("CRecorder"),
+        library(
+            "WatchdogRecorder",
+            ["WatchdogBase", "WatchdogLinux", "WatchdogRecording", "WatchdogVerdict", "WatchdogWire", "CRecorder"]
+                + ["WatchdogCapture", "WatchdogReport"]
+        ),
+
+        // MARK: Measuring launches
+        library(
+            "WatchdogMeasuring", ["WatchdogBase", "WatchdogWire", "WatchdogMeasurement", "WatchdogLinux", "CLinux"]),
+
+        // MARK: Clients of the channel
+        library("WatchdogConformance", ["WatchdogBase", "WatchdogWire", "WatchdogLinux"]),
+
+        // MARK: The history
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        library("WatchdogHistory", ["WatchdogBase", "WatchdogLinux", "CSQLite"]),
 
         // MARK: The control interface
-        library("WatchdogControl", ["WatchdogPolicy", "WatchdogLinux", "CLinux"]),
+        library("WatchdogControl", ["WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux"]),
 
         // MARK: The shell
+        library("WatchdogRemote"),
+        library("WatchdogConversation", ["WatchdogWire", "WatchdogPolicy", "WatchdogBase"]),
         library(
             "WatchdogSupervisor",
-            ["WatchdogPolicy", "WatchdogWire", "WatchdogLinux", "WatchdogCapture", "WatchdogReport"]
-                + ["WatchdogConfiguration", "WatchdogControl"]
+            [
+                "WatchdogRemote", "WatchdogConversation", "WatchdogBase", "WatchdogPolicy", "WatchdogWire",
+                "WatchdogLinux", "WatchdogCapture", "WatchdogReport",
+            ]
+                + ["WatchdogConfiguration", "WatchdogControl", "WatchdogVerdict", "WatchdogRendering"]
+                + ["WatchdogReportStore", "WatchdogHistory", "WatchdogMetrics"]
         ),
 
         // MARK: A bad network
-        library("NetworkConditioner", ["WatchdogPolicy"]),
+        library("NetworkConditioner", ["WatchdogBase"]),
 
         // MARK: Executables
         .executableTarget(
             name: "watchdogd",
             dependencies: [
                 "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
-                "WatchdogPolicy", "NetworkConditioner", argumentParser,
+                "WatchdogRendering", "WatchdogReportStore", "WatchdogBase", "WatchdogPolicy", "NetworkConditioner",
+                "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
+                "WatchdogConformance",
+                argumentParser,
             ],
             swiftSettings: swiftSettings
         ),
@@ -110,6 +157,15 @@ let package = Package(
             name: "watchdogd-symbolicate",
             dependencies: ["WatchdogSymbolication"],
             swiftSettings: swiftSettings
+        ),
+
+        // MARK: The test kit
+        // The executables are built beside the tests that drive them.
+        cLibrary("CTesting"),
+        library(
+            "WatchdogTesting",
+            ["Watchdog", "WatchdogWire", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport"]
+                + ["WatchdogRemote", "WatchdogConversation", "CTesting", "watchdogd", "watchdogd-symbolicate"]
         ),
 
         // MARK: Sample apps
@@ -120,14 +176,13 @@ let package = Package(
         sampleApp("ForkingApp"),
         sampleApp("SlowExit"),
         sampleApp("BackgroundSaver", ["CSQLite"]),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         cLibrary("CSampleThread"),
         library(
             "SampleSupport",
-            ["Watchdog", "WatchdogPolicy", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib"]
+            ["Watchdog", "WatchdogBase", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib"]
         ),
-        storyApp("PhotoServer", ["NetworkConditioner", "WatchdogPolicy"]),
+        storyApp("PhotoServer", ["NetworkConditioner", "WatchdogBase"]),
         cLibrary("CPhotoStamp"),
         cLibrary("CSuperfastLog"),
         library("StarSearcherStory", ["SampleSupport", "Watchdog"]),
@@ -137,41 +192,121 @@ let package = Package(
         storyApp("Glassboard"),
         storyApp("QuickPick", ["CPhotoStamp", "NetworkConditioner"]),
 
+        // MARK: Examples
+        .executableTarget(
+            name: "Feed", dependencies: ["Watchdog"], path: "Examples/Feed/Sources/Feed",
+            swiftSettings: [
+                .treatAllWarnings(as: .error)
+            ]),
+        .testTarget(
+            name: "FeedTests", dependencies: ["Feed", "WatchdogTesting"], path: "Examples/Feed/Tests/FeedTests",
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+
         // MARK: Tests
-        tests("WatchdogWireTests", ["WatchdogWire"]),
+        .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: swiftSettings),
+        tests("WatchdogWireTests", ["SeededRandom", "WatchdogWire"]),
         tests(
             "WatchdogTests",
-            ["Watchdog", "WatchdogWire"] + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp"]
+            ["SeededRandom", "Watchdog", "WatchdogWire"] + [
+                "HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp",
+            ]
                 + ["SlowExit", "BackgroundSaver"]
         ),
-        tests("WatchdogPolicyTests", ["WatchdogPolicy"]),
-        tests("WatchdogConfigurationTests", ["WatchdogConfiguration", "WatchdogPolicy"], exclude: ["Goldens"]),
-        tests("WatchdogReportTests", ["WatchdogReport", "WatchdogPolicy"], exclude: ["Goldens"]),
-        tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogPolicy"], exclude: ["Subjects"]),
-        tests("WatchdogCaptureTests", ["WatchdogCapture", "WatchdogReport", "WatchdogLinux"]),
+        tests("WatchdogBaseTests", ["SeededRandom", "WatchdogBase"]),
+        tests("WatchdogPolicyTests", ["SeededRandom", "WatchdogBase", "WatchdogPolicy"]),
+        tests(
+            "WatchdogMetricsTests", ["WatchdogMetrics", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"],
+            exclude: ["Goldens"]
+        ),
+        tests("WatchdogRecordingTests", ["WatchdogRecording", "WatchdogBase"]),
+        tests("WatchdogMeasurementTests", ["SeededRandom", "WatchdogMeasurement", "WatchdogBase"]),
+        tests(
+            "WatchdogRecorderTests",
+            ["WatchdogRecorder", "WatchdogRecording", "WatchdogLinux", "WatchdogBase", "CRecorder"]
+                + ["WatchdogCapture", "watchdogd-symbolicate"]
+        ),
+        tests(
+            "WatchdogConfigurationTests",
+            ["SeededRandom", "WatchdogConfiguration", "WatchdogBase", "WatchdogPolicy"],
+            exclude: ["Goldens"]
+        ),
+        .target(
+            name: "ReportFixtures",
+            dependencies: [
+                "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport", "WatchdogRecording",
+            ],
+            path: "Tests/ReportFixtures",
+            swiftSettings: swiftSettings
+        ),
+        tests("WatchdogVerdictTests", ["WatchdogVerdict", "WatchdogReport", "WatchdogBase", "ReportFixtures"]),
+        tests(
+            "WatchdogReportTests",
+            [
+                "SeededRandom", "WatchdogReport", "WatchdogVerdict", "WatchdogRendering", "WatchdogBase",
+                "WatchdogPolicy",
+            ]
+                + ["ReportFixtures"]
+        ),
+        tests(
+            "WatchdogRenderingTests",
+            ["WatchdogRendering", "WatchdogReport", "WatchdogVerdict", "WatchdogBase", "WatchdogPolicy"]
+                + ["WatchdogRecording", "ReportFixtures"],
+            exclude: ["Goldens"]
+        ),
+        tests("WatchdogReportStoreTests", ["WatchdogReportStore", "WatchdogReport", "WatchdogBase", "ReportFixtures"]),
+        tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogBase", "CLinux"], exclude: ["Subjects"]),
+        tests(
+            "WatchdogCaptureTests",
+            ["SeededRandom", "WatchdogCapture", "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux"]
+        ),
         tests(
             "WatchdogSymbolicationTests",
-            ["WatchdogSymbolication", "WatchdogCapture", "WatchdogReport", "WatchdogPolicy", "CElfutils"]
+            [
+                "SeededRandom", "WatchdogSymbolication", "WatchdogCapture", "WatchdogLinux", "WatchdogVerdict",
+                "WatchdogReport",
+                "WatchdogBase", "CElfutils",
+            ]
                 + ["CWorker", "watchdogd-symbolicate"],
             exclude: ["Subjects"]
         ),
         tests(
             "WatchdogControlTests",
-            ["WatchdogControl", "WatchdogLinux", "WatchdogPolicy"],
+            ["SeededRandom", "WatchdogControl", "WatchdogLinux", "WatchdogBase", "WatchdogPolicy"],
             exclude: ["Goldens"]
         ),
         tests(
             "WatchdogSupervisorTests",
-            ["WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy", "WatchdogReport"]
-                + ["WatchdogLinux"]
+            [
+                "SeededRandom", "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy",
+                "WatchdogReport",
+            ]
+                + [
+                    "WatchdogLinux", "WatchdogBase", "WatchdogVerdict", "WatchdogRendering", "ReportFixtures",
+                    "WatchdogReportStore", "WatchdogCapture",
+                ]
+                + ["WatchdogWire", "WatchdogMetrics"],
+            exclude: ["Fixtures"]
         ),
-        tests("NetworkConditionerTests", ["NetworkConditioner", "WatchdogPolicy"]),
+        tests(
+            "WatchdogHistoryTests", ["SeededRandom", "WatchdogHistory", "WatchdogLinux", "WatchdogBase", "CSQLite"],
+            exclude: ["Goldens"]),
+        tests("WatchdogConformanceTests", ["WatchdogConformance", "WatchdogWire", "WatchdogBase", "WatchdogLinux"]),
+        tests("WatchdogRemoteTests", ["WatchdogRemote"]),
+        tests(
+            "WatchdogTestingTests",
+            [
+                "WatchdogTesting", "Watchdog", "WatchdogLinux", "HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm",
+                "BackgroundSaver",
+            ]
+        ),
+        tests("NetworkConditionerTests", ["NetworkConditioner", "WatchdogBase"]),
         tests("SampleSupportTests", ["SampleSupport"]),
         tests("ArchitectureTests", []),
         tests(
             "IntegrationTests",
             [
-                "WatchdogLinux", "WatchdogReport", "WatchdogPolicy", "WatchdogControl", "watchdogd",
+                "WatchdogLinux", "WatchdogVerdict", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering",
+                "WatchdogBase", "WatchdogPolicy", "WatchdogControl", "WatchdogRecording", "ReportFixtures", "watchdogd",
                 "watchdogd-symbolicate", "SampleSupport",
             ]
                 + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp", "SlowExit", "BackgroundSaver"],
@@ -187,9 +322,33 @@ if Context.environment["WATCHDOGD_BENCHMARKS"] != nil {
     package.targets.append(
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "WatchdogCapture", "WatchdogControl"],
+            dependencies: [
+                "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport", "WatchdogRendering",
+                "WatchdogReportStore",
+                "WatchdogLinux", "WatchdogCapture",
+                "WatchdogControl",
+            ],
             path: "Benchmarks/Sources",
             swiftSettings: swiftSettings
         )
     )
+}
+
+// scripts/sanitize asks for the layers that handle memory by hand or share it between threads.
+if Context.environment["WATCHDOGD_SANITIZE"] != nil {
+    let layers: Set = [
+        "WatchdogBaseTests", "WatchdogWireTests", "WatchdogLinuxTests", "WatchdogCaptureTests",
+        "WatchdogReportStoreTests",
+        "WatchdogControlTests",
+    ]
+    package.products = []
+    package.targets.removeAll { target in
+        switch target.type {
+        case .executable: true
+        case .test: !layers.contains(target.name)
+        default:
+            ["SampleSupport", "StarSearcherStory", "NetworkConditioner", "WatchdogSymbolication", "WatchdogTesting"]
+                .contains(target.name)
+        }
+    }
 }

@@ -5,6 +5,7 @@
 import CSnapshot
 import WatchdogLinux
 import WatchdogReport
+import WatchdogVerdict
 
 /// Whatever a core file is that somebody has put in place of the kernel's: it is refused, or gives a snapshot that can be
 /// read, with so much effort at the most.

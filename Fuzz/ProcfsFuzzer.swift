@@ -2,7 +2,7 @@
 
 // Compiled together with the sources of WatchdogLinux into one module, hence no import of it.
 
-import WatchdogPolicy
+import WatchdogBase
 
 /// Whatever a file of `/proc` or `/sys/fs/cgroup` holds: names in it are chosen by whoever the process is.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -16,6 +16,7 @@ public func fuzzProcfs(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     _ = SocketTable.entry(bytes, matching: .tcp(.loopback, port: 80))
     _ = SocketTable.entry(bytes, matching: .unix(path: "/x"))
     _ = CgroupMount.parse(mountinfo: text)
+    _ = MountPoint(parsing: bytes, leadingTo: "/mnt/x")
     _ = try? ListenAddress(parsing: text)
     let information = DescriptorInfo(parsing: bytes)
     precondition(information.watched.count <= 4 && information.locks.count <= 8)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogRendering
 import WatchdogReport
 
 /// Whatever lies in a reports folder is refused, or can be shown in every form and written again as what it is.

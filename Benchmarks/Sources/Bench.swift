@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
+import WatchdogVerdict
 
 /// Where everything is that the benchmarks use.
 final class Bench {

@@ -2,16 +2,19 @@
 
 import Glibc
 import Synchronization
+import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogReport
+import WatchdogVerdict
 
 /// From the decision to kill to the reaped process, with the stacks of all threads taken before.
 struct Capture {
     private static let count = 50
     /// A thousand threads take half a second to start.
     private static let crowds = 5
+    private static let processes = 10
+    private static let threadsPerProcess = 8
 
     let bench: Bench
 
@@ -35,7 +38,29 @@ struct Capture {
             page.row("\(name): snapshot, then SIGKILL", full, goal: threads == 31 ? Page.Goal(median: 6) : nil)
             page.row("\(name): of which frozen", frozen, goal: Page.Goal(median: threads > 31 ? 100 : 1))
         }
+        try tree(on: &page, thread)
         try looks(on: &page)
+    }
+
+    /// The processes of one app: how long they are stopped, all together.
+    private func tree(on page: inout Page, _ thread: CaptureThread) throws {
+        var frozen = Sample()
+        for _ in 0..<Self.count {
+            let subjects = try (0..<Self.processes).map { _ in
+                try Subject(bench.subject("blocked"), ["\(Self.threadsPerProcess)"])
+            }
+            let members = TreeMembers.listed(subjects.compactMap { ProcessStat.read($0.process.pid) })
+            let box = SnapshotBox()
+            let options = SnapshotOptions(
+                pidfd: subjects[0].process.descriptor.number, startTime: subjects[0].startTime, ending: .kill())
+            thread.capture(subjects[0].process.pid, with: members, preferring: [], options, completion: box.put)
+            let main = try withExtendedLifetime(subjects) { try box.take() }
+            let snapshots = [main] + box.others.members.compactMap(\.snapshot)
+            guard snapshots.count == Self.processes else { throw Failure("\(snapshots.count) processes were captured") }
+            frozen.add(snapshots.reduce(.zero) { $0 + $1.timings.frozen })
+        }
+        page.row(
+            "\(Self.processes) processes of \(Self.threadsPerProcess): frozen", frozen, goal: Page.Goal(median: 10))
     }
 
     /// Looks that stop nothing, as they are taken of a main loop that does not answer: CPU time of the whole look.
@@ -88,16 +113,24 @@ struct Capture {
 
 /// A snapshot on its way from the capture thread.
 private final class SnapshotBox: Sendable {
-    private let result = Mutex<Result<Snapshot, SnapshotError>?>(nil)
+    private let result = Mutex<(main: Result<Snapshot, SnapshotError>, others: TreeSnapshot)?>(nil)
+
+    /// The snapshots of the other processes.
+    var others: TreeSnapshot { result.withLock { $0?.others } ?? TreeSnapshot() }
 
     @Sendable
     func put(_ value: Result<Snapshot, SnapshotError>) {
-        result.withLock { $0 = value }
+        put(value, TreeSnapshot())
+    }
+
+    @Sendable
+    func put(_ main: Result<Snapshot, SnapshotError>, _ others: TreeSnapshot) {
+        result.withLock { $0 = (main, others) }
     }
 
     func take() throws -> Snapshot {
         for _ in 0..<10_000 {
-            if let value = result.withLock({ $0 }) { return try value.get() }
+            if let value = result.withLock({ $0 }) { return try value.main.get() }
             usleep(100)
         }
         throw Failure("the snapshot did not end")

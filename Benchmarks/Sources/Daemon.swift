@@ -2,31 +2,38 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// `watchdogd serve` over services that write down when they began to run.
 final class Daemon {
     let process: Pidfd
+    /// What it was started from.
+    let program: String
     private let directory: String
     private let records: OwnedDescriptor
-    private var control: String { "\(directory)/control" }
+    /// Its control socket.
+    var control: String { "\(directory)/control" }
 
     /// Starts it without services.
     ///
     /// - Parameters:
     ///   - bench: where programs are.
     ///   - isHeard: whether what it says is shown.
-    init(_ bench: Bench, isHeard: Bool = true) throws {
+    ///   - options: further options of `watchdogd serve`.
+    init(_ bench: Bench, isHeard: Bool = true, options: [String] = []) throws {
         directory = bench.freshPath("daemon")
+        program = bench.watchdogd
         try FileManager.default.createDirectory(atPath: "\(directory)/apps", withIntermediateDirectories: true)
         let (readEnd, writeEnd) = try OwnedDescriptor.pipe()
         records = readEnd
-        let arguments = [
-            "serve", "--quiet", "--config", "\(directory)/apps", "--control", "\(directory)/control", "--reports",
-            bench.reports,
-        ]
+        let arguments =
+            [
+                "serve", "--quiet", "--config", "\(directory)/apps", "--control", "\(directory)/control", "--reports",
+                bench.reports,
+            ] + options
         let null = try OwnedDescriptor(opening: "/dev/null", flags: O_WRONLY)
         process = try spawn(
             .underTest(
@@ -63,9 +70,21 @@ final class Daemon {
         }
     }
 
+    /// Removes the files of services.
+    func remove(_ count: Int, prefix: String) throws {
+        for index in 0..<count {
+            try FileManager.default.removeItem(atPath: "\(directory)/apps/\(prefix)\(index).app")
+        }
+    }
+
     /// The next service that began to run.
-    func nextRecord() throws -> Record {
-        try Record.next(from: records)
+    func nextRecord(patience: Duration = .seconds(30)) throws -> Record {
+        try Record.next(from: records, patience: patience)
+    }
+
+    /// How many descriptors it has open.
+    func descriptorCount() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/fd").count
     }
 
     /// User and system time.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogReport
+import WatchdogVerdict
 
 /// How late a program dies whose allowance is exhausted.
 struct Lateness {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// From the request to start a program to its first instruction.
 struct Launch {

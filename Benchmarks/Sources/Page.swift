@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
+import WatchdogVerdict
 
 /// The one page that is printed, row by row as the values come.
 struct Page {

@@ -2,14 +2,17 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogLinux
+import WatchdogVerdict
 
 /// s6 and runit: a scanner of a directory, a supervisor for each service, and a FIFO for each supervisor.
 final class FifoSession: PeerSession {
     let stage: PeerStage
     private let controls: [String]
+    let command: [String]?
 
-    init(_ bench: Bench, _ count: Int, scanner: [String]) throws {
+    init(_ bench: Bench, _ count: Int, scanner: [String], starter: [String]) throws {
         var controls: [String] = []
         stage = try PeerStage(bench, passesOutput: true) { directory, service in
             for index in 0..<count {
@@ -24,6 +27,8 @@ final class FifoSession: PeerSession {
             return scanner + ["\(directory)/services"]
         }
         self.controls = controls
+        let folders = controls.map { String($0.dropLast("/supervise/control".count)) }
+        command = Peer.find(starter[0]).map { [$0] + starter.dropFirst() + folders.prefix(1) }
         for control in controls {
             try stage.wait(for: control) {
                 (try? OwnedDescriptor(opening: control, flags: O_WRONLY | O_NONBLOCK)) != nil
@@ -31,10 +36,16 @@ final class FifoSession: PeerSession {
         }
     }
 
-    func startAll() throws {
+    var request: [String]? { controls.first.map { ["write", $0, "u"] } }
+
+    func startAll() throws { try sendAll("u") }
+
+    func stopAll() throws { try sendAll("d") }
+
+    private func sendAll(_ order: String) throws {
         for control in controls {
             let fifo = try OwnedDescriptor(opening: control, flags: O_WRONLY | O_NONBLOCK)
-            guard write(fifo.number, "u", 1) == 1 else { throw Failure("\(control) takes nothing") }
+            guard write(fifo.number, order, 1) == 1 else { throw Failure("\(control) takes nothing") }
         }
     }
 }

@@ -2,8 +2,9 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// What a peer is given: a directory, a FIFO for its services' records, and an end, with everything that it started.
 final class PeerStage {
@@ -96,9 +97,11 @@ final class PeerStage {
 
 extension Record {
     /// Waits for the next record for as long as any service may take.
-    static func next(from pipe: OwnedDescriptor) throws -> Record {
+    static func next(from pipe: OwnedDescriptor, patience: Duration = .seconds(30)) throws -> Record {
         var entry = pollfd(fd: pipe.number, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, 30_000) == 1 else { throw Failure("no service began to run for 30 s") }
+        guard poll(&entry, 1, Int32(patience.milliseconds)) == 1 else {
+            throw Failure("no service began to run for \(patience)")
+        }
         return try read(from: pipe)
     }
 }

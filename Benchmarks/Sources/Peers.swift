@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// Other supervisors of services.
 enum Peer: String, CaseIterable {
@@ -44,6 +45,12 @@ protocol PeerSession: AnyObject {
     var stage: PeerStage { get }
     /// Asks for all services; returns when that is done.
     func startAll() throws
+    /// Asks for the end of all services.
+    func stopAll() throws
+    /// What `client.c` is called with to ask for the only service; nil where a client cannot ask.
+    var request: [String]? { get }
+    /// The command that starts the only service; nil where none was tried.
+    var command: [String]? { get }
     /// The process with this number of its own, as the observer knows it.
     func process(_ number: Int32) -> Int32?
     /// Those of the processes that supervise.
@@ -51,6 +58,11 @@ protocol PeerSession: AnyObject {
 }
 
 extension PeerSession {
+    var request: [String]? { nil }
+    var command: [String]? { nil }
+
+    func stopAll() throws { throw Failure("it cannot be asked to stop a service") }
+
     func process(_ number: Int32) -> Int32? { number }
 
     func supervisors() -> [Int32] { stage.processes().filter { !stage.isService($0) } }
@@ -70,15 +82,17 @@ final class Peers {
         }
     }
 
-    private func session(_ peer: Peer, _ count: Int) throws -> any PeerSession {
+    private func session(_ peer: Peer, _ count: Int, mode: String = "") throws -> any PeerSession {
         switch peer {
-        case .s6: return try FifoSession(bench, count, scanner: ["s6-svscan", "-c", "\(count + 16)", "-t", "0"])
-        case .runit: return try FifoSession(bench, count, scanner: ["runsvdir"])
+        case .s6:
+            return try FifoSession(
+                bench, count, scanner: ["s6-svscan", "-c", "\(count + 16)", "-t", "0"], starter: ["s6-svc", "-u"])
+        case .runit: return try FifoSession(bench, count, scanner: ["runsvdir"], starter: ["sv", "up"])
         case .supervisord: return try SupervisordSession(bench, count)
         case .systemd:
             let container = try self.container ?? SystemdContainer(bench)
             self.container = container
-            return try SystemdSession(container, count)
+            return try SystemdSession(container, count, unit: mode.isEmpty ? "bench" : "bench-\(mode)")
         }
     }
 
@@ -138,6 +152,29 @@ final class Peers {
             }
         }
         for entry in sessions where !broken.contains(entry.peer) { page.row(entry.peer.rawValue, entry.sample) }
+    }
+
+    /// One service of each peer that has a command for it.
+    func singles(on page: inout Page) -> [(String, any SingleSession)] {
+        var singles: [(String, any SingleSession)] = []
+        each(&page) { peer, _ in
+            let session = try session(peer, 1, mode: "notify")
+            if session.command != nil { singles.append((peer.rawValue, try PeerSingle(session))) }
+        }
+        return singles
+    }
+
+    /// What process 1 of systemd takes of a CPU for services that push; no other peer understands them.
+    func pushes(_ count: Int, on page: inout Page) {
+        each(&page) { peer, page in
+            guard peer == .systemd else { return }
+            let session = try session(peer, count, mode: "push")
+            try session.startAll()
+            for _ in 0..<count { _ = try session.stage.nextRecord() }
+            sleep(2)
+            let process = try session.supervisors().first.unwrapped(or: "systemd has gone")
+            page.row("systemd", count: 1, median: try ProcessorClock(of: process).share(over: .seconds(10)))
+        }
     }
 
     /// The share of memory of all processes that supervise, in MB.

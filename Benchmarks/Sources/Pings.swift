@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// From a ping to its answer by the main loop of an app that does nothing else.
 struct Pings {

@@ -2,8 +2,9 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// What a person waits for who reads a report: from the command to its end.
 struct Reader {

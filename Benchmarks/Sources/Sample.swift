@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogPolicy
+import WatchdogBase
+import WatchdogVerdict
 
 /// Durations measured in the same way, one per repetition.
 struct Sample {

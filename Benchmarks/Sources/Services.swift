@@ -2,10 +2,12 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogVerdict
 
 /// Many services of one daemon: how fast they come, come back and obey, and what they cost.
 struct Services {
@@ -236,7 +238,7 @@ struct Services {
 
 /// A reload whose answer is read later: services already run when it comes, and their records have to be read.
 // SAFETY: the thread alone writes `failure`, and joining it orders that before the read; the rest does not change.
-private final class AsynchronousReload: @unchecked Sendable {
+final class AsynchronousReload: @unchecked Sendable {
     private var thread = pthread_t()
     private let client: ControlClient
     private var failure: (any Error)?

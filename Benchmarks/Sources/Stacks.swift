@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
 import WatchdogReport
+import WatchdogVerdict
 
 /// How many calls of known stacks are found, beside debuggers on the same processes.
 struct Stacks {

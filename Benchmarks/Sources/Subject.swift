@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// What the programs in `Benchmarks/Subjects` write to their standard output.
 struct Record: BitwiseCopyable {

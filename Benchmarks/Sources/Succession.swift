@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// From the start of the next watchdogd, after the last one was killed, until it watches over all apps again.
 struct Succession {

@@ -2,9 +2,11 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogVerdict
 
 /// One `watchdogd run` of a program that hangs, watched from outside.
 final class SupervisedRun {

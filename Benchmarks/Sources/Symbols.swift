@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogReport
+import WatchdogVerdict
 
 /// From snapshots to names and lines, compared with what debuggers need for it.
 struct Symbols {

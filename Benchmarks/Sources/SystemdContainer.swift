@@ -2,8 +2,9 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// A real systemd, in a container that does not touch this machine's files: scripts/container.
 final class SystemdContainer {
@@ -66,16 +67,20 @@ final class SystemdContainer {
         guard chmod(path("/run/bench/service"), 0o755) == 0, mkfifo(path("/run/bench/records"), 0o600) == 0 else {
             throw Failure("/run of the container cannot be written")
         }
-        let unit = """
-            [Unit]
-            StartLimitIntervalSec=0
-            [Service]
-            ExecStart=/run/bench/service /run/bench/records
-            Restart=always
-            RestartSec=0
+        for (name, more) in [("bench", ""), ("bench-notify", "notify"), ("bench-push", "push")] {
+            let unit = """
+                [Unit]
+                StartLimitIntervalSec=0
+                [Service]
+                Type=\(more.isEmpty ? "simple" : "notify")
+                ExecStart=/run/bench/service \(more) /run/bench/records
+                Restart=always
+                RestartSec=0
+                WatchdogSec=\(more == "push" ? "10" : "0")
 
-            """
-        try Data(unit.utf8).write(to: URL(filePath: path("/run/systemd/system/bench@.service")))
+                """
+            try Data(unit.utf8).write(to: URL(filePath: path("/run/systemd/system/\(name)@.service")))
+        }
         _ = try command(["systemctl", "daemon-reload"])
     }
 
@@ -120,20 +125,28 @@ final class SystemdSession: PeerSession {
     private let units: [String]
     let stage: PeerStage
 
-    init(_ container: SystemdContainer, _ count: Int) throws {
+    init(_ container: SystemdContainer, _ count: Int, unit: String) throws {
         self.container = container
-        units = (0..<count).map { "bench@\($0).service" }
+        units = (0..<count).map { "\(unit)@\($0).service" }
         stage = container.stage
         try stage.follow(container.path("/run/bench/records"))
     }
 
     deinit {
-        _ = try? container.command(["systemctl", "stop", "bench@*.service"])
+        _ = try? container.command(["systemctl", "stop", "bench*.service"])
         _ = try? stage.wait(for: "the end of the services") { container.services().isEmpty }
     }
 
     func startAll() throws {
         try container.command(["systemctl", "start", "--no-block"] + units)
+    }
+
+    var command: [String]? {
+        ["/usr/bin/nsenter", "--target", "\(container.pid)", "--all", "--", "systemctl", "start"] + units
+    }
+
+    func stopAll() throws {
+        try container.command(["systemctl", "stop"] + units)
     }
 
     func process(_ number: Int32) -> Int32? {

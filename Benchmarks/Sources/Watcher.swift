@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 /// Waits for descriptors and tells each when it became readable, as seen right after poll(2) has returned.
 final class Watcher {

@@ -5,8 +5,9 @@
 // Measures what the project promises and prints one page. Started by Benchmarks/run.
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogVerdict
 
 let sections: [(name: String, run: (Bench, inout Page) throws -> Void)] = [
     ("lateness", { try Lateness(bench: $0).run(on: &$1) }),
@@ -19,6 +20,9 @@ let sections: [(name: String, run: (Bench, inout Page) throws -> Void)] = [
     ("pings", { try Pings(bench: $0).run(on: &$1) }),
     ("succession", { try Succession(bench: $0).run(on: &$1) }),
     ("services", { try Services(bench: $0).run(on: &$1) }),
+    ("metrics", { try Metrics(bench: $0).run(on: &$1) }),
+    ("outside", { try Outside(bench: $0).run(on: &$1) }),
+    ("crowd", { try Crowd(bench: $0).run(on: &$1) }),
 ]
 
 func fail(_ message: String, code: Int32) -> Never {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * usage: service [answer | stubborn | PATH]
+ * usage: service [answer | notify | push | stubborn] [PATH]
  *
- * Writes down the time of its first instructions, and waits to be ended. "answer": it says on descriptor 3 that it is ready,
- * and answers pings there. "stubborn": it writes down when SIGTERM comes, and goes on. PATH: a FIFO that it writes to, for
- * supervisors that give it no standard output. Anything else, such as the service's name that s6 gives it, says nothing.
- * Ten thousand of it have to fit.
+ * Records the time of its first instructions and waits for a signal. "answer" reports on descriptor 3 that it is ready, and
+ * answers pings there. "notify" sends READY=1 to NOTIFY_SOCKET; "push" sends WATCHDOG=1 each second besides. "stubborn"
+ * records the arrival of SIGTERM and ignores it. PATH is a FIFO for the records, for supervisors that provide no standard
+ * output. Any other argument, such as the service's name from s6, is ignored. Ten thousand instances have to fit.
  */
 #include "first.h"
 
@@ -25,6 +25,44 @@ static void answer(void) {
     }
 }
 
+static int equal(const char *left, const char *right) {
+    while (*left && *left == *right) left++, right++;
+    return *left == *right;
+}
+
+/* The environment follows the arguments and a null pointer: the System V ABI. */
+static const char *notify_socket(const long *stack) {
+    static const char name[] = "NOTIFY_SOCKET=";
+    for (const char *const *entry = (const char *const *)stack + stack[0] + 2; *entry; entry++) {
+        unsigned long length = 0;
+        while (length < sizeof name - 1 && (*entry)[length] == name[length]) length++;
+        if (length == sizeof name - 1) return *entry + length;
+    }
+    return "";
+}
+
+static void notify(const char *path, int pushes) {
+    static const char ready[] = "READY=1", alive[] = "WATCHDOG=1";
+    struct {
+        uint16_t family;
+        char path[108];
+    } address = {.family = 1 /* AF_UNIX */};
+    unsigned long length = 0;
+    while (path[length] && length < sizeof address.path - 1) address.path[length] = path[length], length++;
+    if (length == 0) return;
+    if (path[0] == '@') address.path[0] = 0;
+    long descriptor = call(SYS_socket, 1 /* AF_UNIX */, 2 /* SOCK_DGRAM */, 0);
+    if (call(SYS_connect, descriptor, (long)&address, sizeof address.family + length + (path[0] != '@')) != 0) return;
+    call(SYS_write, descriptor, (long)ready, sizeof ready - 1);
+    /* Spread over the second, as those of programs that have nothing to do with each other are. */
+    struct kernel_timespec wait = {.nanoseconds = call(SYS_getpid, 0, 0, 0) % 500 * 2000000};
+    while (pushes) {
+        call(SYS_nanosleep, (long)&wait, 0, 0);
+        wait = (struct kernel_timespec){.seconds = 1};
+        call(SYS_write, descriptor, (long)alive, sizeof alive - 1);
+    }
+}
+
 static void resist(void) {
     const uint64_t set = 1 << (TERMINATE - 1);
     call4(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, (long)&set, 0, sizeof set);
@@ -36,16 +74,12 @@ static void resist(void) {
     }
 }
 
-static int equal(const char *left, const char *right) {
-    while (*left && *left == *right) left++, right++;
-    return *left == *right;
-}
-
 __attribute__((noreturn, used)) static void begin(const long *stack) {
     int64_t time = now();
     const char *mode = stack[0] > 1 ? (const char *)stack[2] : "";
-    if (mode[0] == '/') {
-        long fifo = call(SYS_open, (long)mode, WRITE_ONLY, 0);
+    const char *path = stack[0] > 2 ? (const char *)stack[3] : mode;
+    if (path[0] == '/') {
+        long fifo = call(SYS_open, (long)path, WRITE_ONLY, 0);
         write_record((int)fifo, RECORD_ENTRY, time);
         call(SYS_close, fifo, 0, 0);
     } else {
@@ -53,7 +87,8 @@ __attribute__((noreturn, used)) static void begin(const long *stack) {
     }
     if (equal(mode, "answer")) answer();
     if (equal(mode, "stubborn")) resist();
-    /* s6 restarts at once only what has said that it is ready: by a newline, on the descriptor that it was told. */
+    if (equal(mode, "notify") || equal(mode, "push")) notify(notify_socket(stack), equal(mode, "push"));
+    /* s6 restarts without a pause only what has reported that it is ready: by a newline, on the descriptor that it was told. */
     if (equal((const char *)stack[1], "run")) call(SYS_write, 3, (long)"\n", 1);
     for (;;) call(SYS_pause, 0, 0, 0);
 }

@@ -27,17 +27,12 @@ struct LayeringTests {
         #expect(found.map(\.place).filter { place in !allowed.contains { place.hasPrefix($0) } } == [])
     }
 
-    @Test("Of the report module only the store reaches the system")
-    func reportModelIsPure() {
-        let impure = SourceTree.files(below: "Sources/WatchdogReport").flatMap(ImportLine.all(in:)).filter {
-            $0.module == "Glibc" && !$0.place.hasPrefix("Sources/WatchdogReport/Store/")
-        }
-        #expect(impure.map(\.place) == [])
-    }
-
     @Test(
         "The pure modules read no clock, no file, no environment",
-        arguments: ["WatchdogPolicy", "WatchdogWire", "WatchdogConfiguration"]
+        arguments: [
+            "WatchdogBase", "WatchdogPolicy", "WatchdogWire", "WatchdogConfiguration", "WatchdogVerdict",
+            "WatchdogRendering",
+        ]
     )
     func pureModulesArePure(module: String) {
         // Not \b, for which "Task.sleep" is one word (Unicode Standard Annex 29, rule WB6).
@@ -50,10 +45,13 @@ struct LayeringTests {
         let found = SourceTree.files(below: "Sources/\(module)").filter(\.isSwift).flatMap {
             $0.places(matching: impure)
         }
-        #expect(found == [])
+        // A declaration is no call.
+        #expect(found.filter { !$0.contains(" func open(") } == [])
     }
 
-    @Test("C code includes libc and the kernel's headers, nothing else", arguments: ["CLinux", "CSnapshot", "CWorker"])
+    @Test(
+        "C code includes libc and the kernel's headers, nothing else",
+        arguments: ["CLinux", "CSnapshot", "CWorker", "CRecorder"])
     func cCodeIncludesLibcOnly(target: String) {
         let foreign = #/#\s*include\s*<(?:systemd|elfutils|libelf|gelf|dwarf|libunwind|unwind)/#
         let found = SourceTree.files(below: "Sources/\(target)").filter(\.isC).flatMap { $0.places(matching: foreign) }

@@ -24,7 +24,7 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
     private static let daemon = app.union(["libFoundationEssentials.so", "libsystemd.so.0"])
 
     static let all: [LinkageRule] = [
-        LinkageRule(product: "watchdogd", libraries: daemon),
+        LinkageRule(product: "watchdogd", libraries: daemon.union(["libsqlite3.so.0"])),
         LinkageRule(product: "watchdogd-symbolicate", libraries: daemon.union(["libdw.so.1", "libelf.so.1"])),
         LinkageRule(product: "HealthyApp", libraries: app),
         LinkageRule(product: "SlowLaunch", libraries: app),

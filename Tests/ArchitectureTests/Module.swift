@@ -14,54 +14,106 @@ struct Module: Sendable, CustomTestStringConvertible {
     /// `Synchronization` counts as Glibc does: it is part of the toolchain and brings nothing.
     static let all: [Module] = [
         // What an app links.
+        Module("WatchdogBase"),
         Module("WatchdogWire"),
-        Module("Watchdog", "WatchdogWire", "Dispatch", "Glibc", "Synchronization"),
+        Module("Watchdog", "WatchdogBase", "WatchdogWire", "Dispatch", "Glibc", "Synchronization"),
         // Pure core.
-        Module("WatchdogPolicy"),
-        Module("WatchdogConfiguration", "WatchdogPolicy"),
-        Module("WatchdogReport", "WatchdogPolicy", "FoundationEssentials", "Glibc", "Synchronization"),
+        Module("WatchdogPolicy", "WatchdogBase"),
+        Module("WatchdogConfiguration", "WatchdogBase", "WatchdogPolicy"),
+        Module("WatchdogRecording", "WatchdogBase", "FoundationEssentials"),
+        // Glibc: logarithms.
+        Module("WatchdogMeasurement", "WatchdogBase", "FoundationEssentials", "Glibc"),
+        // Reports: a verdict, the model with its coding, what people read, the files.
+        Module("WatchdogVerdict", "WatchdogBase"),
+        Module("WatchdogReport", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "FoundationEssentials"),
+        Module(
+            "WatchdogRendering", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport",
+            "WatchdogRecording"
+        ),
+        Module("WatchdogReportStore", "WatchdogBase", "WatchdogReport", "Glibc", "Synchronization"),
+        // Metrics.
+        Module("WatchdogMetrics", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"),
         // Linux.
-        Module("WatchdogLinux", "WatchdogPolicy", "CLinux", "CSystemd", "Glibc", "Synchronization"),
+        Module("WatchdogLinux", "WatchdogBase", "CLinux", "CSystemd", "Glibc", "Synchronization"),
         Module(
             "WatchdogCapture",
-            "WatchdogPolicy", "WatchdogReport", "WatchdogLinux", "CSnapshot", "FoundationEssentials", "Glibc",
+            "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux", "CSnapshot", "FoundationEssentials",
+            "Glibc",
             "Synchronization"
         ),
         Module(
             "WatchdogSymbolication",
-            "WatchdogPolicy", "WatchdogReport", "WatchdogCapture", "WatchdogLinux", "CSnapshot", "CElfutils", "CWorker",
+            "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogCapture", "WatchdogLinux", "CSnapshot",
+            "CElfutils", "CWorker",
             "FoundationEssentials", "Glibc"
+        ),
+        // Recordings of launches.
+        Module(
+            "WatchdogRecorder",
+            "WatchdogBase", "WatchdogLinux", "WatchdogRecording", "WatchdogVerdict", "WatchdogWire", "WatchdogReport",
+            "WatchdogCapture", "CRecorder", "Glibc"
+        ),
+        // Measuring launches.
+        Module(
+            "WatchdogMeasuring",
+            "WatchdogBase", "WatchdogWire", "WatchdogMeasurement", "WatchdogLinux", "CLinux", "FoundationEssentials",
+            "Glibc"
+        ),
+        // Clients of the channel.
+        Module(
+            "WatchdogConformance", "WatchdogBase", "WatchdogWire", "WatchdogLinux", "FoundationEssentials", "Glibc"
+        ),
+        // The history.
+        Module(
+            "WatchdogHistory",
+            "WatchdogBase", "WatchdogLinux", "CSQLite", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         // The control interface.
         Module(
             "WatchdogControl",
-            "WatchdogPolicy", "WatchdogLinux", "CLinux", "FoundationEssentials", "Glibc", "Synchronization"
+            "WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux", "FoundationEssentials", "Glibc",
+            "Synchronization"
         ),
+        // Driving a run.
+        Module("WatchdogRemote"),
+        Module("WatchdogConversation", "WatchdogPolicy", "WatchdogWire"),
         // The shell.
         Module(
             "WatchdogSupervisor",
-            "WatchdogPolicy", "WatchdogWire", "WatchdogReport", "WatchdogLinux", "WatchdogCapture",
+            "WatchdogBase", "WatchdogPolicy", "WatchdogWire", "WatchdogVerdict", "WatchdogReport", "WatchdogRendering",
+            "WatchdogReportStore", "WatchdogLinux", "WatchdogCapture", "WatchdogHistory", "WatchdogRemote",
+            "WatchdogConversation", "WatchdogMetrics",
             "WatchdogConfiguration", "WatchdogControl", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         // A bad network.
-        Module("NetworkConditioner", "WatchdogPolicy", "Glibc"),
+        Module("NetworkConditioner", "WatchdogBase", "Glibc"),
         // Executables.
         Module(
             "watchdogd",
-            "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
-            "WatchdogSupervisor", "NetworkConditioner", "ArgumentParser", "FoundationEssentials", "Glibc"
+            "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport",
+            "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogSupervisor", "NetworkConditioner",
+            "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
+            "WatchdogConformance", "ArgumentParser", "FoundationEssentials",
+            "Glibc"
+        ),
+        // The test kit.
+        Module(
+            "WatchdogTesting",
+            "Watchdog", "WatchdogWire", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport",
+            "WatchdogRemote", "WatchdogConversation", "CTesting", "Dispatch", "FoundationEssentials", "Glibc",
+            "Synchronization", "Testing"
         ),
         Module("watchdogd-symbolicate", "WatchdogReport", "WatchdogSymbolication", "FoundationEssentials", "Glibc"),
         // Sample apps, and what those that tell a story share. Foundation: see nothingImportsFoundation.
         Module(
             "SampleSupport",
-            "Watchdog", "WatchdogPolicy", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib",
+            "Watchdog", "WatchdogBase", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib",
             "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         Module("StarSearcherStory", "SampleSupport", "Watchdog", "Dispatch", "FoundationEssentials", "Glibc"),
         Module(
             "SampleApps",
-            "Watchdog", "WatchdogPolicy", "NetworkConditioner", "SampleSupport", "StarSearcherStory",
+            "Watchdog", "WatchdogBase", "NetworkConditioner", "SampleSupport", "StarSearcherStory",
             "CPhotoStamp", "CSQLite", "CSuperfastLog", "Dispatch", "Foundation", "FoundationEssentials", "Glibc",
             "Synchronization"
         ),
@@ -69,8 +121,8 @@ struct Module: Sendable, CustomTestStringConvertible {
 
     /// Folders without Swift: C targets, and module maps of system libraries.
     static let withoutSwift: Set<String> = [
-        "CElfutils", "CLinux", "CPhotoStamp", "CSQLite", "CSampleThread", "CSnapshot",
-        "CSuperfastLog", "CSystemd", "CWorker", "CZlib",
+        "CElfutils", "CLinux", "CPhotoStamp", "CRecorder", "CSQLite", "CSampleThread", "CSnapshot",
+        "CSuperfastLog", "CSystemd", "CTesting", "CWorker", "CZlib",
     ]
 
     private init(_ name: String, _ mayImport: String...) {

@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 import WatchdogReport
 
 extension EndToEnd {
@@ -52,6 +52,54 @@ extension EndToEnd {
             #expect(abs(sinceLastPing - linux.allowance.elapsedNanoseconds) < 100_000_000)
             #expect(sinceLastPing < linux.pings?.sinceLastAnswerNanoseconds ?? 0)
             expectPatience(report)
+        }
+
+        @Test("The tasks that extend a launch and its use are measured apart from it, and told")
+        func launchMarks() throws {
+            let command = python(
+                """
+                end = channel()
+                def step(text):
+                    end.send(text.encode())
+                    time.sleep(0.1)
+                step("HELLO=1\\nBEGIN_LAUNCH_TASK=rows\\nBEGIN_LAUNCH_TASK=plots\\nFIRST_FRAME=1")
+                step("READY=1\\nEND_LAUNCH_TASK=rows")
+                step("END_LAUNCH_TASK=plots")
+                step("USEFUL=1\\nBEGIN_LAUNCH_TASK=late")
+                """)
+            let ending = try supervise(["--verbose"], command)
+            #expect(ending.exitCode == 0)
+            let launch = try #require(ending.summary?.launch)
+            let firstFrame = try #require(launch.firstFrameMilliseconds)
+            let extended = try #require(launch.extendedMilliseconds)
+            let useful = try #require(launch.usefulMilliseconds)
+            #expect(firstFrame < launch.milliseconds && launch.milliseconds < extended && extended < useful)
+            #expect(launch.tasks?.map(\.name) == ["rows", "plots"])
+            #expect(launch.tasks?.allSatisfy { $0.milliseconds ?? 0 >= 90 } == true)
+            for words in ["showed its first frame after", "ended its 2 launch tasks after", "useful after"] {
+                #expect(ending.errors.contains { $0.contains("python3 \(words)") }, "\(ending.errors)")
+            }
+            #expect(ending.errors.contains { $0.hasPrefix("tasks  rows") }, "\(ending.errors)")
+        }
+
+        @Test("A launch task does not prolong the launch allowance")
+        func launchTaskIsNoExcuse() throws {
+            let command = python(
+                """
+                end = channel()
+                end.send(b"HELLO=1\\nBEGIN_LAUNCH_TASK=rows")
+                end.send(f"SIGNPOST=begin 1 {time.monotonic_ns()} main app\\tphotos".encode())
+                hang()
+                """)
+            let ending = try supervise(["--launch", "500ms", "--show-launch"], command)
+            #expect(ending.exitCode == 137)
+            let launch = try #require(ending.reports.first?.body.linux?.launch)
+            #expect(!launch.isReady && launch.nanoseconds >= 500_000_000)
+            #expect(launch.phases.map(\.name) == ["exec", "hello", "ready"])
+            #expect(launch.signposts.map(\.name) == ["photos"] && launch.signposts.allSatisfy(\.isOpen))
+            #expect(launch.tasks.map(\.name) == ["rows"] && launch.tasks.allSatisfy(\.isOpen))
+            #expect(ending.errors.contains { $0.hasPrefix("launch of python3: killed after ") }, "\(ending.errors)")
+            #expect(ending.errors.contains { $0.hasPrefix("tasks  rows") }, "\(ending.errors)")
         }
 
         @Test("An answer to a ping that was never sent is none")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 extension EndToEnd {
     /// What the shells make of `watchdogd --generate-completion-script`.

@@ -2,8 +2,8 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 extension EndToEnd {
     /// A real proxy between real sockets; how exactly it keeps its rates is what the unit tests of the shaper are for.

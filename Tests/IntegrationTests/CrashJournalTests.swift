@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import WatchdogLinux
 import WatchdogReport
+import WatchdogVerdict
 
 extension EndToEnd {
     /// With a journald of the test's own, and a kernel that seems to give cores to systemd-coredump.

@@ -2,10 +2,12 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogVerdict
 
 extension EndToEnd {
     @Suite("Crashes")
@@ -166,7 +168,7 @@ extension EndToEnd {
             let wanted = try crash(["--crash-reports", "all"], "exit", "3")
             #expect(wanted.exitCode == 3)
             let linux = try details(wanted)
-            #expect(linux.verdict.line == "Exited with code 3, which nobody had asked for")
+            #expect(linux.verdict.line == "Exited unexpectedly with code 3")
             #expect(linux.crash?.exitCode == 3)
             let unwanted = try crash([], "exit", "3")
             #expect(unwanted.exitCode == 3 && unwanted.reports.isEmpty)
@@ -268,7 +270,7 @@ extension EndToEnd {
             #expect(report.body.parentProc == "watchdogd")
             let failed = try service.wait(for: "fails") { $0.lastIncident?.report != nil }
             #expect(failed.lastIncident?.kind == .exit)
-            #expect(failed.lastIncident?.verdict == "Exited with code 3, which nobody had asked for")
+            #expect(failed.lastIncident?.verdict == "Exited unexpectedly with code 3")
             try service.wait(for: "quiet") { $0.state == .stopped && $0.lastIncident?.kind == .exit }
             try service.wait(for: "done") { $0.state == .stopped }
             #expect(try service.app("quiet").lastIncident?.report == nil)

@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogLinux
 import WatchdogReport
 
 extension EndToEnd {
@@ -55,6 +56,83 @@ extension EndToEnd {
                 try run.send(signal)
                 #expect(try run.line() == name)
             }
+            try run.send(SIGTERM)
+            #expect(try run.end().exitCode == 143)
+        }
+
+        @Test("The signals that no program expects go on to it as well, the real-time signals included")
+        func unusualSignals() throws {
+            let last = SIGSYS - 1
+            let realTime = [__libc_current_sigrtmin(), __libc_current_sigrtmin() + 3, __libc_current_sigrtmax()]
+            let passed = [SIGALRM, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGVTALRM, SIGIO, last] + realTime
+            let run = try Supervision(
+                [],
+                python(
+                    """
+                    for number in [\(passed.map(String.init).joined(separator: ", "))]:
+                        signal.signal(number, lambda number, _: say("signal", number))
+                    notify("READY=1")
+                    say("listening")
+                    hang()
+                    """))
+            try run.line("listening")
+            for signal in passed {
+                try run.send(signal)
+                #expect(try run.line() == "signal \(signal)")
+            }
+            try run.send(SIGTERM)
+            #expect(try run.end().exitCode == 143)
+        }
+
+        @Test("SIGTSTP stops the program and watchdogd, SIGCONT continues both, and no allowance runs meanwhile")
+        func stop() throws {
+            // It leads its session, as an entry point does: nobody but the test continues it.
+            let run = try Supervision(
+                ["--update", "1s"],
+                python(
+                    """
+                    notify("READY=1", "WATCHDOG=1")
+                    say("running", os.getpid())
+                    push(1000, 0.1)
+                    """))
+            #expect(getsid(run.program.pid) == run.program.pid)
+            let pid = try #require(Int32(run.line("running").dropFirst("running ".count)))
+            func isStopped(_ pid: Int32) -> Bool { ProcessStat.read(pid)?.state == .stopped }
+            for signal in [SIGTSTP, SIGTTIN] {
+                try run.send(signal)
+                #expect(eventually { isStopped(pid) && isStopped(run.program.pid) })
+                // Longer than the allowance.
+                #expect(try run.program.lives(for: .milliseconds(1500)))
+                #expect(isStopped(pid) && isStopped(run.program.pid))
+                try run.send(SIGCONT)
+                #expect(eventually { !isStopped(pid) && !isStopped(run.program.pid) })
+            }
+            try run.line("runs again after", on: .errors)
+            try run.send(SIGTERM)
+            #expect(try run.end().exitCode == 143)
+        }
+
+        @Test("A program that handles SIGTSTP stops when it wants, and watchdogd with it")
+        func handledStop() throws {
+            let run = try Supervision(
+                [],
+                python(
+                    """
+                    def stop(*_):
+                        say("saved")
+                        os.kill(os.getpid(), signal.SIGSTOP)
+                        say("continued")
+                    signal.signal(signal.SIGTSTP, stop)
+                    notify("READY=1")
+                    say("listening")
+                    hang()
+                    """))
+            try run.line("listening")
+            try run.send(SIGTSTP)
+            try run.line("saved")
+            #expect(eventually { ProcessStat.read(run.program.pid)?.state == .stopped })
+            try run.send(SIGCONT)
+            try run.line("continued")
             try run.send(SIGTERM)
             #expect(try run.end().exitCode == 143)
         }
@@ -150,6 +228,68 @@ extension EndToEnd {
             #expect(ending.exitCode == 1)
             #expect(ending.summary?.expectation?.isMet == false)
             #expect(ending.messages.last == "watchdogd: \(message)")
+        }
+
+        @Test("several conditions are all required, and each that is not met says what came instead")
+        func several() throws {
+            let hang = #"notify("READY=1", "WATCHDOG=1"); hang()"#
+            let met = try supervise(
+                ["--update", "500ms", "--expect", "killed 0x8badf00d:scene-update", "--expect", "ready within 20s"]
+                    + ["--expect", "verdict blocked", "--expect", "frame nanosleep"], python(hang))
+            #expect(met.exitCode == 0, "\(met.messages)")
+            let missed = try supervise(
+                [
+                    "--update", "500ms", "--expect", "0x8badf00d", "--expect", "frame loadFeed", "--expect",
+                    "no incident",
+                ],
+                python(hang))
+            #expect(missed.exitCode == 1)
+            #expect(missed.messages.contains { $0.hasPrefix("watchdogd: expected frame loadFeed, but the stack is ") })
+            #expect(missed.messages.last == "watchdogd: expected no incident, but 0x8badf00d:scene-update was reported")
+            #expect(missed.summary?.expectation?.isMet == false)
+            #expect(missed.summary?.expectation?.expected == "0x8badf00d, frame loadFeed, no incident")
+        }
+
+        @Test("a run that is expected to launch in time ends with its launch, or when it is too late")
+        func launchInTime() throws {
+            let ready = try supervise(
+                ["--expect", "ready within 20s"], python(#"notify("READY=1"); time.sleep(1000)"#))
+            #expect(ready.exitCode == 0)
+            let late = try supervise(
+                ["--expect", "ready within 300ms"], python(#"time.sleep(1000)"#))
+            #expect(late.exitCode == 1)
+            #expect(late.messages.last?.hasPrefix("watchdogd: expected ready within 300ms, but python3 ") == true)
+        }
+
+        @Test("--for asks a program to terminate, and not before")
+        func limited() throws {
+            let long = try supervise(["--for", "300ms"], ["sleep", "1000"])
+            #expect(long.summary?.termination == "terminated")
+            let short = try supervise(["--for", "100s"], ["sh", "-c", "exit 7"])
+            #expect(short.exitCode == 7)
+        }
+
+        @Test("what was expected and what came is written as JUnit and TAP, with the crash log")
+        func results() throws {
+            let scratch = try Scratch()
+            let (junit, tap) = (scratch["results.xml"], scratch["results.tap"])
+            let ending = try supervise(
+                ["--update", "500ms", "--expect", "0x8badf00d", "--expect", "frame loadFeed"]
+                    + ["--junit", junit, "--tap", tap], python(#"notify("READY=1", "WATCHDOG=1"); hang()"#))
+            #expect(ending.exitCode == 1)
+            let checker = """
+                import sys, xml.etree.ElementTree as tree
+                suite = tree.parse(sys.argv[1]).getroot().find("testsuite")
+                cases = suite.findall("testcase")
+                print(suite.get("tests"), suite.get("failures"), [case.get("name") for case in cases])
+                print("Thread 0" in cases[1].find("failure").text)
+                """
+            let reader = try Program(["/usr/bin/python3", "-c", checker, junit])
+            #expect(try reader.end().code == 0, "\(reader.text(.errors))")
+            #expect(reader.text(.output) == "2 1 ['0x8badf00d', 'frame loadFeed']\nTrue\n")
+            let lines = String(decoding: contents(of: tap) ?? [], as: UTF8.self).split(separator: "\n")
+            #expect(lines.prefix(4) == ["TAP version 13", "1..2", "ok 1 - 0x8badf00d", "not ok 2 - frame loadFeed"])
+            #expect(lines.last == "  ...")
         }
 
         // MARK: - How much is told

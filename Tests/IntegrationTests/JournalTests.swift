@@ -5,6 +5,7 @@ import Glibc
 import Testing
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogRendering
 import WatchdogReport
 
 extension EndToEnd {

@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
@@ -20,6 +21,15 @@ extension EndToEnd {
             ])
             try #require(eventually { succession.program.process.hasExited || ProcessStatus.read(pid)?.tracer != nil })
             return strace
+        }
+
+        /// Does something, and ends watchdogd as it begins so many writes, or afterwards if there are fewer.
+        private func interrupt(_ succession: Succession, write count: Int, _ act: () throws -> Void) throws {
+            let strace = try trap(succession, write: count)
+            try act()
+            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
+            try succession.killDaemon()
+            try strace.end()
         }
 
         private func awaitKill(_ succession: Succession, _ strace: Program) throws {
@@ -74,7 +84,10 @@ extension EndToEnd {
             let isAccepted = (try? succession.client.restart(AppRequest("app"))) != nil
             try awaitKill(succession, strace)
             try succession.succeed()
-            let isAsked = isAccepted || succession.log("app").contains { $0.what == "terminated" }
+            // The app logs its SIGTERM a moment after watchdogd, which was killed right then, has sent it.
+            let isAsked =
+                isAccepted
+                || eventually(within: .milliseconds(500)) { succession.log("app").contains { $0.what == "terminated" } }
             let app = try succession.wait(for: "app") { $0.state == .running && ($0.pid != before || !isAsked) }
             #expect(succession.processes == [app.pid].compactMap(\.self))
             #expect(succession.log("app").filter { $0.what == "started" }.count == (isAsked ? 2 : 1))
@@ -86,11 +99,7 @@ extension EndToEnd {
             let succession = try Succession([:])
             try succession.add(["app": succession.survivor("app", "Update=1s\n")])
             let pid = try succession.app("app").pid
-            let strace = try trap(succession, write: write)
-            _ = try? succession.client.suspend(AppRequest("app"))
-            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
-            try succession.killDaemon()
-            try strace.end()
+            try interrupt(succession, write: write) { _ = try? succession.client.suspend(AppRequest("app")) }
             try succession.succeed()
             _ = try? succession.client.resume(AppRequest("app"))
             let late = Instant.now()
@@ -108,11 +117,7 @@ extension EndToEnd {
                 .replacing("[App]\n", with: "[App]\nEnabled=no\nExecStartPre=/bin/touch \(mark)\n")
             try succession.scratch.write(text, to: "apps/app.app")
             _ = try succession.client.reload()
-            let strace = try trap(succession, write: write)
-            _ = try? succession.client.launch(AppRequest("app"))
-            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
-            try succession.killDaemon()
-            try strace.end()
+            try interrupt(succession, write: write) { _ = try? succession.client.launch(AppRequest("app")) }
             let isPrepared = access(mark, F_OK) == 0
             try succession.succeed()
             // One that is remembered already is launched, too.
@@ -140,11 +145,7 @@ extension EndToEnd {
                 """, to: "apps/app.app")
             _ = try succession.client.reload()
             var launches: Int { succession.scratch.read("log")?.count ?? 0 }
-            let strace = try trap(succession, write: write)
-            _ = try? succession.client.launch(AppRequest("app"))
-            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
-            try succession.killDaemon()
-            try strace.end()
+            try interrupt(succession, write: write) { _ = try? succession.client.launch(AppRequest("app")) }
             #expect(eventually { succession.processes.isEmpty })
             try succession.succeed()
             // The first restart is at once.
@@ -171,11 +172,7 @@ extension EndToEnd {
                 Policy=never
                 """, to: "apps/app.app")
             _ = try succession.client.reload()
-            let strace = try trap(succession, write: write)
-            _ = try? succession.client.launch(AppRequest("app"))
-            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
-            try succession.killDaemon()
-            try strace.end()
+            try interrupt(succession, write: write) { _ = try? succession.client.launch(AppRequest("app")) }
             try succession.succeed()
             try succession.wait(for: "app") { $0.state == .stopped }
             #expect(eventually { succession.processes.isEmpty })
@@ -187,13 +184,10 @@ extension EndToEnd {
         func crash(write: Int) throws {
             let succession = try Succession([:])
             try succession.add(["app": succession.survivor("app", "[Restart]\nPolicy=never\n")])
-            let strace = try trap(succession, write: write)
-            try succession.scratch.write("", to: "app.log.exit")
-            #expect(eventually { succession.log("app").contains { $0.what == "exits" } })
-            // There may be fewer writes.
-            _ = eventually(within: .milliseconds(500)) { succession.program.hasEnded }
-            try succession.killDaemon()
-            try strace.end()
+            try interrupt(succession, write: write) {
+                try succession.scratch.write("", to: "app.log.exit")
+                #expect(eventually { succession.log("app").contains { $0.what == "exits" } })
+            }
             let isSeen = succession.said.contains("app exited with code 7")
             try succession.succeed()
             try succession.wait(for: "app") { $0.state == .stopped }

@@ -117,6 +117,25 @@ extension EndToEnd {
             #expect(idle.output == "background\n")
         }
 
+        @Test("An app that is launched for an event is told its kind, and has the event as its first")
+        func eventLaunch() throws {
+            let ending = try play(
+                "launch background event push 7 new\nwait ready\nevent url x\nwait suspended\n", [])
+            #expect(ending.exitCode == 0, "\(ending.errors)")
+            #expect(ending.output == "background push\nevent push 7 new\nevent url x\n")
+        }
+
+        @Test("A launch for an event fails a script if the program takes no part in the lifecycle")
+        func eventForOutsider() throws {
+            let scratch = try Scratch()
+            let path = try scratch.write("launch event url x\nwait ready\nsleep 1s\n", to: "script")
+            let ending = try Supervision(
+                ["--readiness", "none", "--script", path], ["/bin/sleep", "1000"], scratch: scratch
+            ).end()
+            #expect(ending.exitCode == 1)
+            #expect(ending.errors.contains { $0.contains("event url was refused") }, "\(ending.errors)")
+        }
+
         @Test("An app that answers what it was not asked lives on")
         func wrong() throws {
             let ending = try play(

@@ -2,10 +2,12 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogVerdict
 
 private let hasPostgres =
     isRoot && isInstalled("postgres") && isInstalled("initdb") && isInstalled("pg_isready") && isInstalled("runuser")
@@ -64,14 +66,14 @@ extension EndToEnd {
                 "plain": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n",
             ])
             func probes() throws -> LatencySummary? {
-                try service.client.describe(DescribeRequest("probed")).details.probes
+                try service.client.describe(DescribeRequest("probed")).details?.probes
             }
             #expect(try eventually { try probes()?.count ?? 0 >= 3 })
             let summary = try #require(try probes())
             #expect(try #require(summary.median) <= #require(summary.maximum))
             let text = try service.command("status", "probed").output
             #expect(text.contains("Probes: ") && text.contains("; p50 "), "\(text)")
-            #expect(try service.client.describe(DescribeRequest("plain")).details.probes == nil)
+            #expect(try #require(try service.client.describe(DescribeRequest("plain")).details).probes == nil)
             #expect(try service.end() == 0)
         }
 
@@ -111,6 +113,33 @@ extension EndToEnd {
             let ending = try run.end()
             #expect(ending.summary?.termination == "terminated")
             #expect(ending.summary?.incidents.isEmpty == true)
+        }
+
+        @Test("A socket that awaits data hides no hang from a tcp probe, and costs no healthy server its life")
+        func deferredAcceptance() throws {
+            let port = try Self.freePort()
+            let server = python(
+                """
+                import socket, time
+                listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 30)
+                say("serving")
+                while True:
+                    connection = listening.accept()[0]
+                    if connection.recv(5) == b"hang!": time.sleep(1000)
+                    connection.close()
+                """)
+            let run = try Supervision(
+                ["--verbose", "--probe", "tcp:127.0.0.1:\(port)"] + Self.rhythm, server + ["\(port)"])
+            try run.line("ready after", on: .errors)
+            #expect(try run.program.lives(for: .milliseconds(2_500)))
+            let stuck = try Program(
+                python("import socket; socket.create_connection(('127.0.0.1', \(port))).sendall(b'hang!')"))
+            let ending = try run.end()
+            _ = try? stuck.end()
+            #expect(ending.exitCode == 137)
+            #expect(ending.summary?.incidents.map(\.event) == ["scene-update"])
+            #expect(ending.reports.first?.body.linux?.missed?.kind == .probe)
         }
 
         @Test("What the body must contain decides, and the status")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 extension EndToEnd {
     /// The man pages as `make man` writes them.

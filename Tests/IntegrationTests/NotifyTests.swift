@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 import WatchdogReport
 
 extension EndToEnd {

@@ -2,8 +2,9 @@
 
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 import WatchdogReport
+import WatchdogVerdict
 
 extension EndToEnd {
     @Suite("Odd programs and surroundings")

@@ -3,6 +3,7 @@
 import Glibc
 import Testing
 import WatchdogReport
+import WatchdogVerdict
 
 extension EndToEnd {
     @Suite("Programs that somebody else keeps from running")

@@ -156,7 +156,8 @@ extension EndToEnd {
             #expect(ending.exitCode == 137)
             let report = try #require(ending.reports.first)
             let names = report.body.threads[report.body.faultingThread].frames.compactMap(\.symbol)
-            #expect(names.contains { $0.contains("epoll_wait") }, "\(names)")
+            // Ten times a second, redis leaves epoll_wait for its own chores.
+            #expect(names.contains("aeMain"), "\(names)")
         }
 
         private func redis(_ scratch: Scratch, _ arguments: String...) -> [String] {

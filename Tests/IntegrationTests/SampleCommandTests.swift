@@ -3,8 +3,9 @@
 import FoundationEssentials
 import Glibc
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 import WatchdogReport
+import WatchdogVerdict
 
 extension EndToEnd {
     @Suite("watchdogd sample and watchdogd capture")

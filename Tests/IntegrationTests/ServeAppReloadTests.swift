@@ -28,7 +28,7 @@ extension EndToEnd {
         }
 
         private func status(_ service: Service) throws -> String? {
-            try service.client.describe(DescribeRequest("app")).details.status
+            try service.client.describe(DescribeRequest("app")).details?.status
         }
 
         @Test("An app that says that it reloads has reloaded when the command ends")

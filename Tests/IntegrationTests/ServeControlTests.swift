@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import WatchdogControl
 import WatchdogLinux
+import WatchdogRendering
 import WatchdogReport
 
 extension EndToEnd {
@@ -26,7 +27,35 @@ extension EndToEnd {
             #expect(try service.command("restart", "a").code == 0)
             #expect(try service.app("a").state == .running)
             #expect(try service.command("restart", "a").code == 0)
-            #expect(try service.client.describe(DescribeRequest("a")).details.restartsByCause == ["request": 1])
+            #expect(try service.client.describe(DescribeRequest("a")).details?.restartsByCause == ["request": 1])
+            #expect(try service.end() == 0)
+        }
+
+        @Test("Another user sees names and states, and is told why there is no more", .enabled(if: isRoot))
+        func stranger() throws {
+            let service = try Service(["secretive": Self.sleeper], isSystem: true)
+            try service.wait(for: "secretive") { $0.state == .running }
+            chmod(service.scratch.path, 0o711)
+            // As of the machine's own socket.
+            chmod(service.scratch["control"], 0o666)
+            func seen(_ arguments: String...) throws -> (code: Int32?, output: String) {
+                let program = try Program(
+                    ["setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", product("watchdogd")] + arguments
+                        + ["--control", service.scratch["control"]])
+                let code = try program.end().code
+                return (code, program.text(.output) + program.text(.errors))
+            }
+            let list = try seen("list")
+            #expect(list.code == 0 && list.output.contains("secretive  running"))
+            #expect(list.output.hasSuffix("of this watchdogd see more than names and states.\n"))
+            let status = try seen("status", "secretive")
+            #expect(status.code == 0 && status.output.contains("State: running"))
+            #expect(status.output.contains("Details: shown to root"))
+            for output in [list.output, status.output] {
+                #expect(!output.contains("PID") && !output.contains(service.scratch.path))
+            }
+            #expect(try seen("logs", "secretive").code == 77)
+            #expect(try seen("terminate", "secretive").code == 77)
             #expect(try service.end() == 0)
         }
 

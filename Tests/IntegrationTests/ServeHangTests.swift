@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
-import WatchdogPolicy
+import WatchdogRendering
 import WatchdogReport
 
 extension EndToEnd {
@@ -31,6 +32,26 @@ extension EndToEnd {
             """
         }
 
+        @Test("An app that hangs again and again has five reports, and the newest counts the rest")
+        func repeats() throws {
+            let service = try Service([
+                "hang": "[App]\nExecStart=\(product("HangMain")) --how sleep --after 0\n"
+                    + "[Watchdog]\nUpdate=300ms\nPing=50ms\n[Restart]\nDelay=1ms\nMaxDelay=1ms\nLimit=infinity\n"
+            ])
+            try service.wait(for: "hang") { $0.restarts >= 12 }
+            #expect(try service.end() == 0)
+            let reports = try names(in: service.scratch["reports"]).map { name in
+                try ReportCoding.decode(contents(of: service.scratch["reports/\(name)"]) ?? [])
+            }
+            // On a busy machine, a few may have starved, which is another fault.
+            let faults = Dictionary(grouping: reports) { Signature(of: $0) }
+            #expect(faults.values.allSatisfy { $0.count <= 5 })
+            let usual = try #require(faults.values.first { $0.count == 5 })
+            let counts = usual.compactMap { $0.body.linux?.repeats?.count }
+            #expect(counts.count == 1 && counts.allSatisfy { $0 >= 2 })
+            #expect(service.program.text(.errors).contains(".ips counts it: 2 more like it"))
+        }
+
         @Test("A long one has a report, told in status and events; a short one is counted, and so is an unwanted one")
         func reports() throws {
             let scratch = try Scratch()
@@ -43,7 +64,8 @@ extension EndToEnd {
             let watcher = try Program(
                 [product("watchdogd"), "events", "--json", "--control", scratch["control"], "-l", "100"])
             for name in ["long", "short", "unwanted"] {
-                #expect(try service.command("launch", "--no-wait", name).code == 0)
+                let launch = try service.command("launch", "--no-wait", name)
+                #expect(launch.code == 0, "\(launch.errors)")
             }
             let reported = try watcher.line("\"kind\":\"reported\"")
             #expect(reported.contains("\"app\":\"long\"") && reported.contains("\"report\":\""), "\(reported)")

@@ -18,7 +18,7 @@ extension EndToEnd {
             ] {
                 let answer = try service.command(command, "a")
                 #expect(answer.code == 0, "\(command): \(answer.errors)")
-                #expect(try service.client.describe(DescribeRequest("a")).details.lifecycle == state)
+                #expect(try service.client.describe(DescribeRequest("a")).details?.lifecycle == state)
             }
             #expect(try service.command("event", "a", "url", "http://x/").code == 0)
             let refused = try service.command("resume", "a")
@@ -35,7 +35,7 @@ extension EndToEnd {
                 "hidden": Self.app + "[Watchdog]\nSuspendAfter=off\nLaunchInBackground=yes\nBackgroundLaunchCPU=20s\n",
             ])
             func lifecycle(_ name: String) throws -> String? {
-                try service.client.describe(DescribeRequest(name)).details.lifecycle
+                try service.client.describe(DescribeRequest(name)).details?.lifecycle
             }
             for name in ["soon", "never", "hidden"] { try service.wait(for: name) { $0.state == .running } }
             #expect(try lifecycle("soon") == "foreground")
@@ -59,6 +59,30 @@ extension EndToEnd {
             let event = try service.command("event", "plain", "url")
             #expect(event.code == 1)
             #expect(event.errors.contains("it takes no part in the lifecycle"))
+            #expect(try service.end() == 0)
+        }
+
+        @Test("event --launch launches an app that is down for the event, and sends it to one that runs")
+        func eventLaunch() throws {
+            let service = try Service(["a": Self.app + "Enabled=no\n"])
+            let refused = try service.command("event", "a", "url", "http://x/")
+            #expect(refused.errors == "watchdogd: a does not run\n")
+            let launched = try service.command("event", "--launch", "a", "url", "http://x/")
+            #expect(launched.code == 0, "\(launched.errors)")
+            let pid = try service.wait(for: "a") { $0.state == .running }.pid
+            let environment = contents(of: "/proc/\(try #require(pid))/environ") ?? []
+            #expect(environment.split(separator: 0).contains { $0.elementsEqual("WATCHDOG_EVENT=url".utf8) })
+            #expect(try service.command("event", "--launch", "a", "tick").code == 0)
+            #expect(try service.app("a").pid == pid)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("event --launch says why the app cannot be launched")
+        func eventLaunchFails() throws {
+            let service = try Service(["a": "[App]\nEnabled=no\nExecStart=/nowhere/program\n"])
+            let answer = try service.command("event", "--launch", "a", "url")
+            #expect(answer.code == 1)
+            #expect(answer.errors.contains("/nowhere/program"), "\(answer.errors)")
             #expect(try service.end() == 0)
         }
 

@@ -3,8 +3,8 @@
 import Glibc
 import SampleSupport
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 extension EndToEnd {
     @Suite("Surroundings of the sample apps")

@@ -2,8 +2,8 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogReport
 
 extension EndToEnd {
@@ -52,6 +52,21 @@ extension EndToEnd {
             let report = try #require(ending.reports.first)
             let symbols = report.body.threads[report.body.faultingThread].frames.compactMap(\.symbol)
             #expect(symbols.contains { $0.contains("launchBlocking") }, "\(symbols)")
+        }
+
+        @Test("QuickPick is killed at its very first launch, too, which prepares its files")
+        func quickPickFirstLaunch() throws {
+            let service = try PhotoService()
+            let scratch = try Scratch()
+            let command = [
+                product("QuickPick"), "--stage", "1", "--server", service.address, "--data", scratch["new data"],
+                "--time-scale", StoryApp.timeScale,
+            ]
+            let ending = try Supervision(
+                ["--time-scale", StoryApp.timeScale, "--expect", "0x8badf00d:scene-create"], command, scratch: scratch
+            ).end()
+            #expect(ending.exitCode == 0, "\(ending.errors)")
+            #expect(ending.reports.first?.body.linux?.launch?.spent != nil)
         }
 
         @Test("QuickPick with one background queue lives, and is useless until the slowest list is there")

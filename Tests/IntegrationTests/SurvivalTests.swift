@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy

@@ -2,9 +2,9 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
-import WatchdogPolicy
 
 extension EndToEnd {
     /// What the simulations do on virtual time, done to a daemon with real processes: anything, in any order.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import WatchdogPolicy
+import WatchdogBase
 import WatchdogReport
+import WatchdogVerdict
 
 extension EndToEnd {
     @Suite("On what the main thread is blocked")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogReport
+import WatchdogVerdict
 
 extension ZooEntry {
     /// Swift's own runtime.

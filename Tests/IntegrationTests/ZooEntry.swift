@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogReport
+import WatchdogVerdict
 
 /// One way to hang, and what the report has to say of it.
 struct ZooEntry: Sendable {

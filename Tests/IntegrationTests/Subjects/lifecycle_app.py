@@ -28,7 +28,7 @@ if "marks" in words:
     say(f"SIGNPOST=begin 1 {begun} main launch\tread settings", f"SIGNPOST=end 1 {now} main launch\tread settings")
     say(f"SIGNPOST=begin 2 {begun} other net\tfetch", f"SIGNPOST=event 0 {now} main ui\tdrawn", "FIRST_FRAME=1")
 say("READY=1")
-print(os.environ.get("WATCHDOG_STATE", "none"), flush=True)
+print(*[os.environ[name] for name in ("WATCHDOG_STATE", "WATCHDOG_EVENT") if name in os.environ] or ["none"], flush=True)
 if "wrong" in words:
     say("STATE_DONE=9", "EVENT_DONE=9", "END_TASK=9", "BEGIN_TASK=1 twice")
     say("BEGIN_TASK=1 twice")

@@ -14,6 +14,14 @@ enum Leftovers {
         }
     }
 
+    /// Those that do not execute watchdogd itself, which has processes besides the supervisor: its launcher and its examiners.
+    static func programs(marked entry: String) -> [Int32] {
+        processes(marked: entry).filter { pid in
+            guard let executable = ProcessFacts.executable(pid)?.split(separator: "/").last else { return false }
+            return !executable.hasPrefix("watchdogd")
+        }
+    }
+
     /// Their command lines, for a message.
     static func describe(_ processes: [Int32]) -> [String] {
         processes.map { pid in

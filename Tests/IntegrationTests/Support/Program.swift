@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 /// A program with its output in pipes, and the patience to wait for what it says and how it ends.
 final class Program {

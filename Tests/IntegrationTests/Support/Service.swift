@@ -35,9 +35,10 @@ final class Service: ServedDaemon {
     ///   - apps: the contents of files, by the names of the apps.
     ///   - options: of `watchdogd serve`, besides those that say where its files are.
     ///   - wrapper: a command that ends in executing watchdogd.
+    ///   - isSystem: whether it serves the machine, which needs root.
     init(
         _ apps: [String: String] = [:], options: [String] = ["--verbose"], environment: [String: String] = [:],
-        wrapper: [String] = [], scratch: Scratch? = nil
+        wrapper: [String] = [], scratch: Scratch? = nil, isSystem: Bool = false
     ) throws {
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
@@ -53,9 +54,12 @@ final class Service: ServedDaemon {
         variables["WATCHDOGD_TEST"] = String(marker.dropFirst("WATCHDOGD_TEST=".count))
         for (name, value) in environment { variables[name] = value }
         for (name, text) in apps { try scratch.write(text, to: "apps/\(name).app") }
-        let places = [
-            "--user", "--config", scratch["apps"], "--control", scratch["control"], "--reports", scratch["reports"],
-        ]
+        let places =
+            (isSystem ? [] : ["--user"]) + [
+                "--config", scratch["apps"], "--control", scratch["control"], "--reports", scratch["reports"],
+            ]
+            + (options.contains { $0.hasSuffix("-history") || $0 == "--history" }
+                ? [] : ["--history", scratch["history.db"]])
         program = try Program(
             wrapper + [product("watchdogd"), "serve"] + places + options, environment: variables,
             directory: scratch.path)
@@ -76,7 +80,7 @@ final class Service: ServedDaemon {
     }
 
     /// Processes of its apps.
-    var processes: [Int32] { Leftovers.processes(marked: marker).filter { $0 != program.pid } }
+    var processes: [Int32] { Leftovers.programs(marked: marker) }
 
     func write(_ text: String, to app: String) throws { try scratch.write(text, to: "apps/\(app).app") }
 

@@ -3,9 +3,9 @@
 import FoundationEssentials
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
-import WatchdogPolicy
 
 /// One `watchdogd serve` after the other, under something that plays the service manager: it keeps descriptors
 /// (`FDSTORE=1`) and passes them to the next.
@@ -93,9 +93,27 @@ final class Succession: ServedDaemon {
             if fields["READY"] == "1" { isReady = true }
             if let status = fields["STATUS"] { statuses.append(String(status)) }
             guard let name = fields["FDNAME"].map(String.init) else { continue }
-            if fields["FDSTORE"] == "1" { store += message.attachments.map { (name, $0) } }
+            if fields["FDSTORE"] == "1" {
+                for descriptor in message.attachments { keep(descriptor, as: name) }
+            }
             if fields["FDSTOREREMOVE"] == "1" { store.removeAll { $0.name == name } }
         }
+    }
+
+    /// Stores a descriptor, unless what it refers to is stored already, as systemd does: sd_pid_notify_with_fds(3).
+    private func keep(_ descriptor: OwnedDescriptor, as name: String) {
+        let identity = Self.identity(of: descriptor)
+        let isKept = store.contains { $0.name == name && Self.identity(of: $0.descriptor) == identity }
+        if !isKept, store.count < Self.storeLimit { store.append((name, descriptor)) }
+    }
+
+    /// `FileDescriptorStoreMax=`: a launcher passes 253 descriptors at most.
+    private static let storeLimit = 240
+
+    private static func identity(of descriptor: OwnedDescriptor) -> [UInt64] {
+        var status = stat()
+        guard fstat(descriptor.number, &status) == 0 else { return [] }
+        return [UInt64(status.st_dev), UInt64(status.st_ino)]
     }
 
     private func awaitReadiness() throws {
@@ -178,7 +196,7 @@ final class Succession: ServedDaemon {
     }
 
     /// Living processes of the apps.
-    var processes: [Int32] { Leftovers.processes(marked: marker).filter { $0 != program.pid } }
+    var processes: [Int32] { Leftovers.programs(marked: marker) }
 
     /// What an app has written down.
     func log(_ app: String) -> [Entry] {

@@ -12,7 +12,16 @@ struct Summary: Decodable {
 
         var milliseconds: Double
         var source: String
+        struct Task: Decodable {
+            var name: String
+            var startMilliseconds: Double
+            var milliseconds: Double?
+        }
+
         var firstFrameMilliseconds: Double?
+        var usefulMilliseconds: Double?
+        var extendedMilliseconds: Double?
+        var tasks: [Task]?
         var mainThreadBlockedPercent: Int?
         var signposts: [Signpost]?
     }

@@ -2,8 +2,8 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogReport
 
 /// `watchdogd run` with a directory of its own for reports, summary and sockets.
@@ -63,7 +63,7 @@ final class Supervision {
     var reports: String { scratch["reports"] }
 
     /// Living processes of the supervision without watchdogd itself.
-    var processes: [Int32] { Leftovers.processes(marked: marker).filter { $0 != program.pid } }
+    var processes: [Int32] { Leftovers.programs(marked: marker) }
 
     @discardableResult
     func line(_ text: String = "", on stream: Program.Stream = .output) throws -> String {

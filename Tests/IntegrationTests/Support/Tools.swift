@@ -17,8 +17,12 @@ func isInstalled(_ program: String) -> Bool {
     (try? resolveExecutable(program, path: searchPath, workingDirectory: nil)) != nil
 }
 
-/// A file that the build has left next to this test bundle.
-func product(_ name: String) -> String { "\(productFolder)/\(name)" }
+/// A program under test: of the release build that `WATCHDOGD_RELEASE` names, if it is there, because that is what users
+/// run; otherwise from the build of this test bundle.
+func product(_ name: String) -> String {
+    let released = Environment.inherited["WATCHDOGD_RELEASE"].map { "\($0)/\(name)" }
+    return released.flatMap { access($0, X_OK) == 0 ? $0 : nil } ?? "\(productFolder)/\(name)"
+}
 
 private let productFolder: String = {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -54,4 +58,11 @@ func python(_ source: String, _ arguments: String...) -> [String] {
 /// The command that runs a piece of shell.
 func shell(_ source: String, _ arguments: String...) -> [String] {
     ["/bin/sh", "-c", source, "sh"] + arguments
+}
+
+/// `VmHWM` of `/proc/PID/status`, in KiB; 0 when it is not there any more.
+func peakMemory(of process: Int32) -> Int {
+    let text = String(decoding: contents(of: "/proc/\(process)/status") ?? [], as: UTF8.self)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
 }

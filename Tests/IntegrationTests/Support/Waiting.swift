@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 /// Longer than anything here takes on a busy machine, so that a broken test ends.
 let patience = Duration.seconds(30)

@@ -2,8 +2,8 @@
 
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogReport
 
 /// What `watchdogd list --json` says of an app.
@@ -66,12 +66,18 @@ extension SystemdContainer {
     /// What watchdogd has written to the journal.
     func log() throws -> String { try shell("journalctl --unit watchdogd --boot --output cat --lines 60") }
 
-    /// Every process in the unit's cgroup, watchdogd's own included: its command line.
+    /// The command line of every process in the unit's cgroup, watchdogd included, but not the launcher and the examiners,
+    /// which watchdogd forks and which execute no program.
     func processes() throws -> [String] {
         try shell(
             """
             find /sys/fs/cgroup/system.slice/watchdogd.service -name cgroup.procs -exec cat {} + 2>/dev/null |
-            while read -r pid; do tr '\\0' ' ' </proc/$pid/cmdline 2>/dev/null || true; echo; done
+            while read -r pid; do
+                parent=$(awk '/^PPid/ { print $2 }' /proc/$pid/status 2>/dev/null)
+                [ "$(readlink /proc/$pid/exe)" = "$(readlink /proc/${parent:-0}/exe)" ] ||
+                    tr '\\0' ' ' </proc/$pid/cmdline 2>/dev/null || true
+                echo
+            done
             """
         ).split(separator: "\n").map { String($0).trimmed }.filter { !$0.isEmpty }
     }

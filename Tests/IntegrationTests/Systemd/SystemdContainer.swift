@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 
 /// A systemd of its own, booted in a container that goes away with this value, or with the tests' process.
 ///

@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 import WatchdogLinux
-import WatchdogReport
+import WatchdogRendering
 
 extension EndToEnd {
     @Suite(
@@ -147,13 +147,14 @@ extension EndToEnd {
             #expect(try container.property("ActiveState", of: "watchdogd") == "active")
         }
 
-        @Test("everybody may look; only root may act")
+        @Test("everybody sees names and states; only root sees more and acts")
         func rights() throws {
             try container.serve(["one": healthy])
             try container.app("one", becomes: "running")
             let list = try container.run(["setpriv", "--reuid=nobody", "--clear-groups", "watchdogd", "list"])
             #expect(list.code == 0)
             #expect(list.output.contains("one"))
+            #expect(list.output.contains("Only root") && !list.output.contains("PID"))
             let stop = try container.run(
                 ["setpriv", "--reuid=nobody", "--clear-groups", "watchdogd", "terminate", "one"])
             #expect(stop.code == 77)

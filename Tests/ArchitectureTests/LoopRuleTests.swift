@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// Calls whose length another party decides, and the files that may make them: beside the loop, in an examiner, before the
+/// loop turns, or in a command that has no loop.
+private struct BlockingCall: CustomTestStringConvertible, Sendable {
+    let what: String
+    let pattern: String
+    let allowed: Set<String>
+
+    var testDescription: String { what }
+
+    static let all = [
+        BlockingCall(
+            what: "a read of foreign memory", pattern: #"\bwd_read_process_memory\s*\("#,
+            allowed: ["WatchdogLinux/Waiting/WaitLook.swift"]),
+        BlockingCall(
+            what: "a look at what a thread waits for", pattern: #"=\s*WaitLook\s*[({]"#,
+            allowed: [
+                "WatchdogLinux/Examining/Examination+Answering.swift",
+                "WatchdogSupervisor/Sampling/ProcessCapture.swift",
+            ]),
+        BlockingCall(
+            what: "a search for file locks", pattern: #"\bHeldLocks\.find\s*\("#,
+            allowed: ["WatchdogLinux/Examining/Examination+Answering.swift"]),
+        BlockingCall(
+            what: "a process's environment or arguments",
+            pattern: #"\bProcessFacts\.(?:environment|arguments)\s*\("#,
+            allowed: [
+                "WatchdogLinux/Examining/Examination+Answering.swift",
+                "WatchdogSupervisor/Sampling/ProcessCapture.swift",
+                // Processes of a lost launch are found before the loop turns.
+                "WatchdogSupervisor/Survival/LaunchResumption.swift",
+                "WatchdogSupervisor/Daemon/LostLaunches.swift",
+            ]),
+        BlockingCall(
+            what: "a file of a process by its descriptor",
+            pattern: #"\bJournalStream\.identity\s*\(of:[^)]*\bin:"#,
+            allowed: ["WatchdogLinux/Examining/Examination+Answering.swift"]),
+        BlockingCall(
+            what: "a program's file", pattern: #"\b(?:ProgramFacts\.read|BuildID\.read|DebianPackages)\s*\("#,
+            allowed: [
+                "WatchdogSupervisor/History/LaunchHistory.swift",
+                "WatchdogSupervisor/History/ProgramFacts.swift",
+            ]),
+        BlockingCall(
+            what: "the launch history", pattern: #"\bHistoryStore(?:\.open)?\s*\("#,
+            allowed: []),
+        BlockingCall(
+            what: "the user database", pattern: #"\b(?:getpw|getgr)(?:nam|uid|gid|ouplist)\w*\s*\("#,
+            allowed: ["WatchdogLinux/System/UserAccount.swift"]),
+        BlockingCall(
+            what: "an account", pattern: #"\bUserAccount\.find\s*\("#,
+            allowed: [
+                "WatchdogSupervisor/Daemon/LaunchConfiguration+App.swift",
+                "WatchdogSupervisor/Daemon/MachineWarnings.swift",
+                "WatchdogSupervisor/Daemon/HostConfiguration.swift",
+                "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",
+            ]),
+        BlockingCall(
+            what: "what an app's launch needs of files",
+            pattern: #"\bLaunchConfiguration\s*\(\s*(?:app\b|$)|\bStandardStreams\s*\(\s*opening\b"#,
+            allowed: [
+                "WatchdogSupervisor/Daemon/LaunchLookup.swift",
+                // Processes of a lost launch are adopted before the loop turns.
+                "WatchdogSupervisor/Daemon/LostLaunches.swift",
+                "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",
+            ]),
+        BlockingCall(what: "a name server", pattern: #"\b(?:getaddrinfo|gethostby\w+|getnameinfo)\s*\("#, allowed: []),
+        BlockingCall(
+            what: "a descriptor that may be a stranger's",
+            pattern: #"\bOwnedDescriptor\s*\(\s*taking:\s*\$0\s*\)"#, allowed: []),
+        BlockingCall(
+            what: "a message whose descriptors the kernel would close",
+            pattern: #"\b(?:recv|recvmsg)\s*\("#,
+            allowed: [
+                // Sockets that watchdogd has connected, that refuse descriptors, or of the program that started it.
+                "WatchdogSupervisor/Run/RemoteControl.swift",
+                "WatchdogLinux/Probing/OutgoingConnection.swift", "WatchdogLinux/Examining/Examiner.swift",
+                "WatchdogLinux/Examining/ExaminerSource.swift", "WatchdogControl/Client/ControlClient+Messages.swift",
+            ]),
+        BlockingCall(
+            what: "a wait for a thread", pattern: #"\.join\s*\(\s*\)"#, allowed: []),
+    ]
+}
+
+@Suite("The loop")
+struct LoopRuleTests {
+    @Test("makes no call whose length another party decides", arguments: BlockingCall.all)
+    fileprivate func blockingCalls(_ call: BlockingCall) throws {
+        let folders = ["WatchdogLinux", "WatchdogControl", "WatchdogSupervisor"]
+        let files = folders.flatMap { SourceTree.files(below: "Sources/\($0)") }.filter(\.isSwift)
+        #expect(files.count > 100)
+        let pattern = try Regex(call.pattern)
+        let places = files.filter { !call.allowed.contains(String($0.path.dropFirst("Sources/".count))) }
+            .flatMap { $0.places(matching: pattern) }
+        #expect(places == [], "\(call.what): see docs/architecture.md for where it runs instead")
+        for path in call.allowed {
+            let file = files.first { $0.path == "Sources/\(path)" }
+            #expect(file?.places(matching: pattern).isEmpty == false, "\(path) needs no exception any more")
+        }
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+import WatchdogControl
+import WatchdogLinux
+import WatchdogReport
+
+extension EndToEnd {
+    /// A user without rights against the daemon of root.
+    @Suite("A local user who wants in", .enabled(if: isRoot, "only root's daemon has more rights than its apps"))
+    struct AttackTests {
+        /// Apps and attacker have the same user.
+        private static let user = "games"
+
+        /// Apps that are killed again and again, so that there are launches, captures and reports all the time.
+        private func service(_ scratch: Scratch, _ more: [String: String] = [:]) throws -> Service {
+            chmod(scratch.path, 0o755)
+            let app = """
+                [App]
+                ExecStart=/bin/sleep 1000
+                User=\(Self.user)
+                [Watchdog]
+                Readiness=notify
+                Launch=300ms
+                [Restart]
+                Delay=1ms
+                MaxDelay=1ms
+                Limit=infinity
+                """
+            let apps = Dictionary(uniqueKeysWithValues: (1...4).map { ("app-\($0)", app) })
+            let service = try Service(apps.merging(more) { $1 }, scratch: scratch, isSystem: true)
+            // As systemd makes it, which the package uses.
+            chmod(scratch["control"], 0o666)
+            return service
+        }
+
+        private func attacker(_ scratch: Scratch, _ arguments: [String]) throws -> Program {
+            // The checkout may be where this user cannot go.
+            let text = contents(of: "\(subjects)/attacker.py").map { String(decoding: $0, as: UTF8.self) }
+            let script = try scratch.write(try #require(text), to: "attacker.py")
+            return try Program(
+                ["setpriv", "--reuid", Self.user, "--regid", Self.user, "--clear-groups", "--inh-caps=-all"]
+                    + ["/usr/bin/python3", script] + arguments)
+        }
+
+        /// What must still be so after an attack: kills go on, memory is bounded, root is served.
+        private func expectUnharmed(_ service: Service) throws {
+            let before = try service.app("app-1").restarts
+            try service.wait(for: "app-1") { $0.restarts > before + 1 }
+            #expect((1..<64 << 10).contains(peakMemory(of: service.program.pid)), "KiB")
+            #expect(try service.command("list").code == 0)
+        }
+
+        @Test("cannot read, write, trace or signal any process of watchdogd at any moment")
+        func processes() throws {
+            let scratch = try Scratch()
+            let service = try service(scratch)
+            try service.wait(for: "app-1") { $0.restarts >= 1 }
+            let attacker = try attacker(scratch, ["look", "6"])
+            #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
+            let said = attacker.text(.output)
+            #expect(!said.contains("BREACH"), "\(said)")
+            for process in ["watchdogd", "wd-launcher", "watchdogd-symbo"] {
+                #expect(said.split(whereSeparator: \.isWhitespace).contains(Substring(process)), "\(said)")
+            }
+            try expectUnharmed(service)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("cannot keep root out with ten thousand connections")
+        func connections() throws {
+            let scratch = try Scratch()
+            let service = try service(scratch)
+            try service.wait(for: "app-1") { $0.restarts >= 1 }
+            let attacker = try attacker(scratch, ["connect", "20", scratch["control"]])
+            let began = Instant.now()
+            #expect(try service.command("list").code == 0)
+            #expect(Instant.now() - began < .seconds(10))
+            #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
+            #expect(attacker.text(.output).hasPrefix("connected 10000"), "\(attacker.text(.output))")
+            try expectUnharmed(service)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("cannot hold up kills with descriptors that take long to close", arguments: ["control", "notify"])
+        func descriptors(socket: String) throws {
+            let scratch = try Scratch()
+            let service = try service(
+                scratch,
+                [
+                    "stays": "[App]\nExecStart=/bin/sleep 1000\nUser=\(Self.user)\n"
+                        + "[Watchdog]\nReadiness=notify\nLaunch=1h\n"
+                ])
+            try service.wait(for: "app-1") { $0.restarts >= 1 }
+            let attack =
+                socket == "control"
+                ? ["pass_descriptors", "4", scratch["control"]]
+                : ["pass_messages", "4", try notifySocket(of: "stays", service)]
+            let attacker = try attacker(scratch, attack)
+            #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
+            let said = attacker.text(.output)
+            // SO_PASSRIGHTS, since Linux 6.16, has the sender get EPERM.
+            #expect(!said.hasPrefix("passed 0;") || said.contains("refused: [1"), "\(said)")
+            try expectUnharmed(service)
+            #expect(eventually { passedDescriptors(of: service) < 200 }, "closed in the end")
+            #expect(try service.end(within: .seconds(60)) == 0)
+        }
+
+        /// The path of an app's notify socket.
+        private func notifySocket(of app: String, _ service: Service) throws -> String {
+            let process = try #require(try service.wait(for: app) { $0.pid != nil }.pid)
+            var found: Substring?
+            _ = eventually {
+                let environment = contents(of: "/proc/\(process)/environ") ?? []
+                let variables = environment.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+                found = variables.first { $0.hasPrefix("NOTIFY_SOCKET=") }?.dropFirst("NOTIFY_SOCKET=".count)
+                return found != nil
+            }
+            return String(try #require(found))
+        }
+
+        /// The descriptors of the kinds that the attacker passes, 208 at a time.
+        ///
+        /// The snapshots of reports that are being written are files of other kinds.
+        private func passedDescriptors(of service: Service) -> Int {
+            let folder = "/proc/\(service.program.pid)/fd"
+            return names(in: folder).count {
+                let target = SymbolicLink.target("\(folder)/\($0)") ?? ""
+                return target == "/dev/null" || target.hasPrefix("socket:")
+            }
+        }
+
+        @Test("who is an app, cannot have another process killed in its stead")
+        func mainProcess() throws {
+            let scratch = try Scratch()
+            let victim = try Program(["sleep", "1000"])
+            let claim =
+                "import os,socket,time; s=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM);"
+                + "s.connect(os.environ['NOTIFY_SOCKET']);"
+                + "[s.send(b'MAINPID=%d' % p) for p in (1, os.getppid(), \(victim.pid), 0, -1, 2**31, 2**63)];"
+                + "s.send(b'READY=1\\nWATCHDOG=1'); time.sleep(1000)"
+            try scratch.write(claim, to: "claim.py")
+            let service = try service(
+                scratch,
+                [
+                    "claims": "[App]\nExecStart=/usr/bin/python3 \(scratch["claim.py"])\nUser=\(Self.user)\n"
+                        + "[Watchdog]\nReadiness=notify\nUpdate=500ms\n[Restart]\nPolicy=never\n"
+                ])
+            let app = try service.wait(for: "claims") { $0.lastIncident?.report != nil }
+            #expect(app.lastIncident?.event == "scene-update")
+            #expect(!victim.hasEnded)
+            try expectUnharmed(service)
+            #expect(try service.end() == 0)
+        }
+
+        @Test("cannot cost anybody else a kill by filling the disk; the report is lost, and that is said")
+        func fullDisk() throws {
+            let scratch = try Scratch()
+            let disk = try scratch.makeDirectory("reports")
+            let mount = try Program(["mount", "-t", "tmpfs", "-o", "size=4m,mode=0755", "watchdogd-test", disk])
+            #expect(try mount.end() == .exited(code: 0), "\(mount.text(.errors))")
+            defer { umount2(disk, Int32(MNT_DETACH)) }
+            let service = try service(scratch)
+            try service.wait(for: "app-2") { $0.restarts >= 4 }
+            let filler = try Program(["dd", "if=/dev/zero", "of=\(scratch["reports/filler"])", "bs=4k"])
+            #expect(try filler.end() == .exited(code: 1), "no space is left")
+            try expectUnharmed(service)
+            unlink(scratch["reports/filler"])
+            try expectUnharmed(service)
+            #expect(!names(in: disk).contains { $0.hasSuffix(".tmp") }, "nothing half-written")
+            #expect(try service.end() == 0)
+            #expect(service.program.text(.errors).contains("No space left on device"))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import Testing
+import WatchdogBase
+import WatchdogLinux
+
+extension EndToEnd {
+    @Suite("watchdogd conformance")
+    struct ConformanceCommandTests {
+        private struct Answer: Decodable {
+            struct Row: Decodable {
+                var requirement: String
+                var outcome: String
+                var remark: String?
+            }
+            var conforms: Bool
+            var requirements: [Row]
+
+            func names(_ outcome: String) -> [String] {
+                requirements.filter { $0.outcome == outcome }.map(\.requirement)
+            }
+        }
+
+        /// Starts the command; a client is launched about sixteen times.
+        private func start(_ command: [String], _ options: [String] = []) throws -> Program {
+            try Program(
+                [product("watchdogd"), "conformance", "--json", "--launch", "20s"] + options + ["--"] + command)
+        }
+
+        private func answer(of program: Program) throws -> (code: Int32?, answer: Answer) {
+            let code = try program.end(within: .seconds(180)).code
+            let output = program.text(.output)
+            return (code, try JSONDecoder().decode(Answer.self, from: Data(output.utf8)))
+        }
+
+        @Test("the library conforms, with and without a lifecycle")
+        func library() throws {
+            let programs = try [["BackgroundSaver"], ["HealthyApp"]].map { try start([product($0[0])]) }
+            let lifecycle = try answer(of: programs[0])
+            #expect(lifecycle.code == 0 && lifecycle.answer.conforms)
+            #expect(lifecycle.answer.names("failed") == [] && lifecycle.answer.names("skipped") == [])
+            let plain = try answer(of: programs[1])
+            #expect(plain.code == 0 && plain.answer.names("failed") == [])
+            #expect(
+                plain.answer.names("skipped") == [
+                    "background", "repeated-state", "foreground", "events", "busy", "expiration", "blocked-loop",
+                ])
+        }
+
+        /// Faults of `Subjects/client.py`, and the requirements that they break; none for the first.
+        private static let faults: [(fault: String, broken: [String])] = [
+            ("none", []),
+            ("hasty", ["hello"]),
+            ("unready", ["ready"]),
+            ("inheriting", ["inheritance"]),
+            ("float", ["ping", "conduct"]),
+            ("strict", ["unknown-keys", "garbage"]),
+            ("last", ["first-assignment"]),
+            ("lenient", ["garbage", "conduct"]),
+            ("fragile", ["garbage"]),
+            ("once", ["repeated-state"]),
+            ("tireless", ["expiration"]),
+            ("elsewhere", ["blocked-loop"]),
+            ("stubborn", ["termination"]),
+            ("spinning", ["closed-channel"]),
+            ("abrupt", ["closed-channel"]),
+            ("trusting", ["bad-environment"]),
+            ("chatty", ["conduct"]),
+        ]
+
+        @Test("each fault of a client breaks the requirement that it is about, and no other")
+        func faults() throws {
+            // The programs mostly wait: some at a time take hardly longer than one.
+            for part in stride(from: 0, to: Self.faults.count, by: 17) {
+                let faults = Self.faults[part..<min(part + 17, Self.faults.count)]
+                let programs = try faults.map {
+                    try start(
+                        ["/usr/bin/python3", "\(subjects)/client.py", $0.fault],
+                        $0.fault == "unready" ? ["--launch", "3s"] : ["--terminate", "2s"])
+                }
+                for (fault, program) in zip(faults, programs) {
+                    let (code, answer) = try answer(of: program)
+                    #expect(
+                        answer.names("failed") == fault.broken,
+                        "\(fault.fault): \(answer.requirements.compactMap(\.remark))")
+                    #expect(code == (fault.broken.isEmpty ? 0 : 1), "\(fault.fault)")
+                }
+            }
+        }
+
+        @Test("a program that says nothing fails, and what needs no channel is tried nevertheless")
+        func mute() throws {
+            let (code, answer) = try answer(of: start(["/bin/sleep", "1000"], ["--launch", "300ms"]))
+            #expect(code == 1)
+            #expect(answer.names("failed") == ["hello"])
+            #expect(answer.names("passed") == ["silence", "bad-environment", "conduct"])
+        }
+
+        @Test("one that ends at once is said to, with its code")
+        func ends() throws {
+            let (code, answer) = try answer(of: start(["/bin/sh", "-c", "exit 7"]))
+            #expect(code == 1)
+            #expect(answer.requirements.first?.remark == "it ended: exited with code 7")
+        }
+
+        @Test("a program that does not exist, or none, is an error")
+        func errors() throws {
+            let missing = try start(["/nonexistent/program"])
+            #expect(try missing.end().code == 66)
+            #expect(missing.text(.errors).contains("/nonexistent/program"))
+            let none = try Program([product("watchdogd"), "conformance"])
+            #expect(try none.end().code == 64)
+            #expect(none.text(.errors).contains("a program is missing"))
+        }
+
+        @Test("an interruption leaves no process of the program behind")
+        func interrupted() throws {
+            let program = try start(["/bin/sh", "-c", "sleep 1000 & wait"])
+            let mark = "WATCHDOGD_CONFORMANCE=\(program.process.pid)-1"
+            #expect(eventually { Leftovers.processes(marked: mark).count == 2 })
+            try program.send(SIGINT)
+            #expect(try program.end().code == 130)
+            #expect(Leftovers.processes(marked: mark) == [])
+        }
+    }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+import WatchdogLinux
+
+/// Something that takes as long as somebody else likes.
+private enum Delay: String, CaseIterable, Sendable {
+    case workingDirectory = "a working directory that does not answer"
+    case program = "a program file that does not answer"
+    case environmentFile = "an environment file that does not answer"
+    case output = "an output file that does not answer"
+    case futexWord = "a futex word in a file that does not answer"
+    case stack = "a stack in a file that does not answer: a stuck capture"
+    case passedDescriptors = "passed sockets that linger when they are closed"
+    case connections = "200 connections that send a byte a second"
+    case userDatabase = "a user database that does not answer"
+    case stoppedChild = "children that are stopped before they execute"
+    case journal = "a journal that does not read"
+    case fullDisk = "a full disk"
+    case frozenDisk = "a disk that does not answer"
+
+    /// Mounting, other users and their databases need root.
+    var needsRoot: Bool {
+        switch self {
+        case .passedDescriptors, .connections: false
+        default: true
+        }
+    }
+}
+
+extension EndToEnd {
+    /// On the loop's thread runs no call whose length another party decides.
+    @Suite("Delays by others")
+    struct DelayTests {
+        @Test("A hang is ended in time whatever makes others wait", arguments: Delay.allCases)
+        fileprivate func supervision(_ delay: Delay) throws {
+            guard isRoot || !delay.needsRoot else { return print("skipped: \(delay.rawValue) needs root") }
+            let bed = try DelayBed(Scratch())
+            guard try begin(delay, in: bed) else { return }
+            try bed.expectSupervision(delay.rawValue)
+            try bed.end()
+        }
+
+        /// Starts the daemon and what delays it; false where that is not to be had.
+        private func begin(_ delay: Delay, in bed: DelayBed) throws -> Bool {
+            switch delay {
+            case .workingDirectory: try beginFile("WorkingDirectory=", "access", in: bed)
+            case .program: try beginFile("ExecStart=", "open", in: bed)
+            case .environmentFile: try beginFile("EnvironmentFile=", "open", in: bed)
+            case .output: try beginFile("StandardOutput=append:", "open", in: bed)
+            case .futexWord: try beginMemory("futex", in: bed)
+            case .stack: try beginMemory("stack", in: bed)
+            case .passedDescriptors: try beginPassing(in: bed)
+            case .connections: try beginConnections(in: bed)
+            case .userDatabase: try beginLookups(in: bed)
+            case .stoppedChild: try beginStops(in: bed)
+            case .journal: return try beginJournal(in: bed)
+            case .fullDisk: return try beginFullDisk(in: bed)
+            case .frozenDisk: return try beginFrozenDisk(in: bed)
+            }
+            return true
+        }
+
+        // MARK: - Files
+
+        /// Launches apps that have something in a file system that does not answer.
+        private func beginFile(_ key: String, _ operation: String, in bed: DelayBed) throws {
+            let folder = try bed.mountSilent(operation, at: "silent")
+            let place = key.hasPrefix("Working") ? folder : "\(folder)/file"
+            let lines = key.hasPrefix("ExecStart") ? ["\(key)\(place)"] : ["ExecStart=/bin/true", "\(key)\(place)"]
+            let app = (["[App]"] + lines + ["Enabled=no", "[Restart]", "Policy=never", ""]).joined(separator: "\n")
+            let names = (0..<3).map { "stuck-\($0)" }
+            try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true)
+            for name in names { try bed.launch(name) }
+        }
+
+        /// Lets apps hang whose memory cannot be read.
+        private func beginMemory(_ mode: String, in bed: DelayBed) throws {
+            let folder = try bed.mountSilent("read", at: "silent")
+            // Captures are begun one after the other: several stuck ones take turns until their budgets are spent.
+            let names = (0..<(mode == "stack" ? 1 : 2)).map { "stuck-\($0)" }
+            let app = bed.app("\(mode) \(folder)/file", isEnabled: false)
+            try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true)
+            for name in names { try bed.launch(name) }
+            #expect(try eventually { try names.allSatisfy { try bed.isRunning($0) } })
+            for name in names { kill(try bed.pid(of: name), SIGUSR1) }
+        }
+
+        /// Shows the disk full to the reports and to the state of apps.
+        private func beginFullDisk(in bed: DelayBed) throws -> Bool {
+            for name in ["reports", "runtime"] {
+                let folder = try bed.scratch.makeDirectory(name, mode: 0o700)
+                let mount = try Program(["mount", "-t", "tmpfs", "-o", "size=256k,mode=0700", "tmpfs", folder])
+                guard try mount.end() == .exited(code: 0) else { return skip("no tmpfs: \(mount.text(.errors))") }
+                bed.atEnd { umount2(folder, 2) }
+            }
+            _ = try bed.scratch.makeDirectory("apps")
+            try bed.start(isSystem: false)
+            for name in ["reports", "runtime"] {
+                let filler = try Program(shell("cat /dev/zero >\"$1\"/filler", bed.scratch[name]))
+                #expect(try filler.end() != .exited(code: 0), "the disk is not full")
+            }
+            return true
+        }
+
+        /// Freezes the file system that the reports are written to.
+        private func beginFrozenDisk(in bed: DelayBed) throws -> Bool {
+            let folder = try bed.scratch.makeDirectory("reports")
+            let making = try Program(
+                shell(
+                    "truncate -s 8M \"$1\" && mkfs.ext4 -q \"$1\" && mount -o loop \"$1\" \"$2\"", bed.scratch["disk"],
+                    folder))
+            guard try making.end() == .exited(code: 0) else {
+                return skip("no loop device: \(making.text(.errors))")
+            }
+            bed.atEnd { umount2(folder, 2) }
+            try bed.start(isSystem: true)
+            let freezing = try Program(["fsfreeze", "--freeze", folder])
+            guard try freezing.end() == .exited(code: 0) else { return skip(freezing.text(.errors)) }
+            bed.atEnd { _ = try? Program(["fsfreeze", "--unfreeze", folder]).end() }
+            return true
+        }
+
+        private func skip(_ reason: String) -> Bool {
+            print("skipped: \(reason)")
+            return false
+        }
+
+        // MARK: - Sockets
+
+        private func beginPassing(in bed: DelayBed) throws {
+            let app = """
+                [App]
+                ExecStart=/usr/bin/python3 \(subjects)/lingering.py
+                Environment=CONTROL=\(bed.scratch["control"])
+                Environment=PYTHONPATH=\(subjects)
+                StandardError=file:\(bed.scratch["passing-errors"])
+                Enabled=no
+                [Watchdog]
+                Ping=100ms
+                [Restart]
+                Policy=never
+                """
+            try bed.start(["passing": app], isSystem: isRoot)
+            try bed.launch("passing")
+            #expect(
+                eventually { bed.scratch.exists("passed") }, "\(bed.scratch.read("passing-errors") ?? "not launched")")
+        }
+
+        private func beginConnections(in bed: DelayBed) throws {
+            try bed.start(isSystem: isRoot)
+            let crowd = bed.keep(
+                try Program(python("exec(open(sys.argv[1]).read())", "\(subjects)/crowd.py", bed.scratch["control"])))
+            try crowd.line("connected")
+        }
+
+        private func beginJournal(in bed: DelayBed) throws -> Bool {
+            let folder = try bed.scratch.makeDirectory("journal")
+            let journal = bed.keep(
+                try Program(
+                    python(
+                        """
+                        os.chdir(sys.argv[1])
+                        entries = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                        entries.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                        entries.bind("socket")
+                        streams = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                        streams.bind("stdout")
+                        streams.listen(30)
+                        say("listening")
+                        hang()
+                        """, folder)))
+            try journal.line("listening")
+            let names = (0..<20).map { "talker-\($0)" }
+            let app = """
+                [App]
+                ExecStart=/bin/sh -c 'while :; do echo one more line of output; done'
+                Enabled=no
+                [Restart]
+                Policy=never
+                """
+            try bed.start(
+                Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true,
+                wrapper: [
+                    "unshare", "--mount", "--propagation", "private", "/bin/sh", "-c",
+                    "mkdir -p /run/systemd/journal && mount --bind \"$0\" /run/systemd/journal && exec \"$@\"", folder,
+                ])
+            for name in names { try bed.launch(name) }
+            return true
+        }
+
+        // MARK: - Processes
+
+        private func beginLookups(in bed: DelayBed) throws {
+            try DelayBed.compile(
+                ["-shared", "-fPIC", "\(subjects)/sleepy_nss.c"], to: bed.scratch["libnss_sleepy.so.2"])
+            try bed.scratch.write("passwd: files sleepy\ngroup: files sleepy\n", to: "nsswitch.conf")
+            let names = (0..<3).map { "stuck-\($0)" }
+            let app = "[App]\nExecStart=/bin/true\nUser=nobody-knows\nEnabled=no\n[Restart]\nPolicy=never\n"
+            try bed.start(
+                Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true,
+                wrapper: [
+                    "unshare", "--mount", "--propagation", "private", "/bin/sh", "-c",
+                    "mount --bind \"$0\" /etc/nsswitch.conf && exec \"$@\"", bed.scratch["nsswitch.conf"],
+                ],
+                environment: ["LD_LIBRARY_PATH": bed.scratch.path])
+            for name in names { try bed.launch(name) }
+        }
+
+        /// Launches apps in a folder that answers late, and stops their processes meanwhile.
+        private func beginStops(in bed: DelayBed) throws {
+            let folder = try bed.mountSilent("access", at: "silent")
+            let names = (0..<3).map { "stuck-\($0)" }
+            let app = "[App]\nExecStart=/bin/true\nWorkingDirectory=\(folder)\nEnabled=no\n[Restart]\nPolicy=never\n"
+            try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true)
+            for name in names { try bed.launch(name) }
+            // Children that have not executed yet are called as their parent is.
+            let unborn = ProcessFacts.all.filter {
+                $0 != bed.service.program.pid && ProcessStat.read($0)?.state == .uninterruptible
+            }
+            for process in unborn { kill(process, SIGSTOP) }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import Testing
+import WatchdogControl
+import WatchdogLinux
+import WatchdogSupervisor
+
+extension EndToEnd {
+    @Suite("The launch history")
+    struct HistoryTests {
+        private struct Reply: Decodable {
+            struct Group: Decodable {
+                let label: String
+                let count: Int
+                let notReady: Int
+                let p50USec: Int?
+            }
+
+            struct Version: Decodable, Equatable {
+                let buildID: String
+                let package: String
+            }
+
+            let groups: [Group]
+            let firstVersion: Version?
+            let lastVersion: Version?
+        }
+
+        private func run(_ arguments: [String]) throws -> (code: Int32?, output: String, errors: String) {
+            let program = try Program([product("watchdogd")] + arguments)
+            let code = try program.end().code
+            return (code, program.text(.output), program.text(.errors))
+        }
+
+        private func launches(of app: String, by key: String, in scratch: Scratch) throws -> Reply {
+            let result = try run(
+                ["launches", app, "--by", key, "--json", "--history", scratch["history.db"]])
+            guard result.code == 0 else { throw Failure(result.errors) }
+            return try JSONDecoder().decode(Reply.self, from: Data(result.output.utf8))
+        }
+
+        private static func app(_ program: String) -> String {
+            "[App]\nExecStart=\(program)\nStandardOutput=null\n"
+        }
+
+        @Test("Launches of two versions of a program are counted by version and by cause, also across a restart")
+        func versions() throws {
+            let first = try Service(["app": Self.app(product("HealthyApp"))])
+            try first.wait(for: "app") { $0.state == .running }
+            #expect(try first.command("restart", "app").code == 0)
+            try first.wait(for: "app") { $0.state == .running }
+            let status = try first.command("status", "app").output
+            #expect(status.contains("(channel); executed after "))
+            #expect(status.contains(", hello "))
+            try first.write(Self.app("/bin/sh -c 'exit 3'") + "[Restart]\nPolicy=never\n", to: "app")
+            #expect(try first.command("reload").code == 0)
+            try first.wait(for: "app") { $0.state == .stopped || $0.state == .failed }
+            #expect(try first.end() == 0)
+
+            let second = try Service(
+                ["app": Self.app(product("SlowLaunch") + " --seconds 0.1")], scratch: first.scratch)
+            try second.wait(for: "app") { $0.state != .launching }
+            #expect(try second.end() == 0)
+
+            let byVersion = try launches(of: "app", by: "version", in: first.scratch)
+            #expect(byVersion.groups.map(\.count).reduce(0, +) >= 4)
+            #expect(byVersion.groups.count >= 3)
+            #expect(byVersion.groups.first?.count == 2)
+            #expect(byVersion.groups.first?.notReady == 0)
+            #expect(byVersion.groups.first?.p50USec ?? 0 > 0)
+            #expect(byVersion.firstVersion?.buildID.isEmpty == false)
+            #expect(byVersion.firstVersion != byVersion.lastVersion)
+            let byCause = try launches(of: "app", by: "cause", in: first.scratch)
+            #expect(Set(byCause.groups.map(\.label)).isSuperset(of: ["start", "restart"]))
+
+            let text = try run(["launches", "--history", first.scratch["history.db"]])
+            #expect(text.code == 0)
+            #expect(text.output.contains("never ready"))
+            let unknown = try run(["launches", "appp", "--history", first.scratch["history.db"]])
+            #expect(unknown.code == 66)
+            #expect(unknown.errors.contains("there is no launch of appp in the history; did you mean app?"))
+        }
+
+        @Test("A user's history is read without a session, and its names cannot write to the terminal")
+        func withoutSession() throws {
+            let scratch = try Scratch()
+            let home = scratch["home"]
+            let text = home + "/.local/state/watchdogd/history.db"
+            #expect(DaemonPlaces.historyPath(of: .user, environment: ["HOME": home]) == text)
+            #expect(throws: RunError.self) { try DaemonPlaces(scope: .user, environment: ["HOME": home]) }
+            let history = scratch["history.db"]
+            _ = try run(["run", "--quiet", "--history", history, "--name", "x\u{1b}[31m", "--", "/bin/true"])
+            let unknown = try run(["launches", "x\u{1b}[32m", "--history", history])
+            #expect(unknown.code == 66)
+            #expect(unknown.errors.contains("did you mean x\\x1b[31m?"), "\(unknown.errors)")
+            #expect(!unknown.errors.contains("\u{1b}"))
+            #expect(try run(["launches", "--history", ""]).code == 64)
+        }
+
+        @Test("Ends and launches are exported as MetricKit's metrics")
+        func metrics() throws {
+            let service = try Service([
+                "app": Self.app("/bin/sh -c 'kill -SEGV $$$$'")
+                    + "[Watchdog]\nReadiness=none\n[Restart]\nPolicy=never\n"
+            ])
+            try service.wait(for: "app") { $0.state == .stopped || $0.state == .failed }
+            #expect(try service.end() == 0)
+            let result = try run([
+                "report", "export", "--format", "metrickit-metrics", "--history",
+                service.scratch["history.db"],
+            ])
+            #expect(result.code == 0)
+            #expect(result.output.contains("\"histogrammedTimeToFirstDrawKey\""))
+            #expect(result.output.contains("\"cumulativeBadAccessExitCount\" : 1"))
+            let wrong = try run(["report", "export", "--format", "html", "--app", "app"])
+            #expect(wrong.code == 64)
+        }
+
+        @Test(
+            "watchdogd that is killed while it writes leaves a history that can be read, and a damaged one is set aside"
+        )
+        func killed() throws {
+            let service = try Service([
+                "app": Self.app("/bin/true") + "[Watchdog]\nReadiness=none\n[Restart]\nPolicy=always\nDelay=1ms\n"
+            ])
+            let history = service.scratch["history.db"]
+            #expect(try eventually { try run(["launches", "app", "--history", history]).code == 0 })
+            try service.program.send(SIGKILL)
+            _ = try service.program.end()
+            let before = try launches(of: "app", by: "cause", in: service.scratch)
+            #expect(before.groups.map(\.count).reduce(0, +) >= 1)
+
+            // Into the tables, behind the header.
+            let file = try OwnedDescriptor(opening: history, flags: O_RDWR)
+            let noise = [UInt8](repeating: 0x5A, count: 4_096)
+            unlink("\(history)-wal")
+            unlink("\(history)-shm")
+            #expect(pwrite(file.number, noise, noise.count, 0) == noise.count)
+            let next = try Service(scratch: service.scratch)
+            try next.program.line("the launch history is damaged", on: .errors)
+            #expect(access("\(history).damaged-1", F_OK) == 0)
+            #expect(try next.end() == 0)
+        }
+
+        @Test("Nothing is kept with --no-history; a history that cannot be written keeps no app from running")
+        func without() throws {
+            let app = ["app": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"]
+            let silent = try Service(app, options: ["--no-history"])
+            try silent.wait(for: "app") { $0.state == .running }
+            #expect(try silent.end() == 0)
+            #expect(!silent.scratch.exists("history.db"))
+            let service = try Service(app, options: ["--history", "/proc/nowhere/history.db"])
+            try service.wait(for: "app") { $0.state == .running }
+            try service.program.line("launches are not kept", on: .errors)
+            #expect(try service.end() == 0)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import ReportFixtures
+import Testing
+import WatchdogLinux
+
+extension EndToEnd {
+    @Suite("watchdogd record")
+    struct RecordCommandTests {
+        private func record(_ arguments: [String]) throws -> (code: Int32?, errors: String) {
+            let program = try Program([product("watchdogd"), "record", "--time-limit", "20s"] + arguments)
+            let code = try program.end().code
+            return (code, program.text(.errors))
+        }
+
+        @Test("ends what a program has left behind, in a session of its own too, unless --keep leaves it")
+        func orphans() throws {
+            for (options, isLeft) in [([], false), (["--keep"], true)] as [([String], Bool)] {
+                let scratch = try Scratch()
+                let script = "setsid sleep 100 </dev/null >/dev/null 2>&1 & echo $! > \(scratch["pid"])"
+                #expect(try record(options + ["--", "/bin/sh", "-c", script]).code == 0)
+                let text = try #require(TestFiles.read(scratch["pid"]).map { String(decoding: $0, as: UTF8.self) })
+                let pid = try #require(Int32(text.split(separator: "\n").first ?? ""))
+                // Not as a zombie either.
+                #expect((ProcessStat.read(pid) != nil) == isLeft)
+                if isLeft { kill(pid, SIGKILL) }
+            }
+        }
+
+        @Test("passes on an interrupt that another process sends", arguments: [SIGINT, SIGQUIT, SIGTERM, SIGHUP])
+        func interrupts(signal: Int32) throws {
+            let scratch = try Scratch()
+            let script = "echo > \(scratch["running"]); exec sleep 100"
+            let program = try Program(
+                [
+                    product("watchdogd"), "record", "--until", "ready", "--time-limit", "30s", "--", "/bin/sh", "-c",
+                    script,
+                ])
+            #expect(eventually { TestFiles.read(scratch["running"]) != nil })
+            try program.send(signal)
+            #expect(try program.end(within: .seconds(15)).code == 128 + signal, "\(program.text(.errors))")
+        }
+
+        @Test("says what is wrong with a program in one line")
+        func mistakes() throws {
+            let scratch = try Scratch()
+            let own = try #require(TestFiles.read("/bin/true"))
+            try TestFiles.write(Array(own.prefix(200)), to: scratch["short"])
+            var foreign = own
+            // elf(5), e_machine: none that exists.
+            (foreign[18], foreign[19]) = (0xfe, 0xfe)
+            try TestFiles.write(foreign, to: scratch["foreign"])
+            for name in ["short", "foreign"] { #expect(chmod(scratch[name], 0o755) == 0) }
+            for (path, code, words) in [
+                (scratch["short"], 65, "it is damaged"), (scratch["foreign"], 65, "machine number 65278"),
+                (scratch["none"], 66, "no such file\n"), ("nosuchprogram", 66, "command not found; is it in PATH?\n"),
+            ] as [(String, Int32, String)] {
+                let answer = try record(["--", path])
+                #expect(answer.code == code, "\(answer)")
+                #expect(answer.errors.contains(words), "\(answer)")
+                #expect(answer.errors.split(separator: "\n").count == 1)
+            }
+        }
+
+        @Test(
+            "Output that is lost is no success, and a failure of the program remains one",
+            arguments: [
+                ("record -- /bin/true", 74), ("record -- /bin/sh -c 'exit 7'", 7),
+                ("measure --runs 1 -- /bin/true", 74),
+                ("--help", 74),
+            ] as [(String, Int32)])
+        func lostOutput(arguments: String, code: Int32) throws {
+            let program = try Program(["sh", "-c", "\(product("watchdogd")) \(arguments) >/dev/full"])
+            #expect(try program.end().code == code)
+            #expect(
+                program.text(.errors).hasPrefix("watchdogd: cannot write to standard output"),
+                "\(program.text(.errors))")
+        }
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+import WatchdogControl
+import WatchdogLinux
+
+/// A daemon with apps that are pinged, one that hangs when it is told to, and one that answers just in time.
+final class DelayBed {
+    /// How much a turn may take on a busy machine.
+    ///
+    /// A quiet machine needs less than 5 ms; what others delay takes seconds.
+    static let longestTurn = Duration.milliseconds(100)
+    private static let ping = Duration.milliseconds(100)
+    private static let update = Duration.milliseconds(600)
+    private static let peerCount = 20
+
+    let scratch: Scratch
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    private(set) var service: Service!
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    private var client: ControlClient!
+    /// What has to live as long as the delay.
+    private var kept: [Program] = []
+    private var undoing: [() -> Void] = []
+
+    init(_ scratch: Scratch) throws {
+        self.scratch = scratch
+        try Self.compile(["-O1", "-pthread", "\(subjects)/peer.c"], to: scratch["peer"])
+    }
+
+    deinit {
+        // What makes processes wait in the kernel ends first.
+        for program in kept { try? program.send(SIGTERM) }
+        for undo in undoing.reversed() { undo() }
+        for program in kept { _ = try? program.end(within: .seconds(2)) }
+    }
+
+    static func compile(_ arguments: [String], to path: String) throws {
+        let compiler = try Program(["cc", "-o", path] + arguments)
+        let status = try compiler.end()
+        guard status == .exited(code: 0) else { throw Failure(compiler.text(.errors)) }
+    }
+
+    /// Starts the daemon, and waits until every peer answers.
+    ///
+    /// - Parameters:
+    ///   - apps: what else it has, not launched.
+    ///   - wrapper: a command that ends in executing watchdogd.
+    func start(
+        _ apps: [String: String] = [:], isSystem: Bool, wrapper: [String] = [],
+        environment: [String: String] = [:]
+    ) throws {
+        var all = apps
+        for index in 0..<Self.peerCount { all["peer-\(index)"] = app("steady") }
+        all["late"] = app("late \((Self.update * 2 / 3).milliseconds)")
+        all["hanging"] = app("hang")
+        service = try Service(
+            all, options: [], environment: environment, wrapper: wrapper, scratch: scratch, isSystem: isSystem)
+        client = try service.client
+        let peers = Set(all.keys).subtracting(apps.keys)
+        guard
+            try eventually({
+                try client.list().apps.allSatisfy { !peers.contains($0.name) || $0.state == .running }
+            })
+        else { throw Failure("the peers do not run: \(try client.list().apps)\n\(service.program.text(.errors))") }
+        // A list that is written while apps are launched, and what the launches took, is no measure.
+        baseline = try client.describeDaemon().longestTurn.duration
+    }
+
+    private var baseline = Duration.zero
+
+    func app(_ mode: String, isEnabled: Bool = true) -> String {
+        """
+        [App]
+        ExecStart=\(scratch["peer"]) \(mode)
+        Enabled=\(isEnabled ? "yes" : "no")
+        [Watchdog]
+        Ping=\(Self.ping.milliseconds)ms
+        Update=\(Self.update.milliseconds)ms
+        [Restart]
+        Policy=never
+        """
+    }
+
+    /// Keeps a program until the end, when it is asked to end.
+    @discardableResult
+    func keep(_ program: Program) -> Program {
+        kept.append(program)
+        return program
+    }
+
+    /// What is to be done at the end.
+    func atEnd(_ undo: @escaping () -> Void) { undoing.append(undo) }
+
+    /// Mounts a file system of one file that answers everything but one operation.
+    func mountSilent(_ operation: String, at name: String, holding text: String = "") throws -> String {
+        if !scratch.exists("silent-fuse") {
+            try Self.compile(["-O1", "\(subjects)/silent-fuse.c"], to: scratch["silent-fuse"])
+        }
+        let folder = try scratch.makeDirectory(name)
+        let server = keep(
+            try Program([scratch["silent-fuse"], folder, operation] + (text.isEmpty ? [] : [text])))
+        atEnd { umount2(folder, 2) }
+        // Nobody is asked before it is mounted.
+        let isMounted = eventually {
+            String(decoding: contents(of: "/proc/self/mounts") ?? [], as: UTF8.self).contains(" \(folder) ")
+                || server.hasEnded
+        }
+        guard isMounted, !server.hasEnded else { throw Failure("no FUSE: \(server.text(.errors))") }
+        return folder
+    }
+
+    /// Asks for a launch, which may take long or fail.
+    func launch(_ name: String) throws {
+        keep(try Program([product("watchdogd"), "launch", "--no-wait", name, "--control", scratch["control"]]))
+    }
+
+    func isRunning(_ name: String) throws -> Bool {
+        try client.list().apps.contains { $0.name == name && $0.state == .running }
+    }
+
+    func pid(of name: String) throws -> Int32 {
+        guard let pid = try client.list().apps.first(where: { $0.name == name })?.pid else {
+            throw Failure("\(name) does not run: \(service.program.text(.errors))")
+        }
+        return pid
+    }
+
+    /// Lets one app hang: it is killed in time, nobody else is, and the loop kept turning.
+    func expectSupervision(_ what: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        // What was begun has to be under way.
+        poll(nil, 0, 200)
+        let before = try client.list().apps
+        let hanging = try pid(of: "hanging")
+        let began = Instant.now()
+        kill(hanging, SIGUSR1)
+        let isKilled = eventually(within: .seconds(15)) { kill(hanging, 0) != 0 }
+        let duration = Instant.now() - began
+        #expect(isKilled, "\(service.program.text(.errors))", sourceLocation: sourceLocation)
+        #expect(duration > Self.update - Self.ping, sourceLocation: sourceLocation)
+        #expect(duration < Self.update + Self.ping + .milliseconds(1_500), sourceLocation: sourceLocation)
+        // The delay goes on; whoever answers lives on.
+        poll(nil, 0, 500)
+        let after = try client.list().apps
+        for app in before where app.name.hasPrefix("peer-") || app.name == "late" {
+            let now = after.first { $0.name == app.name }
+            #expect(now?.pid == app.pid && now?.lastIncident == nil, "\(app.name)", sourceLocation: sourceLocation)
+        }
+        let turn = try client.describeDaemon().longestTurn.duration
+        print("delay \(what): killed after \(duration.milliseconds) ms, longest turn \(turn.seconds * 1000) ms")
+        #expect(turn < max(Self.longestTurn, baseline * 2), "\(what)", sourceLocation: sourceLocation)
+    }
+
+    /// Ends what delays, and then the daemon.
+    func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        for program in kept { try? program.send(SIGTERM) }
+        for undo in undoing.reversed() { undo() }
+        for program in kept { _ = try? program.end(within: .seconds(5)) }
+        kept = []
+        undoing = []
+        client = nil
+        try service.end(sourceLocation: sourceLocation)
+    }
+}
