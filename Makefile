@@ -10,7 +10,7 @@ place = --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo samples test check build release install uninstall man completions deb deb-test bench fuzz format clean
+.PHONY: help demo samples test check build release install uninstall man completions deb deb-test bundle bundle-test bench fuzz format clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET'
@@ -57,13 +57,22 @@ man: release ## write the man pages, into .build/man
 completions: release ## write the completions of bash, fish and zsh, into .build/completions
 	scripts/completions $(release)/watchdogd .build/completions
 
-deb: release ## write a Debian package, into dist
+deb: release ## write the Debian packages, into dist
 	@scripts/setup package
 	@scripts/deb --from $(release)
 
-deb-test: deb ## install, upgrade and purge the package in a container (root)
+deb-test: deb ## install, upgrade and purge the packages in a container (root)
 	@scripts/setup package
 	@scripts/deb-test
+
+bundle: release ## one folder with everything that watchdogd needs, for images of others, into dist
+	@scripts/setup package
+	@mkdir -p dist && rm -rf dist/bundle
+	@scripts/bundle --from $(release) dist/bundle
+
+bundle-test: release ## try the bundle in a root file system that has only libc (root)
+	@scripts/setup package
+	@scripts/bundle-test --from $(release)
 
 bench: release ## measure, where the tree has benchmarks (Benchmarks/run)
 	@if [ -x Benchmarks/run ]; then Benchmarks/run; else echo 'bench: no Benchmarks/run in this tree'; exit 69; fi

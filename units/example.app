@@ -21,6 +21,7 @@ ExecStart=/usr/bin/sleep infinity
 
 # What people call it, for example:
 #Description=The web server of %H
+#Version=1.0
 
 # Whose rights it has, for example:
 #User=www-data
