@@ -44,4 +44,7 @@ extension Duration {
     public var nanoseconds: Int64 {
         Int64(clamping: attoseconds / 1_000_000_000)
     }
+
+    /// The duration in microseconds, rounded toward zero.
+    public var wholeMicroseconds: Int64 { nanoseconds / 1_000 }
 }

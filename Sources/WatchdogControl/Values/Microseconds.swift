@@ -14,7 +14,7 @@ public struct Microseconds: Hashable, Comparable, Sendable, Codable {
 
     /// Converts a duration; nanoseconds are truncated.
     public init(_ duration: Duration) {
-        count = duration.nanoseconds / 1_000
+        count = duration.wholeMicroseconds
     }
 
     /// The duration.

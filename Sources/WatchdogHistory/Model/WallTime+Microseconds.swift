@@ -19,7 +19,3 @@ extension WallTime {
     /// The number of the day since 1970, in UTC.
     var day: Int64 { microseconds.floorDivided(by: Self.dayLength) }
 }
-
-extension Duration {
-    var wholeMicroseconds: Int64 { nanoseconds / 1_000 }
-}

@@ -19,7 +19,7 @@ public enum AtomicFile {
             try writeAll(bytes, to: file, path)
             return
         }
-        let temporary = "\(path).\(getpid()).tmp"
+        let temporary = temporary(path)
         do throws(LinuxError) {
             let file = try OwnedDescriptor(
                 opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o640)
@@ -44,9 +44,15 @@ public enum AtomicFile {
             _ = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_NONBLOCK)
             return
         }
-        let temporary = "\(path).\(getpid()).tmp"
+        let temporary = temporary(path)
         _ = try OwnedDescriptor(opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o640)
         unlink(temporary)
+    }
+
+    // A process id is no name of its own: the first process of every container has the same one, and an earlier one may
+    // have been killed while it wrote.
+    private static func temporary(_ path: String) -> String {
+        "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
     }
 
     private static func isReplaceable(_ path: String) -> Bool {

@@ -186,5 +186,5 @@ extension ExitStatus {
 
 extension Duration {
     /// Milliseconds with microsecond precision, for JSON.
-    var milliseconds: Double { Double(nanoseconds / 1_000) / 1_000 }
+    var milliseconds: Double { Double(wholeMicroseconds) / 1_000 }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
-import Glibc
 import WatchdogBase
 import WatchdogLinux
 
@@ -48,13 +47,7 @@ final class MetricsFile {
 
     /// The exporter is another user, and may read it.
     private static func write(_ text: [UInt8], to path: String) throws(LinuxError) {
-        do throws(LinuxError) {
-            try AtomicFile.write(text, to: path, mode: 0o644)
-        } catch  where error.errno.rawValue == EEXIST {
-            // A watchdogd with the same id, as the first process of a container has, was killed while it wrote.
-            unlink("\(path).\(getpid()).tmp")
-            try AtomicFile.write(text, to: path, mode: 0o644)
-        }
+        try AtomicFile.write(text, to: path, mode: 0o644)
     }
 
     private func tell(_ problem: String?) {

@@ -147,10 +147,6 @@ final class RemoteControl {
     }
 }
 
-extension Duration {
-    var wholeMicroseconds: Int64 { nanoseconds / 1_000 }
-}
-
 extension RemoteIncident {
     init(_ incident: Incident, _ report: ReportOutcome) {
         self.init(

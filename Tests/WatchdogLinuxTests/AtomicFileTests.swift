@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import WatchdogLinux
+
+@Suite("Files that exist completely or not at all")
+struct AtomicFileTests {
+    private func withFile(_ body: (_ folder: String, _ path: String) throws -> Void) throws {
+        try withTemporaryDirectory { try body($0, "\($0)/state") }
+    }
+
+    private func content(_ path: String) throws -> [UInt8] {
+        let file = try OwnedDescriptor(opening: path, flags: O_RDONLY)
+        var bytes = [UInt8](repeating: 0, count: 100)
+        let count = read(file.number, &bytes, bytes.count)
+        return Array(bytes.prefix(max(0, count)))
+    }
+
+    private func names(in folder: String) throws -> [Substring] {
+        try run(SpawnRequest(executable: "/bin/ls", arguments: ["ls", folder])).output.split(separator: "\n")
+    }
+
+    @Test("A file is replaced, with the mode asked for, and nothing is left beside it")
+    func replaced() throws {
+        try withFile { folder, path in
+            try AtomicFile.write([1, 2, 3], to: path)
+            try AtomicFile.write([4], to: path, mode: 0o604)
+            #expect(try content(path) == [4])
+            var information = stat()
+            #expect(stat(path, &information) == 0 && information.st_mode & 0o777 == 0o604)
+            #expect(try names(in: folder) == ["state"])
+        }
+    }
+
+    @Test("What a killed process of the same id has left does not stop a write")
+    func leftover() throws {
+        try withFile { folder, path in
+            try write("half", to: "\(path).\(getpid()).tmp")
+            try AtomicFile.check(path)
+            try AtomicFile.write([5], to: path)
+            #expect(try content(path) == [5])
+            #expect(try names(in: folder) == ["state", Substring("state.\(getpid()).tmp")])
+        }
+    }
+
+    @Test("A write that fails leaves the file as it was")
+    func failed() throws {
+        try withFile { folder, path in
+            let name = "\(folder)/\(String(repeating: "n", count: 250))"
+            try write("old", to: name)
+            #expect(throws: LinuxError.self) { try AtomicFile.write([6], to: name) }
+            #expect(throws: LinuxError.self) { try AtomicFile.check(name) }
+            #expect(try content(name) == Array("old".utf8))
+            #expect(try names(in: folder).count == 1)
+        }
+    }
+
+    @Test("A FIFO is written to, not replaced")
+    func fifo() throws {
+        try withFile { folder, path in
+            #expect(mkfifo(path, 0o600) == 0)
+            let reader = try OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
+            try AtomicFile.write([7, 8], to: path)
+            var bytes = [UInt8](repeating: 0, count: 10)
+            #expect(read(reader.number, &bytes, bytes.count) == 2 && bytes.prefix(2) == [7, 8])
+            #expect(try names(in: folder) == ["state"])
+        }
+    }
+}
