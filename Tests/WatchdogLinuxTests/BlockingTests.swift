@@ -195,7 +195,7 @@ struct BlockingTests {
         do { _ = OwnedDescriptor(taking: connection, closing: .beside(lane: connection)) }
         let pipe = try OwnedDescriptor.pipe()
         do { _ = OwnedDescriptor(taking: dup(pipe.write.number), closing: .beside(lane: pipe.write.number)) }
-        #expect(Instant.now() - began < .seconds(5))
+        #expect(Instant.now() - began < .seconds(20))
         // The stuck one ends when its peer is gone.
         withExtendedLifetime(peer) {}
     }

@@ -22,7 +22,7 @@ struct ExecutableLookupTests {
         try withTemporaryDirectory { directory in
             for name in ["first", "second"] {
                 mkdir("\(directory)/\(name)", 0o755)
-                try write("#!/bin/sh\n", to: "\(directory)/\(name)/tool", mode: 0o755)
+                try writeProgram("#!/bin/sh\n", to: "\(directory)/\(name)/tool")
             }
             let path = "\(directory)/none:\(directory)/second:\(directory)/first"
             #expect(try resolveExecutable("tool", path: path) == "\(directory)/second/tool")
@@ -40,7 +40,7 @@ struct ExecutableLookupTests {
     @Test("an empty element and a relative path mean the directory in which the program will start")
     func relative() throws {
         try withTemporaryDirectory { directory in
-            try write("#!/bin/sh\necho found\n", to: "\(directory)/tool", mode: 0o755)
+            try writeProgram("#!/bin/sh\necho found\n", to: "\(directory)/tool")
             #expect(try resolveExecutable("tool", path: "/bin:", workingDirectory: directory) == "./tool")
             #expect(try resolveExecutable("./tool", path: "", workingDirectory: directory) == "./tool")
             var request = SpawnRequest(executable: "./tool", arguments: ["tool"])

@@ -20,7 +20,8 @@ func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
 func withCgroup(_ body: (Cgroup, CgroupParent) throws -> Void) throws {
     let parent: CgroupParent
     do {
-        parent = try CgroupParent.create()
+        // Of its own: removing one removes all empty cgroups in it.
+        parent = try CgroupParent.create(name: "test-\(getpid())-\(UInt32.random(in: 0 ... .max))")
     } catch {
         print("not tested: \(error)")
         return
@@ -208,9 +209,9 @@ struct CgroupTests {
     @Test("what an ended supervisor left is removed, what a living one has is not")
     func leftovers() throws {
         try withCgroup { _, parent in
-            let base = String(parent.path.dropLast("\(getpid())".count))
-            let dead = "\(base)999999999"
-            let alive = "\(base)1"
+            let base = parent.path.prefix(through: try #require(parent.path.lastIndex(of: "/")))
+            let dead = "\(base)watchdogd-999999999"
+            let alive = "\(base)watchdogd-1"
             #expect(mkdir(dead, 0o755) == 0 && mkdir("\(dead)/app", 0o755) == 0 && mkdir(alive, 0o755) == 0)
             defer { rmdir(alive) }
             parent.removeLeftovers()

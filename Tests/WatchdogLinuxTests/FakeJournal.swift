@@ -23,6 +23,11 @@ final class FakeJournal {
         _ = try check("set the backlog") { listen(self.streams.number, backlog) }
     }
 
+    /// Another test may be starting a process just now, which has a copy of these sockets until its execve(2).
+    deinit {
+        for socket in [entries, streams] { shutdown(socket.number, Int32(SHUT_RDWR)) }
+    }
+
     /// The next entry as text; nil when none comes.
     func entry() -> String? {
         guard waitReadable(entries) else { return nil }

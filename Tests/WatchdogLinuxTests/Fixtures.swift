@@ -79,6 +79,21 @@ func write(_ text: String, to path: String, mode: mode_t = 0o644) throws {
     chmod(path, mode)
 }
 
+/// Creates a file that can be executed.
+///
+/// A process that another test starts has a copy of this process's descriptors until its execve(2), and nothing that is
+/// open for writing can be executed: ETXTBSY. Another process therefore writes the file.
+func writeProgram(_ text: String, to path: String) throws {
+    try write(text, to: "\(path).text")
+    let end = try run(shell(#"cp "$1.text" "$1" && chmod 755 "$1" && rm "$1.text""#, path)).status
+    guard end == .exited(code: 0) else { throw LinuxError("write \(path)", .invalidArgument) }
+}
+
+/// Ignores the signal that announces to the holder of a lease that somebody opens the file: fcntl(2).
+///
+/// For good: the disposition is the whole process's, and tests with leases run beside each other.
+func ignoreLeaseBreaks() { signal(SIGIO, SIG_IGN) }
+
 /// Runs a closure on a thread of its own, as the cooperative pool may have none to spare.
 func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Box: Sendable {

@@ -151,8 +151,13 @@ struct SuspensionTests {
             #expect(eventually { containment.cpuTime ?? .zero > .milliseconds(20) })
             try containment.suspend()
             #expect(eventually { containment.isSuspended })
-            let before = containment.cpuTime
-            #expect(before == containment.cpuTime)
+            // A thread says that it is frozen a moment before it leaves its CPU.
+            #expect(
+                eventually {
+                    let before = containment.cpuTime
+                    usleep(5000)
+                    return before != nil && before == containment.cpuTime
+                })
             try containment.resume()
             #expect(eventually { !containment.isSuspended })
         }

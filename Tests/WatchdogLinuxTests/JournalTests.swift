@@ -147,9 +147,10 @@ struct JournalTests {
             let start = Instant.now()
             thread.shutDown(within: .milliseconds(50))
             #expect(Instant.now() - start >= .milliseconds(50))
-            #expect(Instant.now() - start < .seconds(5))
+            #expect(Instant.now() - start < patience)
             #expect(!thread.post(entry("late")))
-            #expect(thread.droppedCount == 2)
+            // Nobody waits for a thread that gets no CPU.
+            #expect(eventually { thread.droppedCount == 2 })
             withExtendedLifetime(journal) {}
         }
     }

@@ -189,31 +189,35 @@ struct LauncherTests {
     }
 
     @Test("each failing step leaves no process and no descriptor")
-    func failures() throws {
-        let bench = try LaunchBench()
-        let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
-        var failing: [(SpawnError.Stage, (inout SpawnRequest) -> Void)] = [
-            (.directory, { $0.workingDirectory = "/nowhere" }),
-            (.execute, { $0.executable = "/nowhere" }),
-            (.execute, { $0.arguments.append(ByteString(String(repeating: "x", count: 200_000))) }),
-            (.oomScore, { $0.oomScoreAdjustment = 5000 }),
-            (.foreground, { $0.session = .newProcessGroup(foregroundOf: null.number) }),
-            (.descriptor, { $0.descriptors.append(.init(1_000_000, as: 7)) }),
-            (.descriptor, { $0.descriptors.append(.init(null.number, as: 100_000_000)) }),
-            (.limit, { $0.limits = [ResourceLimit(.openFiles, soft: .max, hard: .max)] }),
-        ]
-        if getuid() != 0 { failing.append((.groups, { $0.credentials = Credentials(user: 0, group: 0) })) }
-        _ = try bench.failure(SpawnRequest(executable: "/nowhere", arguments: ["x"]))
-        #expect(try bench.serve { bench.launcher.children.isEmpty })
-        let before = try descriptorCount()
-        for (stage, change) in failing {
-            var request = shell("exit 0")
-            change(&request)
-            #expect(try bench.failure(request).stage == stage)
+    func failures() async {
+        // In a process of its own: other tests open and close descriptors of this one.
+        await #expect(processExitsWith: .success) {
+            let bench = try LaunchBench()
+            let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
+            var failing: [(SpawnError.Stage, (inout SpawnRequest) -> Void)] = [
+                (.directory, { $0.workingDirectory = "/nowhere" }),
+                (.execute, { $0.executable = "/nowhere" }),
+                (.execute, { $0.arguments.append(ByteString(String(repeating: "x", count: 200_000))) }),
+                (.oomScore, { $0.oomScoreAdjustment = 5000 }),
+                (.foreground, { $0.session = .newProcessGroup(foregroundOf: null.number) }),
+                (.descriptor, { $0.descriptors.append(.init(1_000_000, as: 7)) }),
+                (.descriptor, { $0.descriptors.append(.init(null.number, as: 100_000_000)) }),
+                (.limit, { $0.limits = [ResourceLimit(.openFiles, soft: .max, hard: .max)] }),
+            ]
+            if getuid() != 0 { failing.append((.groups, { $0.credentials = Credentials(user: 0, group: 0) })) }
+            _ = try bench.failure(SpawnRequest(executable: "/nowhere", arguments: ["x"]))
+            #expect(try bench.serve { bench.launcher.children.isEmpty })
+            // The first count starts what counts.
+            _ = try descriptorCount()
+            let before = try descriptorCount()
+            for (stage, change) in failing {
+                var request = shell("exit 0")
+                change(&request)
+                #expect(try bench.failure(request).stage == stage)
+            }
+            #expect(try bench.serve { bench.launcher.children.isEmpty })
+            #expect(try eventually { try descriptorCount() <= before })
         }
-        #expect(try bench.serve { bench.launcher.children.isEmpty })
-        // Other suites have descriptors of their own at the same time.
-        #expect(try eventually { try descriptorCount() <= before })
     }
 
     @Test("a limit on file sizes keeps no program from running, and no failing step from being named")
@@ -272,16 +276,16 @@ struct LauncherTests {
     func stoppedChild() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/held"
-            try write("#!/bin/sh\n", to: path, mode: 0o755)
+            try writeProgram("#!/bin/sh\n", to: path)
             // Executing a file opens it for reading; a lease holder delays that until it gives the lease up.
             let holder = try OwnedDescriptor(opening: path, flags: O_RDONLY)
-            let previous = signal(SIGIO, SIG_IGN)
-            defer { signal(SIGIO, previous) }
+            ignoreLeaseBreaks()
             let setLease: Int32 = 1024  // F_SETLEASE
             guard fcntl(holder.number, setLease, F_WRLCK) == 0 else { return print("not tested: no leases") }
             let bench = try LaunchBench()
             var request = SpawnRequest(executable: ByteString(path), arguments: ["held"])
-            request.launchLimit = .milliseconds(1500)
+            // Long enough for the other launch on a busy machine.
+            request.launchLimit = .seconds(5)
             bench.launch(request)
             var child: Int32 = 0
             #expect(
@@ -293,10 +297,8 @@ struct LauncherTests {
             #expect(eventually { ProcessStat.read(child)?.state == .stopped })
             _ = fcntl(holder.number, setLease, F_UNLCK)
 
-            let started = Instant.now()
             bench.launch(shell("exit 0"))
             #expect(try bench.serve { bench.ends[1] != nil })
-            #expect(Instant.now() - started < .seconds(1))
             #expect(bench.ends[0] == nil)
             _ = try waitForExit(try #require(bench.ends[1]).get().process)
 
@@ -310,10 +312,9 @@ struct LauncherTests {
     func heldForLess() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/held"
-            try write("#!/bin/sh\n", to: path, mode: 0o755)
+            try writeProgram("#!/bin/sh\n", to: path)
             let holder = try OwnedDescriptor(opening: path, flags: O_RDONLY)
-            let previous = signal(SIGIO, SIG_IGN)
-            defer { signal(SIGIO, previous) }
+            ignoreLeaseBreaks()
             let setLease: Int32 = 1024  // F_SETLEASE
             guard fcntl(holder.number, setLease, F_WRLCK) == 0 else { return print("not tested: no leases") }
             let bench = try LaunchBench()
@@ -340,12 +341,12 @@ struct LauncherTests {
         } else {
             request.executable = ByteString(fileSystem.file)
         }
-        request.launchLimit = .milliseconds(500)
+        // Long enough for the other launches on a busy machine.
+        request.launchLimit = .seconds(4)
         bench.launch(request)
-        let started = Instant.now()
         for _ in 0..<10 { bench.launch(shell("exit 0")) }
-        #expect(try bench.serve { bench.ends.count == 10 })
-        #expect(Instant.now() - started < .milliseconds(450))
+        #expect(try bench.serve { bench.ends.count >= 10 })
+        #expect(bench.ends[0] == nil)
         let ends = try bench.finish()
         let error = #expect(throws: SpawnError.self) { _ = try ends[0].get() }
         #expect(error?.stage == (operation == "access" ? .directory : .execute))
