@@ -226,7 +226,8 @@ struct ConnectionTests {
     @Test("a silent connection is closed when patience ends, one that waits or monitors is not")
     func silence() throws {
         var limits = ControlLimits()
-        limits.silencePatience = .milliseconds(20)
+        // Longer than a busy machine takes to read what the others have sent.
+        limits.silencePatience = .seconds(1)
         let station = try Station(limits: limits)
         let waiting = try RawCaller(station)
         waiting.call("\(own).Terminate", #"{"name":"web","wait":true}"#)
@@ -250,7 +251,7 @@ struct ConnectionTests {
     func rateLimit() throws {
         var limits = ControlLimits()
         limits.callBurst = 5
-        limits.callsPerSecond = 5
+        limits.callsPerSecond = 1
         let station = try Station(limits: limits)
         let eager = try RawCaller(station)
         for _ in 0..<7 { eager.call("\(own).Launch", #"{"name":"web"}"#) }
@@ -375,12 +376,14 @@ struct ConnectionTests {
         let station = try Station()
         // A limit would hit the tests that run beside this one: the kernel's answer is given by hand.
         let before = station.loop.iteration
+        let failed = Instant.now()
         station.server.acceptFailed(Errno(rawValue: EMFILE))
         let caller = try RawCaller(station)
         caller.call("\(service).GetInfo")
         _ = try station.loop.runOnce(limit: .zero)
         _ = try station.loop.runOnce(limit: .zero)
-        #expect(station.server.statistics.accepted == 0)
+        // It tries again after a quarter of a second, which may be over on a busy machine.
+        #expect(station.server.statistics.accepted == 0 || Instant.now() - failed >= .milliseconds(250))
         #expect(station.loop.iteration - before <= 4)
         #expect(station.notices.map(\.kind) == [.acceptFailed(Errno(rawValue: EMFILE))])
         #expect(try #require(try caller.next()).contains("1.2.3"))

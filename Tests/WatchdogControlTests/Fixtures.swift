@@ -270,9 +270,17 @@ final class RawCaller {
     }
 }
 
+/// Stops listening, as the end of the process that listens does.
+///
+/// Another test may be starting a process just now, which has a copy of the socket until its execve(2).
+func stopListening(_ socket: ControlSocket?) {
+    if let socket { shutdown(socket.descriptor.number, Int32(SHUT_RDWR)) }
+}
+
 /// A connection that never waits.
 func connect(_ path: String) throws -> Int32 {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+    let descriptor = socket(
+        AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
