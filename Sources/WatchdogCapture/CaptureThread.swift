@@ -105,7 +105,7 @@ public final class CaptureThread: Sendable {
         completion: @escaping TreeCompletion
     ) -> Bool {
         let request = TreeCapture.Request(members: members, main: process, preferred: preferred)
-        let others = TreeCapture(request, configuration.scheduling, treeThreads)
+        let others = TreeCapture(request, configuration.scheduling, treeThreads, limits: configuration.treeLimits)
         return enqueue(Job(process: process, options: options, others: others, completion: completion))
     }
 

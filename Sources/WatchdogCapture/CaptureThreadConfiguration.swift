@@ -24,6 +24,8 @@ public struct CaptureThreadConfiguration: Sendable, Equatable {
     public var residentBytes: Int
     /// How the thread is scheduled.
     public var scheduling: Scheduling
+    /// What a capture may take for the other processes of an app.
+    var treeLimits = TreeLimits()
 
     /// Creates a configuration; the defaults suit processes with up to a thousand threads.
     public init(queueLimit: Int = 64, residentBytes: Int = 4 << 20, scheduling: Scheduling = .inherited) {

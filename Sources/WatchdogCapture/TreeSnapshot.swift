@@ -42,7 +42,7 @@ public struct TreeSnapshot: Sendable {
 }
 
 /// What a capture may take for the processes of an app other than its main process.
-struct TreeLimits: Sendable {
+struct TreeLimits: Sendable, Equatable {
     /// Processes.
     var processes = 15
     /// Threads of all processes.

@@ -75,7 +75,14 @@ func bytes(of path: String) throws -> [UInt8] {
     return try bytes(of: file)
 }
 
-func copyFile(_ path: String, to copy: String) throws { try writeFile(try bytes(of: path), to: copy) }
+/// Copies a program.
+///
+/// A process that another test starts has a copy of this process's descriptors until its execve(2), and nothing that is
+/// open for writing can be executed: ETXTBSY. Another process therefore writes the file.
+func copyFile(_ path: String, to copy: String) throws {
+    let status = try Subject("/bin/cp", [path, copy]).reap()
+    guard status == 0 else { throw Subject.Failure(description: "cp \(path) \(copy): status \(status)") }
+}
 
 func writeFile(_ bytes: [UInt8], to path: String) throws {
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)

@@ -147,9 +147,10 @@ struct SymbolicatorTests {
     func overBudget() throws {
         let began = ContinuousClock.now
         let body = #"fprintf(stderr, "%d", fork()); pause();"#
-        let error = try #require(try error(try symbolicator(body) { $0.budget = .milliseconds(300) }))
+        // Longer than the program takes to start on a busy machine.
+        let error = try #require(try error(try symbolicator(body) { $0.budget = .seconds(3) }))
         #expect(error.code == .overBudget)
-        #expect(ContinuousClock.now - began < .seconds(15))
+        #expect(ContinuousClock.now - began < .seconds(30))
         let child = try #require(error.message.split(separator: " ").compactMap { Int32(String($0)) }.max())
         try eventually("the end of what it started") {
             guard let text = textOfFile("/proc/\(child)/stat") else { return true }
@@ -159,10 +160,13 @@ struct SymbolicatorTests {
 
     @Test("does not wait for what the program left behind")
     func leftBehind() throws {
+        let symbolicator = try symbolicator("if (fork() == 0) { setsid(); sleep(30); } else exit(4);") {
+            $0.budget = .seconds(60)
+        }
         let began = ContinuousClock.now
-        let error = try #require(try error(try symbolicator("if (fork() == 0) { setsid(); sleep(3); } else exit(4);")))
+        let error = try #require(try error(symbolicator))
         #expect(error.code == .failed)
-        #expect(ContinuousClock.now - began < .seconds(3))
+        #expect(ContinuousClock.now - began < .seconds(25))
     }
 
     @Test("ends the program when it uses too much CPU time")

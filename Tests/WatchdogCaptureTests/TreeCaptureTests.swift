@@ -17,7 +17,11 @@ struct TreeCaptureTests {
     private static func capture(
         _ main: Subject, with others: [Subject], _ options: SnapshotOptions
     ) throws -> (main: Result<Snapshot, SnapshotError>, others: TreeSnapshot) {
-        let thread = try CaptureThread()
+        // On a machine that is busy with other tests, threads take longer to stop than a supervisor would wait.
+        var configuration = CaptureThreadConfiguration()
+        configuration.treeLimits.time = .seconds(10)
+        configuration.treeLimits.stopTimeout = .seconds(1)
+        let thread = try CaptureThread(configuration)
         defer { thread.shutDown() }
         let answer = Mutex<(Result<Snapshot, SnapshotError>, TreeSnapshot)?>(nil)
         thread.capture(main.process, with: members([main] + others), preferring: [], options) { result, others in
@@ -73,7 +77,8 @@ struct TreeCaptureTests {
         var limits = TreeLimits()
         limits.processes = 3
         limits.threads = 6
-        limits.time = .seconds(5)
+        limits.time = .seconds(10)
+        limits.stopTimeout = .seconds(1)
         let capture = TreeCapture(request, .inherited, TreeCapture.Threads(), limits: limits)
         capture.run()
         let snapshot = capture.end()
