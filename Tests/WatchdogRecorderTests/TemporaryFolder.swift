@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
+import WatchdogLinux
 
 /// A folder that is removed with its files.
 final class TemporaryFolder {
@@ -23,14 +25,24 @@ final class TemporaryFolder {
     }
 
     /// Writes an executable file.
+    ///
+    /// A process that another test starts has a copy of this process's descriptors until its execve(2), and nothing that
+    /// is open for writing can be executed: ETXTBSY. Another process therefore writes the file.
     func write(_ name: String, _ bytes: some Collection<UInt8>) throws -> String {
         let file = "\(path)/\(name)"
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)
+        let source = "\(file).bytes"
+        let descriptor = open(source, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)
         guard descriptor >= 0 else { throw Failure(errno: errno) }
         defer { close(descriptor) }
-        files.append(file)
+        files += [file, source]
         let bytes = Array(bytes)
         guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw Failure(errno: errno) }
+        let copying = try spawn(
+            SpawnRequest(executable: "/bin/cp", arguments: ["cp", ByteString(source), ByteString(file)]))
+        var entry = pollfd(fd: copying.process.descriptor.number, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, 60_000) == 1, try copying.process.waitExit()?.status == .exited(code: 0) else {
+            throw Failure(errno: EIO)
+        }
         return file
     }
 

@@ -57,6 +57,7 @@ struct ComparisonTests {
         let process = try Process(["python3", "-c", program])
         try process.waitUntilReady()
         try process.waitUntilAsleep(threads: 2)
+        try process.stop()
         try expectSameAddresses(try symbolicate(process), process)
     }
 
@@ -69,6 +70,8 @@ struct ComparisonTests {
         let process = try Process(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--hz", "1"])
         for _ in 0..<5000 where (contents(of: "/proc/\(process.id)/wchan") ?? "") != "do_epoll_wait" { usleep(1000) }
         try process.waitUntilAsleep(threads: 4)
+        // Once a second it does its chores, on another stack.
+        try process.stop()
         let captured = try symbolicate(process)
         #expect(try captured.main.frames.contain(chain: ["aeMain", "main"]))
         #expect(captured.threads.contains { $0.frames.contain(chain: ["bioProcessBackgroundJobs", "start_thread"]) })

@@ -165,7 +165,8 @@ struct HostileTests {
             return 0
         }
         #expect(crash == .failure(.signal(SIGSEGV, image: 5)))
-        let hang = run(for: .milliseconds(50)) { blackboard in
+        // Longer than the worker takes to begin on a busy machine.
+        let hang = run(for: .seconds(2)) { blackboard in
             blackboard.image = 6
             while true { pause() }
         }

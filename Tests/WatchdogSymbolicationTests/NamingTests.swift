@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import SeededRandom
 import Testing
 import WatchdogReport
 
@@ -61,7 +62,7 @@ struct NamingTests {
     func hostileFiles() throws {
         let (request, file) = try material()
         let json = Array(try JSONEncoder().encode(request))
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(seed: 6)
         for round in 0..<24 {
             var file = file
             switch round % 4 {

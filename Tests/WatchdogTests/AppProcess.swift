@@ -28,10 +28,10 @@ final class AppProcess {
         posix_spawn_file_actions_init(&actions)
         // In an order in which no step overwrites what a later one needs; equal numbers clear FD_CLOEXEC.
         let inherited: Int32 = 100
-        posix_spawn_file_actions_adddup2(&actions, channel.app, inherited)
         posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO)
         for end in [output[1], errors[1]] { posix_spawn_file_actions_addclose(&actions, end) }
+        posix_spawn_file_actions_adddup2(&actions, channel.app, inherited)
         defer { posix_spawn_file_actions_destroy(&actions) }
 
         let words = ([name] + arguments).map { strdup($0) } + [nil]

@@ -98,21 +98,45 @@ final class Process {
 
     /// Waits until all its threads sleep, or all but those that are allowed to run.
     func waitUntilAsleep(threads: Int, running: Int = 0) throws {
+        var before: [String: String] = [:]
         for _ in 0..<20_000 {
-            let states = threadStates()
-            if states.count >= threads, states.filter({ $0 != "S" }).count <= running { return }
+            let now = sleepingThreads()
+            // The threads are read one after the other: all of them slept at once only if none has run since it was read.
+            let asleep = now.filter { before[$0.key] == $0.value }.count
+            if now.count >= threads, now.values.count - asleep <= running { return }
+            before = now.filter { !$0.value.isEmpty }
             usleep(1000)
         }
-        throw Failure(description: "its threads do not come to rest: \(threadStates())")
+        throw Failure(description: "its threads do not come to rest: \(sleepingThreads())")
     }
 
-    private func threadStates() -> [Character] {
-        entries(of: "/proc/\(id)/task").compactMap { thread in
-            guard let text = contents(of: "/proc/\(id)/task/\(thread)/stat"), let end = text.lastIndex(of: ")") else {
-                return nil
-            }
-            return text[end...].dropFirst(2).first
+    /// Stops it as Ctrl-Z does, and waits until all its threads stand still.
+    func stop() throws {
+        kill(id, SIGSTOP)
+        for _ in 0..<20_000 {
+            let states = entries(of: "/proc/\(id)/task").map { state(of: $0) }
+            if states.allSatisfy({ $0 == "T" }) { return }
+            usleep(1000)
         }
+        throw Failure(description: "its threads do not stop")
+    }
+
+    /// The letter of field 3 of proc_pid_stat(5).
+    private func state(of thread: String) -> Character? {
+        guard let text = contents(of: "/proc/\(id)/task/\(thread)/stat"), let end = text.lastIndex(of: ")") else {
+            return nil
+        }
+        return text[end...].dropFirst(2).first
+    }
+
+    /// What each thread that sleeps has run so far, and "" of those that do not.
+    private func sleepingThreads() -> [String: String] {
+        var threads: [String: String] = [:]
+        for thread in entries(of: "/proc/\(id)/task") {
+            guard let state = state(of: thread) else { continue }
+            threads[thread] = state == "S" ? contents(of: "/proc/\(id)/task/\(thread)/schedstat") ?? "" : ""
+        }
+        return threads
     }
 }
 
