@@ -207,7 +207,7 @@ let package = Package(
         tests("WatchdogWireTests", ["SeededRandom", "WatchdogWire"]),
         tests(
             "WatchdogTests",
-            ["SeededRandom", "Watchdog", "WatchdogWire"] + [
+            ["SeededRandom", "Watchdog", "WatchdogWire", "CLinux"] + [
                 "HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp",
             ]
                 + ["SlowExit", "BackgroundSaver"]
@@ -250,7 +250,7 @@ let package = Package(
         tests(
             "WatchdogRenderingTests",
             ["WatchdogRendering", "WatchdogReport", "WatchdogVerdict", "WatchdogBase", "WatchdogPolicy"]
-                + ["WatchdogRecording", "ReportFixtures"],
+                + ["WatchdogRecording", "ReportFixtures", "CLinux"],
             exclude: ["Goldens"]
         ),
         tests("WatchdogReportStoreTests", ["WatchdogReportStore", "WatchdogReport", "WatchdogBase", "ReportFixtures"]),
@@ -258,13 +258,14 @@ let package = Package(
         tests(
             "WatchdogCaptureTests",
             ["SeededRandom", "WatchdogCapture", "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux"]
+                + ["CLinux"]
         ),
         tests(
             "WatchdogSymbolicationTests",
             [
                 "SeededRandom", "WatchdogSymbolication", "WatchdogCapture", "WatchdogLinux", "WatchdogVerdict",
                 "WatchdogReport",
-                "WatchdogBase", "CElfutils",
+                "WatchdogBase", "CElfutils", "CLinux",
             ]
                 + ["CWorker", "watchdogd-symbolicate"],
             exclude: ["Subjects"]

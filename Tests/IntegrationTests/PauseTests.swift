@@ -98,7 +98,8 @@ extension EndToEnd {
             .enabled(if: canDebug, "gdb is not installed, or may not attach to another program"))
         func debugged() throws {
             let run = try Supervision(
-                ["--update", "700ms", "--ping", "100ms"], [product("HangMain"), "--how", "sleep"])
+                // The debugger must have it before it hangs.
+                ["--update", "700ms", "--ping", "100ms"], [product("HangMain"), "--how", "sleep", "--after", "8"])
             try run.line("HangMain: ready")
             let pid = try #require(run.processes.first)
             let debugger = try attach(to: pid)

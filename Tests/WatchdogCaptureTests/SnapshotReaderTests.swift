@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 import SeededRandom
 import Testing
@@ -210,7 +211,7 @@ struct SnapshotReaderTests {
         #expect(write(file, bytes, bytes.count) == bytes.count)
         #expect(try SnapshotReader.read(descriptor: file).threads.count == 2)
         var ends: [Int32] = [-1, -1]
-        #expect(pipe(&ends) == 0)
+        #expect(wd_pipe(&ends, 0) == 0)
         defer {
             close(ends[0])
             close(ends[1])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 
 /// A process started by a test, with pipes to its standard input and output.
@@ -27,9 +28,9 @@ final class Subject {
     init(_ path: String, _ arguments: [String], environment: [String] = [], inNewGroup: Bool = false) throws {
         var toChild: [Int32] = [-1, -1]
         var fromChild: [Int32] = [-1, -1]
-        guard pipe(&toChild) == 0, pipe(&fromChild) == 0 else { throw Failure(description: "pipe: \(errno)") }
-        for descriptor in toChild + fromChild {
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        // Closed on exec from the start: a process that another test starts meanwhile would keep the pipes open.
+        guard wd_pipe(&toChild, 0) == 0, wd_pipe(&fromChild, 0) == 0 else {
+            throw Failure(description: "pipe: \(errno)")
         }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

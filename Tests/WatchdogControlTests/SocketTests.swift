@@ -170,7 +170,8 @@ struct SocketTests {
         #expect(throws: ControlSocket.BindError.notListening(descriptor: pipe.read.number)) {
             try ControlSocket.adopt(pipe.read)
         }
-        let datagram = OwnedDescriptor(taking: Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0))
+        let datagram = OwnedDescriptor(
+            taking: Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         #expect(throws: ControlSocket.BindError.notListening(descriptor: datagram.number)) {
             try ControlSocket.adopt(datagram)
         }

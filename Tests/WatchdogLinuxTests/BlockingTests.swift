@@ -164,12 +164,13 @@ struct BlockingTests {
 
     /// A TCP connection whose close waits for 30 s, because the peer never takes what was sent.
     private func lingering() throws -> (socket: Int32, peer: OwnedDescriptor) {
-        let listening = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        let listening = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        let connection = socket(
+            AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         try withUnsafeMutablePointer(to: &address) { pointer in
             try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 try #require(bind(listening.number, address, size) == 0 && listen(listening.number, 1) == 0)
@@ -178,6 +179,7 @@ struct BlockingTests {
             }
         }
         let peer = OwnedDescriptor(taking: accept(listening.number, nil, nil))
+        _ = fcntl(peer.number, F_SETFD, FD_CLOEXEC)
         let bytes = [UInt8](repeating: 0, count: 1 << 20)
         while send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0 {}
         var linger = linger(l_onoff: 1, l_linger: 30)
@@ -194,7 +196,10 @@ struct BlockingTests {
         let began = Instant.now()
         do { _ = OwnedDescriptor(taking: connection, closing: .beside(lane: connection)) }
         let pipe = try OwnedDescriptor.pipe()
-        do { _ = OwnedDescriptor(taking: dup(pipe.write.number), closing: .beside(lane: pipe.write.number)) }
+        do {
+            _ = OwnedDescriptor(
+                taking: fcntl(pipe.write.number, F_DUPFD_CLOEXEC, 0), closing: .beside(lane: pipe.write.number))
+        }
         #expect(Instant.now() - began < .seconds(20))
         // The stuck one ends when its peer is gone.
         withExtendedLifetime(peer) {}

@@ -56,7 +56,10 @@ private final class Server {
     }
 
     func accept() throws -> OwnedDescriptor {
-        OwnedDescriptor(taking: try check("accept") { Glibc.accept(listening.number, nil, nil) })
+        let connection = OwnedDescriptor(taking: try check("accept") { Glibc.accept(listening.number, nil, nil) })
+        // A process that another test starts would keep the connection open.
+        _ = fcntl(connection.number, F_SETFD, FD_CLOEXEC)
+        return connection
     }
 }
 

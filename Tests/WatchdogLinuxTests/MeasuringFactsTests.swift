@@ -49,7 +49,7 @@ struct MeasuringFactsTests {
     func listening() throws {
         let sockets = try ListeningSockets()
         let before = try sockets.inodes()
-        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         #expect(number >= 0)
         defer { close(number) }
         var status = stat()

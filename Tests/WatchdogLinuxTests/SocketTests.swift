@@ -335,5 +335,5 @@ struct SocketTests {
 
 extension OwnedDescriptor {
     /// A number that stays open until the test process ends.
-    fileprivate func keptOpen() -> Int32 { dup(number) }
+    fileprivate func keptOpen() -> Int32 { fcntl(number, F_DUPFD_CLOEXEC, 0) }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import FoundationEssentials
 import Glibc
 import ReportFixtures
@@ -35,10 +36,11 @@ final class Browser {
     init(_ program: String, folder: String) throws {
         var toBrowser: [Int32] = [-1, -1]
         var fromBrowser: [Int32] = [-1, -1]
-        guard pipe(&toBrowser) == 0, pipe(&fromBrowser) == 0 else { throw Failure(description: "pipe: \(errno)") }
+        guard wd_pipe(&toBrowser, 0) == 0, wd_pipe(&fromBrowser, 0) == 0 else {
+            throw Failure(description: "pipe: \(errno)")
+        }
         ear = toBrowser[1]
         mouth = fromBrowser[0]
-        for end in [ear, mouth] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }

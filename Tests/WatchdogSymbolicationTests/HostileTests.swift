@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 import SeededRandom
 import Testing
@@ -108,7 +109,7 @@ struct HostileTests {
         let process = try Subject.chain.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
         var ends: [Int32] = [-1, -1]
-        pipe(&ends)
+        #expect(wd_pipe(&ends, 0) == 0)
         let directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         let device = open("/dev/zero", O_RDONLY | O_CLOEXEC)
         defer { for descriptor in ends + [directory, device] { close(descriptor) } }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import CWorker
 import FoundationEssentials
 import Glibc
@@ -36,7 +37,7 @@ struct WorkerTests {
         }
         if call == "pipe" { job.calls.pipe = { _ in failure() } } else { job.calls.fork = failure }
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Failure(description: "pipe: \(errno)") }
+        guard wd_pipe(&ends, 0) == 0 else { throw Failure(description: "pipe: \(errno)") }
         // The job gives up its process's rights, so it needs a process of its own.
         let child = wd_worker_fork(16 << 30, 2 << 30)
         if child == 0 {

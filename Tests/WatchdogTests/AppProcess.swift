@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 import WatchdogWire
 
@@ -22,8 +23,8 @@ final class AppProcess {
     ///   - isSupervised: False for an app that is not told of the channel.
     init(_ name: String, arguments: [String], variables: [String] = [], isSupervised: Bool = true) {
         var (output, errors): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
-        precondition(pipe(&output) == 0 && pipe(&errors) == 0)
-        for end in [output[0], errors[0]] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // Closed on exec from the start: a process that another test starts meanwhile would keep the pipes open.
+        precondition(wd_pipe(&output, 0) == 0 && wd_pipe(&errors, 0) == 0)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         // In an order in which no step overwrites what a later one needs; equal numbers clear FD_CLOEXEC.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Dispatch
 import Glibc
 import Testing
@@ -53,9 +54,9 @@ struct ConfigurationTests {
 
     @Test("an unconnected socket and a pipe are left alone")
     func unconnected() {
-        let lone = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
+        let lone = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var ends: [Int32] = [-1, -1]
-        pipe(&ends)
+        #expect(wd_pipe(&ends, 0) == 0)
         for number in [lone, ends[0], ends[1]] {
             #expect(!isChannel("\(number)"))
             #expect(close(number) == 0)

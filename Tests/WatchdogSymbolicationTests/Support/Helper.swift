@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import FoundationEssentials
 import Glibc
 import WatchdogCapture
@@ -17,8 +18,7 @@ struct Helper {
         let clock = SuspendingClock()
         let start = clock.now
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Failure(description: "pipe: \(errno)") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard wd_pipe(&ends, 0) == 0 else { throw Failure(description: "pipe: \(errno)") }
         defer { close(ends[0]) }
         let command = ["\(try Subject.buildDirectory())/watchdogd-symbolicate"] + arguments
         let process = try Process(command, descriptors: descriptors, standardError: ends[1])

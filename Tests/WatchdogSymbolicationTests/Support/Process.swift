@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 
 /// What went wrong outside of the code under test.
@@ -18,8 +19,8 @@ final class Process {
     /// - Parameter descriptors: What it gets as descriptors 3, 4, ….
     init(_ command: [String], descriptors: [Int32] = [], standardError: Int32? = nil) throws {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Failure(description: "pipe: \(errno)") }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // Closed on exec from the start: a process that another test starts meanwhile would keep the pipe open.
+        guard wd_pipe(&ends, 0) == 0 else { throw Failure(description: "pipe: \(errno)") }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
