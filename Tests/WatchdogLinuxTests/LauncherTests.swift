@@ -105,6 +105,7 @@ struct LauncherTests {
         let output = try OwnedDescriptor.pipe()
         for number in 0..<500 {
             var request = shell("echo \(number)")
+            request.launchLimit = patience
             request.descriptors[1].source = output.write.number
             bench.launch(request)
         }
@@ -122,6 +123,7 @@ struct LauncherTests {
             for number in 0..<200 {
                 if number % 100 == 50 { try bench.launcher.process?.process.send(SIGKILL) }
                 var request = shell("echo \(number)")
+                request.launchLimit = patience
                 request.descriptors[1].source = output.write.number
                 bench.launch(request)
             }

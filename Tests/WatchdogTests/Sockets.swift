@@ -5,7 +5,7 @@ import Glibc
 import WatchdogWire
 
 /// How long a test waits for what must come; only a failure takes that long.
-let patience: Int32 = 10_000
+let patience: Int32 = 20_000
 
 /// Waits until something can be read.
 func isReadable(_ number: Int32, within milliseconds: Int32 = patience) -> Bool {
