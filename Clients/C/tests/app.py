@@ -11,7 +11,7 @@ import time
 
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(FOLDER, "build")
-LIMIT_S = 5.0
+LIMIT_S = 20.0
 VARIABLES = ("WATCHDOG_CHANNEL", "WATCHDOG_STATE", "WATCHDOG_EVENT", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 WARNINGS = ["-std=gnu17", "-Wall", "-Wextra", "-Werror", "-g", "-I" + FOLDER, "-pthread"]
 SANITIZERS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
@@ -113,6 +113,17 @@ class App:
         self.process.stdin.close()
         code = self.process.wait(LIMIT_S)
         assert code == 0, f"exit code {code}: {self.errors()}"
+
+    def await_heeding(self, number):
+        """Waits until it catches or blocks a signal."""
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            with open(f"/proc/{self.process.pid}/status", encoding="ascii", errors="replace") as file:
+                fields = dict(line.split(":", 1) for line in file)
+            if any(int(fields[name], 16) & 1 << (number - 1) for name in ("SigCgt", "SigBlk")):
+                return
+            assert time.monotonic() < deadline, f"signal {number} would end it"
+            time.sleep(0.01)
 
     def cpu_seconds(self):
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:

@@ -41,7 +41,7 @@ def ping(driver):
         app.say(b"PING=8\r\nUNKNOWN=x\0")
         app.expect("PONG=8")
         app.tell("thread-service")
-        time.sleep(0.1)
+        assert app.line() == "serving"
         app.say("PING=9")
         heard = app.hear()
         assert heard[0] == "PONG=9" and heard[1].startswith("THREAD="), heard

@@ -125,7 +125,8 @@ static void *serve_on_thread(void *context)
 {
     (void)context;
     struct pollfd waits[1];
-    watchdog_poll(watchdog, waits, 1, 2000);
+    puts("serving");
+    watchdog_poll(watchdog, waits, 1, 20000);
     return NULL;
 }
 

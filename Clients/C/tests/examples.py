@@ -58,18 +58,17 @@ def glue(name):
         assert app.process.wait(LIMIT_S) == 0, app.errors()
     with notify_socket() as (ours, address):
         values = {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "100000"}
+        began = time.monotonic()
         with App(program, channel=False, environment=values) as app:
-            heard = [ours.recv(4096) for _ in range(6)]
-            assert heard.count(b"READY=1\n") == 1 and heard.count(b"WATCHDOG=1\n") == 5, heard
-            began = time.monotonic()
-            for _ in range(10):
-                ours.recv(4096)
-            assert 0.4 < time.monotonic() - began < 2, time.monotonic() - began
+            heard = [ours.recv(4096) for _ in range(16)]
+            assert heard.count(b"READY=1\n") == 1 and heard.count(b"WATCHDOG=1\n") == 15, heard
+            # From its start, for what lies in the socket already is read at once.
+            assert 0.6 < time.monotonic() - began < LIMIT_S, time.monotonic() - began
             before = app.cpu_seconds()
             time.sleep(0.3)
             assert app.cpu_seconds() - before < 0.1, "a busy loop"
     with App(program, channel=False) as app:
-        time.sleep(0.2)
+        app.await_heeding(signal.SIGTERM)
         app.process.send_signal(signal.SIGTERM)
         assert app.process.wait(LIMIT_S) == 0, app.errors()
 
@@ -84,10 +83,8 @@ def glue_wakes(name):
                     "build/watchdog-sanitized.o", *flags, "-o", f"build/{program}"], check=True)
     with App(program) as app:
         heard = []
-        began = time.monotonic()
         while "STATUS=word 50" not in heard:
-            heard += app.hear(2)
-        assert time.monotonic() - began < 2, "late"
+            heard += app.hear()
         app.ping(1)
         app.say("TERMINATE=1")
         app.expect("STOPPING=1")

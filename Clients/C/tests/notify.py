@@ -32,10 +32,11 @@ def notify_watchdog(driver):
             steps = [later - earlier for earlier, later in zip(times, times[1:])]
             assert 0.05 < statistics.median(steps) < 0.3, steps
             # A main loop that hangs sends no sign of life.
-            app.tell("sleep 500")
-            while select.select([ours], [], [], 0.1)[0]:
+            app.tell("turns", "sleep 2000")
+            app.line()
+            while select.select([ours], [], [], 0)[0]:
                 ours.recv(4096)
-            assert not select.select([ours], [], [], 0.2)[0]
+            assert not select.select([ours], [], [], 0.4)[0]
             assert ours.recv(4096) == b"WATCHDOG=1\n"
             app.end()
     for others in ({"WATCHDOG_PID": "1"}, {"WATCHDOG_PID": "x"}, {"WATCHDOG_USEC": "0"}, {"WATCHDOG_USEC": "-1"},
@@ -53,7 +54,7 @@ def notify_trouble(driver):
     for name in ("/nonexistent/notify", "relative", "", "@", "/", "/" + "x" * 200, "vsock:1:2"):
         with App(driver, channel=False, environment={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "100000"}) as app:
             app.tell("ready", "talk 1000")
-            assert int(app.line().split()[1]) < 1_000_000
+            assert int(app.line().split()[1]) < 10_000_000
             app.end()
     with notify_socket() as (ours, name), App(driver, channel=False, environment={"NOTIFY_SOCKET": name}) as app:
         app.tell(*["ready"] * 2000, "status last", "turns")
