@@ -109,9 +109,8 @@ class Servers(unittest.TestCase):
                 result = self.start(*arguments, update=3 * SECOND, script=GREEN).wait()
                 result.assert_healthy()
                 result.assert_exited(0)
-                self.assertEqual(result.summary["hangs"]["count"], 0)
-                self.assertGreater(result.summary["pings"]["count"], 6)
-                self.assertLess(result.summary["pings"]["p50Milliseconds"], 200)
+                self.assertGreater(result.summary["pings"]["count"], 3)
+                self.assertLess(result.summary["pings"]["p50Milliseconds"], 500)
 
     def test_a_stuck_request_is_a_hang_of_the_only_worker(self):
         run = self.start("-w", "1", update=2 * SECOND)

@@ -156,7 +156,7 @@ class Programs(unittest.TestCase):
                 run = self.supervisor.start(
                     [sys.executable, EXAMPLES / name], ping=SECOND / 10, update=2 * SECOND, env=ENVIRONMENT
                 )
-                time.sleep(1.5)
+                time.sleep(3)
                 self.assertTrue(run.is_running)
                 run.terminate()
                 result = run.wait(timedelta(seconds=SOON_SECONDS))
@@ -166,7 +166,7 @@ class Programs(unittest.TestCase):
 
     def test_the_stuck_service_is_killed_and_the_report_names_its_function(self):
         result = self.supervisor.run(
-            [sys.executable, EXAMPLES / "stuck.py"], update=SECOND, ping=SECOND / 5, env=ENVIRONMENT
+            [sys.executable, EXAMPLES / "stuck.py"], update=2 * SECOND, ping=SECOND / 5, env=ENVIRONMENT
         )
         result.assert_killed("0x8badf00d", "scene-update")
         result.assert_main_thread_has("load_feed")
@@ -200,7 +200,7 @@ def test_green(watchdogd):
     result.assert_main_thread_has("load_feed")
 
 def test_red(watchdogd):
-    watchdogd.run([sys.executable, {stuck!r}], update=SECOND, ping=SECOND / 5).assert_exited(0)
+    watchdogd.run([sys.executable, {stuck!r}], update=2 * SECOND, ping=SECOND / 5).assert_exited(0)
 
 def test_left(watchdogd):
     watchdogd.start(["/bin/sh", "-c", ": {marker}; sleep 600; :"])
