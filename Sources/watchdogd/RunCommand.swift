@@ -112,13 +112,14 @@ struct RunCommand: ParsableCommand {
             discussion: """
                 CODE[:EVENT] such as 0x8badf00d, "killed CODE[:EVENT]", ready, "ready within SPAN", "first-frame \
                 within SPAN", "useful within SPAN", "no hang", "no hang over SPAN", "no incident", exit:N, "frame \
-                NAME", "verdict TEXT". If only the launch is expected, the program is then asked to terminate.
+                NAME", "blocked on TEXT", "verdict TEXT". If only the launch is expected, the program is then asked to terminate.
                 """,
             valueName: "condition"
         ),
         completion: .list([
             "0x8badf00d", "killed 0x8badf00d", "ready", "ready within ", "first-frame within ", "useful within ",
-            "no hang", "no hang over ", "no incident", "exit:", "frame ", "verdict ",
+            "no hang", "no hang over ", "no incident", "exit:", "frame ", "blocked on ",
+            "verdict ",
         ]),
         transform: RunOptions.expectation
     )

@@ -17,6 +17,7 @@ struct ExpectationTests {
             "ready", "ready within 400ms", "first-frame within 1.5s", "useful within 2s", "no hang",
             "no hang over 250ms", "no incident", "0x8badf00d", "0x8badf00d:scene-update", "killed 0x8badf00d",
             "killed 0x2182bad2:background-task", "exit:0", "exit:255", "frame loadFeed()", "verdict blocked in futex",
+            "blocked on tcp:10.0.0.1:443", "blocked on mutex",
         ])
     func roundTrip(text: String) throws {
         #expect(try Expectation(parsing: text).description == text)
@@ -38,6 +39,7 @@ struct ExpectationTests {
             ("ready within", "ready within 400ms"), ("ready within soon", "20s"), ("useful", "useful within 400ms"),
             ("first-frame", "first-frame within 400ms"), ("no hang over 5", "5s"), ("no luck", "use ready"),
             ("frame", "frame NAME"), ("verdict", "verdict TEXT"), ("killed", "killed 0x8badf00d"),
+            ("blocked on", "blocked on TEXT"),
             ("killed 0x1", "unknown code"), ("0x8badf00d:tea", "unknown event"), ("exit:256", "exit:0 to exit:255"),
             ("exit:-1", "exit:0 to exit:255"), ("exit:1 2", "use ready"),
         ])
@@ -115,6 +117,29 @@ struct ExpectationTests {
         #expect(try !isMet("verdict blocked", run()))
         let judgement = try Expectation(parsing: "frame save").judgement(of: facts)
         #expect(judgement.actual == "the stack is recv < Feed.load() < main")
+    }
+
+    @Test("a wait is named by its kind and its address, by its words or by who holds it")
+    func waits() throws {
+        let facts = run {
+            $0.verdict = "Main thread blocked 4.9 s in recvfrom"
+            $0.frames = ["recv"]
+            $0.wait = "fd 5: TCP 127.0.0.1:5000 → 10.0.0.1:443, ESTABLISHED"
+        }
+        for text in ["tcp:10.0.0.1:443", "TCP:", "10.0.0.1", "established"] {
+            #expect(try isMet("blocked on \(text)", facts), "\(text)")
+        }
+        for text in ["tcp:10.0.0.2:443", "udp:10.0.0.1:443", "unix:", "mutex"] {
+            #expect(try !isMet("blocked on \(text)", facts), "\(text)")
+        }
+        #expect(try !isMet("blocked on tcp:", run()))
+        #expect(try isMet("blocked on indexer", run { $0.wait = "mutex, held by indexer" }))
+        let judgement = try Expectation(parsing: "blocked on udp:").judgement(of: facts)
+        #expect(judgement.actual == "it waited for fd 5: TCP 127.0.0.1:5000 → 10.0.0.1:443, ESTABLISHED")
+        let busy = run { $0.verdict = "Main thread busy" }
+        #expect(
+            try Expectation(parsing: "blocked on udp:").judgement(of: busy).actual == "the verdict is: Main thread busy"
+        )
     }
 
     // MARK: The end of a run

@@ -21,6 +21,9 @@ struct RunFacts {
     var verdict: String?
     /// The functions of the thread that the last report is about, innermost first; nil without a report.
     var frames: [String]?
+    /// What the thread that the last report is about waits for, and who holds it; nil if it does not wait, or without a
+    /// report.
+    var wait: String?
 }
 
 extension Expectation {
@@ -58,7 +61,23 @@ extension Expectation {
             Judgement(
                 isMet: run.verdict.map { $0.lowercased().contains(text.lowercased()) } ?? false,
                 actual: run.verdict.map { "the verdict is: \($0)" } ?? "nothing was reported: \(run.end)")
+        case .blocked(let text):
+            Judgement(isMet: run.wait.map { Self.names(text, in: $0) } ?? false, actual: Self.blocked(run))
         }
+    }
+
+    /// Whether the words for a wait name what a condition asks for: `tcp:10.0.0.1:443` asks for a TCP socket and this
+    /// address.
+    private static func names(_ text: String, in wait: String) -> Bool {
+        let (wait, text) = (wait.lowercased(), text.lowercased())
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, ["tcp", "udp", "unix", "pipe"].contains(parts[0]) else { return wait.contains(text) }
+        return wait.contains(parts[0]) && (parts[1].isEmpty || wait.contains(parts[1]))
+    }
+
+    private static func blocked(_ run: RunFacts) -> String {
+        if let wait = run.wait { return "it waited for \(wait)" }
+        return run.verdict.map { "the verdict is: \($0)" } ?? "nothing was reported: \(run.end)"
     }
 
     private static func incidents(_ code: TerminationCode, _ event: WatchdogEvent?, of run: RunFacts) -> [Incident] {
@@ -100,6 +119,9 @@ extension Expectation {
 
     /// Whether the expectation is about the content of a report.
     var isAboutReport: Bool {
-        if case .frame = self { true } else { false }
+        switch self {
+        case .frame, .blocked: true
+        default: false
+        }
     }
 }

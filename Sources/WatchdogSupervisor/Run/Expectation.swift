@@ -31,6 +31,9 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
     case frame(String)
     /// The verdict of the last report contains this.
     case verdict(String)
+    /// What the thread that the last report is about waits for contains this; `tcp:`, `udp:`, `unix:` and `pipe:` stand
+    /// for that kind of descriptor.
+    case blocked(on: String)
 
     /// Why a text is not an expectation.
     public struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -50,6 +53,8 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
             self = .noHang(over: try Self.span(words.dropFirst(2).joined(separator: " ")))
         case ("frame", let name) where !name.isEmpty: self = .frame(Self.unquoted(name))
         case ("verdict", let words) where !words.isEmpty: self = .verdict(Self.unquoted(words))
+        case ("blocked", let words) where words.count > 1 && words[0] == "on":
+            self = .blocked(on: Self.unquoted(Array(words.dropFirst())))
         case ("killed", let words) where words.count == 1:
             let (code, event) = try Self.incident(words[0])
             self = .killed(code, event)
@@ -76,7 +81,7 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
                 description:
                     "cannot expect \"\(text)\"; use ready, exit:N or a code such as 0x8badf00d:EVENT, or \"ready within "
                     + "400ms\", \"no hang over 250ms\", \"no incident\", \"killed 0x8badf00d\", \"frame NAME\", "
-                    + "\"verdict TEXT\"")
+                    + "\"blocked on TEXT\", \"verdict TEXT\"")
         }
     }
 
@@ -120,6 +125,7 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
         case .noIncident: "no incident"
         case .frame(let name): "frame \(name)"
         case .verdict(let text): "verdict \(text)"
+        case .blocked(let text): "blocked on \(text)"
         }
     }
 

@@ -6,6 +6,7 @@ import WatchdogPolicy
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
+import WatchdogVerdict
 
 /// All that is expected of a run: when it may end, and what came of it.
 struct RunExpectations {
@@ -100,6 +101,14 @@ struct ReportedStack {
     var frames: [String] {
         let (threads, index) = (report.body.threads, report.body.faultingThread)
         return threads.indices.contains(index) ? threads[index].frames.compactMap(\.symbol) : []
+    }
+
+    /// What that thread waits for, and who holds it; nil if it does not wait.
+    var wait: String? {
+        let (waits, thread) = (report.body.linux?.waits ?? [], report.faultingStack?.id)
+        return (waits.first { $0.thread == thread } ?? waits.first).map { wait in
+            (wait.subject ?? wait.syscall) + (wait.holder.map { ", held by \($0.name)" } ?? "")
+        }
     }
 
     /// The report as people read it, without its binary images: their list is long, and whoever needs it has the file.

@@ -314,7 +314,8 @@ final class RunSession {
             outcome: outcome, end: "\(narration.name) \(narration.words(for: outcome))", incidents: incidents,
             moments: moments, hangs: (machine.hangs.count, machine.hangs.maximum),
             longestAnswer: machine.pings.count > 0 ? max(machine.pings.maximum, machine.hangs.maximum) : nil,
-            verdict: incidents.last.flatMap { reports[$0.id]?.verdict.line }, frames: crash?.frames)
+            verdict: incidents.last.flatMap { reports[$0.id]?.verdict.line }, frames: crash?.frames,
+            wait: crash?.wait)
     }
 
     private func exitCode(of outcome: Outcome) -> Int32 {
