@@ -11,8 +11,15 @@ extension EndToEnd {
         private static let hangup = "ExecReload=/bin/kill -HUP $MAINPID"
 
         /// A daemon whose app shows as its status what its own configuration file says.
-        private func service(_ options: String = "", reload: String = hangup, more: String = "") throws -> Service {
+        ///
+        /// - Parameter reload: nil for a command that ends when the app has announced that it reloads. It may be late:
+        ///   the time for that after the last command is short.
+        private func service(_ options: String = "", reload: String? = nil, more: String = "") throws -> Service {
             let scratch = try Scratch()
+            let announced = scratch["own.announced"]
+            let reload =
+                reload ?? "ExecReload=/bin/sh -c 'rm -f \(announced); kill -HUP $MAINPID; "
+                + "until test -e \(announced); do sleep 0.02; done'"
             try scratch.write("one", to: "own")
             return try Service(
                 [
@@ -49,7 +56,7 @@ extension EndToEnd {
 
         @Test("An app that says nothing has reloaded when its commands have ended")
         func unconfirmed() throws {
-            let service = try service("silent")
+            let service = try service("silent", reload: Self.hangup)
             try service.wait(for: "app") { $0.state == .running }
             try service.scratch.write("two", to: "own")
             #expect(try service.command("reload", "--json", "app").output.contains("\"isConfirmed\":false"))
@@ -116,19 +123,19 @@ extension EndToEnd {
 
         @Test("An app that begins to reload and does not say that it is ready is told of, and lives on")
         func stuckApp() throws {
-            let service = try service("stuck", more: "Reload=1s")
+            let service = try service("stuck", more: "Reload=3s")
             let pid = try service.wait(for: "app") { $0.state == .running }.pid
             let answer = try service.command("reload", "app")
             #expect(answer.code == 1)
             #expect(
-                answer.errors.contains("it did not say READY=1 within 1.00 s after RELOADING=1"), "\(answer.errors)")
+                answer.errors.contains("it did not say READY=1 within 3.00 s after RELOADING=1"), "\(answer.errors)")
             #expect(try service.app("app").pid == pid)
             #expect(try service.end() == 0)
         }
 
         @Test("An app that shows progress while it reloads has the time that it asks for, and no more")
         func extended() throws {
-            let service = try service("extend=60 slow=1.5", more: "Reload=1s")
+            let service = try service("extend=60 slow=3.5", more: "Reload=3s")
             try service.wait(for: "app") { $0.state == .running }
             try service.scratch.write("two", to: "own")
             let answer = try service.command("reload", "app")
@@ -136,11 +143,11 @@ extension EndToEnd {
             #expect(try status(service) == "two")
             #expect(try service.end() == 0)
 
-            let stuck = try self.service("extend=60 stuck", more: "Reload=1s\nExtensionCap=1500ms")
+            let stuck = try self.service("extend=60 stuck", more: "Reload=3s\nExtensionCap=3500ms")
             try stuck.wait(for: "app") { $0.state == .running }
             let refusal = try stuck.command("reload", "app")
             #expect(refusal.code == 1)
-            #expect(refusal.errors.contains("did not say READY=1 within 1.5"), "\(refusal.errors)")
+            #expect(refusal.errors.contains("did not say READY=1 within 3.5"), "\(refusal.errors)")
             #expect(try stuck.end() == 0)
         }
 

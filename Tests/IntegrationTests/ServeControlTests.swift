@@ -277,12 +277,13 @@ extension EndToEnd {
             var apps: [String: String] = [:]
             for index in 0..<32 { apps["app\(index)"] = Self.sleeper }
             let service = try Service(apps, wrapper: ["/usr/bin/prlimit", "--nofile=130:130"])
+            var failed: AppSummary?
             #expect(
                 try eventually {
-                    let states = try service.client.list().apps.map(\.state)
-                    return states.contains(.running) && states.contains(.waiting)
+                    let apps = try service.client.list().apps
+                    failed = apps.first { $0.state == .waiting }
+                    return failed != nil && apps.contains { $0.state == .running }
                 })
-            let failed = try service.client.list().apps.first { $0.state == .waiting }
             #expect(failed?.lastIncident?.summary.contains("too few descriptors are left of 130") == true)
             #expect(try service.end() == 0)
         }

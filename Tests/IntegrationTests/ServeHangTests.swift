@@ -58,7 +58,8 @@ extension EndToEnd {
             let program = try compiled(in: scratch)
             let service = try Service(
                 [
-                    "long": app(program, milliseconds: 1_500), "short": app(program, milliseconds: 400),
+                    "long": app(program, milliseconds: 1_500),
+                    "short": app(program, milliseconds: 400, "HangReports=10s"),
                     "unwanted": app(program, milliseconds: 1_500, "HangReports=off"),
                 ], scratch: scratch)
             let watcher = try Program(
@@ -85,7 +86,8 @@ extension EndToEnd {
             for name in ["long", "short", "unwanted"] {
                 try service.wait(for: name) { $0.state == .stopped }
                 let status = try service.command("status", name).output
-                #expect(status.contains("Hangs: 1; longest"), "\(status)")
+                // A busy machine adds short ones.
+                #expect(status.contains(#/Hangs: [1-9]\d*; longest/#), "\(status)")
             }
             #expect(try service.app("short").lastIncident == nil)
             #expect(try service.app("unwanted").lastIncident == nil)

@@ -144,8 +144,8 @@ extension EndToEnd {
             let restart = "[Restart]\nLimit=1\nDelay=1min\n"
             let service = try Service([
                 "plain": "[App]\nEnabled=no\nExecStart=/bin/sleep 1000\n",
-                "late": "[App]\nExecStart=/bin/sh -c 'sleep 2.5; kill -SEGV $$$$'\n\(restart)",
-                "early": "[App]\nExecStart=/bin/sh -c 'sleep 0.5; kill -SEGV $$$$'\n\(restart)",
+                "late": "[App]\nExecStart=/bin/sh -c 'sleep 5; kill -SEGV $$$$'\n\(restart)",
+                "early": "[App]\nExecStart=/bin/sh -c 'kill -SEGV $$$$'\n\(restart)",
             ])
             let start = Instant.now()
             #expect(try service.command("launch", "plain").code == 0)
@@ -253,12 +253,17 @@ extension EndToEnd {
         func stop() throws {
             let service = try Service([
                 "quick": Self.sleeper,
-                "slow": Self.shell("trap \"sleep 0.3; exit 0\" TERM; while :; do sleep 0.05; done"),
-                "deaf": Self.shell("trap \"\" TERM; while :; do sleep 0.05; done", "Terminate=400ms\n"),
+                "slow": Self.shell("trap \"sleep 0.3; exit 0\" TERM; echo slow; while :; do sleep 0.05; done"),
+                "deaf": Self.shell("trap \"\" TERM; echo deaf; while :; do sleep 0.05; done", "Terminate=400ms\n"),
             ])
             for name in ["quick", "slow", "deaf"] { try service.wait(for: name) { $0.state == .running } }
-            // The shell needs a moment for its trap.
-            _ = try service.program.lives(for: .milliseconds(300))
+            // Each says so when its trap is set, in either order.
+            let haveSpoken = try eventually {
+                _ = try service.program.lives(for: .milliseconds(10))
+                let lines = service.program.text(.output).split(separator: "\n")
+                return lines.contains("slow") && lines.contains("deaf")
+            }
+            try #require(haveSpoken)
             #expect(try service.end() == 0)
             let reports = names(in: service.scratch["reports"])
             #expect(reports.count == 1)

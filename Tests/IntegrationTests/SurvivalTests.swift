@@ -12,7 +12,7 @@ extension EndToEnd {
     @Suite("Apps outlive watchdogd")
     struct SurvivalTests {
         /// How soon the next ping has to come on a machine that does other things as well.
-        private static let soon = Duration.seconds(1)
+        private static let soon = Duration.seconds(10)
 
         private func start(_ rest: [String: String], keepsDescriptors: Bool = true) throws -> Succession {
             let succession = try Succession([:], keepsDescriptors: keepsDescriptors)
@@ -100,7 +100,7 @@ extension EndToEnd {
             "twenty kills at any time: the same processes, pinged again at once, none twice, nothing held against them")
         func killedAgainAndAgain() throws {
             let names = ["a", "b", "c"]
-            let succession = try start(["a": "", "b": "", "c": "Update=2s\n"])
+            let succession = try start(["a": "", "b": "", "c": "Update=5s\n"])
             let before = try pids(succession, names)
             var longest = Duration.zero
             for _ in 0..<20 {
@@ -144,7 +144,7 @@ extension EndToEnd {
 
         @Test("a hang that began before the kill is ended at its deadline, one that is over is not")
         func hangAcrossTheKill() throws {
-            let succession = try start(["hangs": "Update=3s\n", "lives": "Update=3s\n"])
+            let succession = try start(["hangs": "Update=6s\n", "lives": "Update=6s\n"])
             let pid = try #require(try succession.app("hangs").pid)
             let lives = try #require(try succession.app("lives").pid)
             let process = try Pidfd(opening: pid)
@@ -152,14 +152,16 @@ extension EndToEnd {
             #expect(eventually { succession.log("hangs").contains { $0.what == "hangs" } })
             // The ping after the last that was answered is the one that counts.
             let last = try #require(succession.log("hangs").last { $0.what == "ping" }).at
-            poll(nil, 0, 500)
+            poll(nil, 0, 3_000)
             try succession.killDaemon()
             unlink(succession.scratch["hangs.log.hang"])
+            let successor = Instant.now()
             try succession.succeed()
             #expect(eventually { process.hasExited })
             let death = Instant.now() - last
             print("from the last answer to the death: \(death)")
-            #expect(death >= .seconds(3) && death < .seconds(4))
+            #expect(death >= .seconds(6))
+            #expect(Instant.now() - successor < .seconds(6), "the allowance is not granted again")
             let app = try succession.wait(for: "hangs") { $0.restarts == 1 && $0.lastIncident?.report != nil }
             #expect(app.lastIncident?.event == "scene-update")
             #expect(try succession.app("lives").pid == lives)
@@ -169,17 +171,21 @@ extension EndToEnd {
 
         @Test("a deadline that passed meanwhile is no deadline granted again; who answered meanwhile is left alone")
         func deadlineMeanwhile() throws {
-            let succession = try start(["hangs": "Update=600ms\n", "lives": "Update=600ms\n"])
+            let succession = try start(["hangs": "Update=3s\n", "lives": "Update=3s\n"])
             let lives = try #require(try succession.app("lives").pid)
             let process = try Pidfd(opening: try #require(try succession.app("hangs").pid))
             try succession.scratch.write("", to: "hangs.log.hang")
             #expect(eventually { succession.log("hangs").contains { $0.what == "hangs" } })
+            // Killed at once, watchdogd might not have sent the ping that stays unanswered.
+            poll(nil, 0, 1_000)
             try succession.killDaemon()
-            poll(nil, 0, 2_000)
+            poll(nil, 0, 4_000)
             unlink(succession.scratch["hangs.log.hang"])
             #expect(!process.hasExited)
+            let successor = Instant.now()
             try succession.succeed()
-            #expect(eventually(within: .seconds(2)) { process.hasExited })
+            #expect(eventually { process.hasExited })
+            #expect(Instant.now() - successor < .seconds(3), "the allowance is not granted again")
             try succession.wait(for: "hangs") {
                 $0.restarts == 1 && $0.state == .running && $0.lastIncident?.report != nil
             }
@@ -206,7 +212,7 @@ extension EndToEnd {
         func leavesWhileItEnds() throws {
             let succession = try start(["quick": ""])
             let (isSet, isAsked) = (succession.scratch["set"], succession.scratch["asked"])
-            let trap = "trap \"echo > \(isAsked); sleep 1; exit\" TERM; echo > \(isSet)"
+            let trap = "trap \"echo > \(isAsked); sleep 3; exit\" TERM; echo > \(isSet)"
             try succession.add([
                 "slow": """
                 [App]
@@ -424,7 +430,7 @@ extension EndToEnd {
                 for name in names { unlink(succession.scratch["apps/\(name).app"]) }
                 try succession.succeed()
                 #expect(eventually { succession.processes.isEmpty })
-                #expect(try succession.client.list().apps.isEmpty)
+                #expect(try eventually { try succession.client.list().apps.isEmpty })
                 #expect(eventually { succession.stateFiles.isEmpty }, "\(succession.stateFiles)")
             }
             try succession.end()

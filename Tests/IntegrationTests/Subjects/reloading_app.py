@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads its configuration again on SIGHUP, and says so as sd_notify(3) has it, unless told otherwise.
 
+Having announced it, makes a file CONFIGURATION.announced.
+
     reloading_app.py CONFIGURATION [silent] [slow=SECONDS] [stuck] [extend=SECONDS]
 """
 
@@ -27,6 +29,7 @@ def read():
 def reload(*_):
     if "silent" not in options:
         say(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        open(path + ".announced", "w").close()
     for option in options:
         if option.startswith("extend="):
             say(f"EXTEND_TIMEOUT_USEC={int(float(option[7:]) * 1e6)}\nPROGRESS={time.monotonic_ns()}")
