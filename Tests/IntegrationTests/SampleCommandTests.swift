@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import Testing
 import WatchdogBase
+import WatchdogLinux
 import WatchdogReport
 import WatchdogVerdict
 
@@ -13,6 +14,16 @@ extension EndToEnd {
         private func hangMain(_ how: String) throws -> Program {
             let program = try Program([product("HangMain"), "--how", how, "--after", "0"])
             try program.line("HangMain: ready")
+            // It hangs a moment after it has said so.
+            let isHung = eventually {
+                let threads = names(in: "/proc/\(program.pid)/task").filter { thread in
+                    how != "deadlock"
+                        || contents(of: "/proc/\(program.pid)/task/\(thread)/comm") == Array("indexer\n".utf8)
+                }
+                return !threads.isEmpty
+                    && ProcessStat.read(program.pid)?.state == (how == "spin" ? .running : .sleeping)
+            }
+            #expect(isHung)
             return program
         }
 
@@ -25,7 +36,7 @@ extension EndToEnd {
         @Test("a thread that computes is stopped for its stack, and counts as on a CPU")
         func spinning() throws {
             let app = try hangMain("spin")
-            let result = try watchdogd(["sample", "--for", "300ms", "\(app.pid)"])
+            let result = try watchdogd(["sample", "--for", "1s", "\(app.pid)"])
             #expect(result.code == 0, "\(result.errors)")
             #expect(result.output.hasPrefix("Sampled HangMain [\(app.pid)]\n"))
             #expect(result.output.contains("sumPrimes"), "\(result.output)")
@@ -36,7 +47,7 @@ extension EndToEnd {
         @Test("with --no-stop nothing is stopped, and a thread that computes has no stack")
         func noStop() throws {
             let app = try hangMain("spin")
-            let result = try watchdogd(["sample", "--no-stop", "--for", "200ms", "\(app.pid)"])
+            let result = try watchdogd(["sample", "--no-stop", "--for", "1s", "\(app.pid)"])
             #expect(result.output.contains("none, no thread was stopped"))
             #expect(!result.output.contains("sumPrimes"))
             #expect(result.output.contains("on CPU"))

@@ -18,11 +18,14 @@ extension EndToEnd {
             def reap_workers():
                 os.wait()
             end, other = os.pipe()
+            there, arrival = os.pipe()
             for number in range(3):
                 if os.fork() == 0:
                     with open("/proc/self/comm", "w") as file: file.write(f"worker-{number}")
                     notify(f"STATUS={number}")
+                    os.write(arrival, b"x")
                     read_request(end) if number == 1 else wait_for_work()
+            for number in range(3): os.read(there, 1)
             time.sleep(0.2)
             notify("READY=1", "WATCHDOG=1")
             reap_workers()

@@ -79,7 +79,7 @@ extension EndToEnd {
         @Test("a child that is waited for is named")
         func child() throws {
             let ending = try supervise(
-                ["--launch", "700ms"],
+                ["--launch", "3s"],
                 python(#"import subprocess; notify("STATUS=waiting"); subprocess.run(["/bin/sleep", "60"])"#))
             let report = try #require(ending.reports.first)
             #expect(

@@ -10,7 +10,7 @@ import Testing
 struct StallTests {
     @Test("A test that blocks the main actor is told with the stack that blocks it")
     func stall() async throws {
-        let monitor = MainLoopMonitor(limit: .milliseconds(100))
+        let monitor = MainLoopMonitor(limit: .seconds(1))
         await block(for: 3)
         let stalls = await monitor.finish()
         let stall = try #require(stalls.first { $0.stack.contains("blockingForTheTest") }, "\(stalls)")
