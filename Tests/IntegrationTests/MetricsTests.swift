@@ -192,7 +192,8 @@ extension EndToEnd {
             .enabled(if: isInstalled("python3"), "needs python3"), arguments: ["half", "deaf"])
         func crowd(_ manner: String) throws {
             let (service, port) = try served(["hang": Self.hanging], Scratch())
-            let crowd = try Program(["python3", "-c", Self.reader, "\(port)", "500", manner])
+            let crowd = try Program(
+                ["python3", "-c", Self.reader, "\(port)", "500", manner], streams: .pipesAndInput)
             #expect(try crowd.line() == "held")
             try service.wait(for: "hang") { $0.lastIncident?.report != nil }
             #expect(try service.command("list").code == 0)

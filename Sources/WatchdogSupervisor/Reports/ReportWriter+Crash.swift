@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
@@ -8,9 +9,6 @@ import WatchdogReportStore
 import WatchdogVerdict
 
 extension ReportWriter {
-    /// An app that keeps crashing must not push the reports of others out of the store.
-    private static let crashLimit = (count: 5, seconds: Int64(3_600))
-
     /// Searches for what the process left.
     func find(_ postMortem: PostMortem, _ facts: inout IncidentFacts) -> PostMortem.Finding {
         guard var crash = facts.crash else { return .nothing }
@@ -27,10 +25,9 @@ extension ReportWriter {
         guard facts.crash?.isKnown == true else {
             return ReportOutcome(verdict: Verdict(of: facts), isVoid: true)
         }
-        guard recentCrashes(of: facts) < Self.crashLimit.count else {
+        guard !hasReachedLimit(facts) else {
             return ReportOutcome(
-                verdict: Verdict(of: facts),
-                failure: "\(Self.crashLimit.count) crashes of the last hour have one already")
+                verdict: Verdict(of: facts), failure: "\(CrashLimit.count) crashes of the last hour have one already")
         }
         let captured: CapturedProcess? =
             switch finding {
@@ -41,12 +38,13 @@ extension ReportWriter {
         return write(&facts, host, captured, log)
     }
 
-    /// The number of recent crash reports of the app.
-    private func recentCrashes(of facts: IncidentFacts) -> Int {
-        let since = facts.captureTime.seconds - Self.crashLimit.seconds
-        let reports = ((try? store.list()) ?? []).prefix { $0.time.seconds >= since }
-        return reports.count { report in
-            report.metadata?.linux?.event == ReportKind.crash.rawValue && report.metadata?.appName == facts.appName
+    private func hasReachedLimit(_ facts: IncidentFacts) -> Bool {
+        let (app, time) = (facts.appName, facts.captureTime.seconds)
+        if crashLimit.withLock({ $0.isReached(by: app, at: time) }) { return true }
+        let reports = ((try? store.list()) ?? []).prefix { $0.time.seconds >= time - CrashLimit.period }
+        let times = reports.filter { report in
+            report.metadata?.linux?.event == ReportKind.crash.rawValue && report.metadata?.appName == app
         }
+        return crashLimit.withLock { $0.isReached(by: app, at: time, reports: times.map(\.time.seconds)) }
     }
 }

@@ -30,6 +30,8 @@ final class ReportWriter: Sendable {
     /// Nil if each incident gets its own report.
     private let repeats: Mutex<RepeatLimit>?
 
+    let crashLimit = Mutex(CrashLimit())
+
     /// Creates a writer.
     ///
     /// - Parameter limitsRepeats: whether incidents of a fault that has had many reports are counted in the newest one.
