@@ -1,4 +1,4 @@
-# An app of watchdogd, with every setting there is.
+# An app of watchdogd, with every available setting.
 #
 # Copy this to /etc/watchdogd/apps.d/NAME.app (or ~/.config/watchdogd/apps.d/NAME.app), set ExecStart= and remove the "#" before
 # what you want to change. Lines that begin with "#" and a key show the default; where there is none, an example, marked
@@ -6,24 +6,24 @@
 #
 #     watchdogd check /etc/watchdogd/apps.d
 #
-# The syntax is that of systemd's units, and so are names where the thing is the same. See docs/configuration.md.
+# The syntax is that of systemd units; settings that systemd also has keep their names. See docs/configuration.md.
 
 [App]
 # The program and its arguments. It stays in the foreground.
 ExecStart=/usr/bin/sleep infinity
 
-# What runs before it, and what makes it read its own configuration again, for example:
+# What runs before it, and what makes it reload its own configuration, for example:
 #ExecStartPre=+/usr/bin/install -d -o www-data /run/web
 #ExecReload=/usr/bin/kill -HUP $MAINPID
 
 # Whether watchdogd launches it when it starts.
 #Enabled=yes
 
-# What people call it, for example:
+# A description and version for people, for example:
 #Description=The web server of %H
 #Version=1.0
 
-# Whose rights it has, for example:
+# The user and groups it runs as, for example:
 #User=www-data
 #Group=www-data
 #SupplementaryGroups=ssl-cert
@@ -68,7 +68,7 @@ ExecStart=/usr/bin/sleep infinity
 #TasksMax=512
 
 [Watchdog]
-# How long it may take to become ready, to answer on its main loop, to end.
+# How long it may take to become ready, to answer on its main loop, and to exit.
 #Launch=20s
 #Update=10s
 #Terminate=5s
@@ -78,10 +78,10 @@ ExecStart=/usr/bin/sleep infinity
 
 #Ping=1s
 
-# How it tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe, none.
+# How it reports that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe, none.
 #Readiness=auto
 
-# How watchdogd finds out by itself whether it lives: tcp:ADDR, unix:PATH, http://ADDR/PATH, exec:CMD. For example:
+# How watchdogd probes whether it responds: tcp:ADDR, unix:PATH, http://ADDR/PATH, exec:CMD. For example:
 #Probe=http://localhost:8080/health
 #ProbeInterval=3s
 #ProbeTimeout=3s
@@ -91,31 +91,31 @@ ExecStart=/usr/bin/sleep infinity
 #ProbeBody=ok
 
 # For apps that take part in the lifecycle: how long it may take to go to the background, and to stay there with open tasks,
-# which are told to end some time before; after how long without a task it is suspended, or off.
+# which are asked to end some time before; after how long without a task it is suspended, or off.
 #EnterBackground=5s
 #Background=30s
 #Expiration=5s
 #SuspendAfter=5s
 
-# From which age on a task is told of, and how many may be open at once.
+# At what age an open task is reported, and how many tasks may be open at once.
 #TaskWarning=30s
 #TaskLimit=1000
 
 # CPU time for one stay in the background; a span, or infinity.
 #BackgroundCPU=infinity
 
-# Whether it is launched into the background, and in how much time and CPU time.
+# Whether it is launched into the background, and how much time and CPU time the launch may take.
 #LaunchInBackground=no
 #BackgroundLaunch=1min
 #BackgroundLaunchCPU=5s
 
-# What follows an exhausted allowance: kill, report.
+# What to do when an allowance is exhausted: kill, report.
 #Enforce=kill
 
 # From how long on a hang that ends by itself has a report; off for none.
 #HangReports=1s
 
-# Which ends that nobody asked for have a report: all, signals (not those with an exit code), off.
+# Which unexpected exits get a report: all, signals (not exit codes), off.
 #CrashReports=all
 
 # Whether the kernel writes a core file when a signal ends it, from which the report takes the stacks; removed then.

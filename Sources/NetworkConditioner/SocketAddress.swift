@@ -16,7 +16,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     package init(parsing text: String) throws(SyntaxError) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             throw SyntaxError(
-                description: "'\(text)' is no address; write 127.0.0.1:8080, [::1]:8080 or localhost:8080")
+                description: "'\(text)' is not an address; write 127.0.0.1:8080, [::1]:8080 or localhost:8080")
         }
         var host = String(text[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
@@ -32,7 +32,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         version6.sin6_family = sa_family_t(AF_INET6)
         version6.sin6_port = port.bigEndian
         guard inet_pton(AF_INET6, host, &version6.sin6_addr) == 1 else {
-            throw SyntaxError(description: "'\(host)' is no numeric address; write 127.0.0.1, [::1] or localhost")
+            throw SyntaxError(description: "'\(host)' is not a numeric address; write 127.0.0.1, [::1] or localhost")
         }
         self.init(version6)
     }

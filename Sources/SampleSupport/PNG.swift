@@ -129,7 +129,7 @@ package enum PNG {
     private static func deflate(_ bytes: [UInt8]) -> [UInt8] {
         var length = compressBound(UInt(bytes.count))
         var result = [UInt8](repeating: 0, count: Int(length))
-        // It fails for want of memory alone, since the room is what it asks for: zlib.h, compress.
+        // It fails only when memory runs out, since the room is what it asks for: zlib.h, compress.
         let code = compress2(&result, &length, bytes, UInt(bytes.count), Z_BEST_SPEED)
         precondition(code == Z_OK, "zlib has no memory left")
         return Array(result.prefix(Int(length)))

@@ -33,7 +33,7 @@ public struct Conduct: Sendable {
         if isTruncated { note("it sends datagrams of more than \(Wire.Limit.datagram) bytes") }
         if message.malformed > 0 { note("it sends malformed lines: \(Self.sample(of: datagram))") }
         if message.unknown > 0 { note("it sends keys that the protocol does not have: \(Self.sample(of: datagram))") }
-        if message.hello != nil, heard.contains(where: { $0.message.hello != nil }) { note("it says HELLO twice") }
+        if message.hello != nil, heard.contains(where: { $0.message.hello != nil }) { note("it sends HELLO twice") }
         if let version = message.hello?.version, version != Wire.version {
             note("it speaks version \(version) of the protocol, and not \(Wire.version)")
         }

@@ -18,8 +18,8 @@ extension ConformanceSession {
         defer { finish(program) }
         guard try program.wait(plan.launchLimit, until: { $0.hello != nil }), let hello = program.conduct.hello else {
             let reason = instead(program, "it said nothing within \(plan.launchLimit.brief)")
-            record(.hello, .failed(program.conduct.heard.isEmpty ? reason : "it did not greet: \(reason)"))
-            return skip(Self.needingChannel, because: "it has not said HELLO")
+            record(.hello, .failed(program.conduct.heard.isEmpty ? reason : "it did not send HELLO first: \(reason)"))
+            return skip(Self.needingChannel, because: "it did not send HELLO")
         }
         note(hasLifecycle: hello.hasLifecycle)
         let isFirst = program.conduct.beginsWithHello == true

@@ -17,7 +17,7 @@ extension ConformanceSession {
         defer { finish(program) }
         program.say("TERMINATE=1")
         guard let exit = try program.waitForExit(plan.terminationLimit) else {
-            return record(.termination, .failed("it still runs \(plan.terminationLimit.brief) after TERMINATE=1"))
+            return record(.termination, .failed("it is still running \(plan.terminationLimit.brief) after TERMINATE=1"))
         }
         record(.termination, exit == .exited(code: 0) ? .passed("") : .failed("it ended: \(Self.text(exit))"))
     }
@@ -31,8 +31,8 @@ extension ConformanceSession {
         case .exited(code: 0)?: record(.closedChannel, .passed("it exits"))
         case let exit?: record(.closedChannel, .failed("it ended: \(Self.text(exit))"))
         case nil where load > Self.idleLoad:
-            record(.closedChannel, .failed("it uses \(Int(load * 100)) % of a CPU from then on"))
-        case nil: record(.closedChannel, .passed("it goes on"))
+            record(.closedChannel, .failed("it uses \(Int(load * 100)) % of a CPU after that"))
+        case nil: record(.closedChannel, .passed("it continues"))
         }
     }
 
@@ -60,7 +60,7 @@ extension ConformanceSession {
             try? program.process.send(SIGTERM)
             guard try program.waitForExit(plan.terminationLimit) != nil else {
                 return record(
-                    requirement, .failed("\(setting)it still runs \(plan.terminationLimit.brief) after SIGTERM"))
+                    requirement, .failed("\(setting)it is still running \(plan.terminationLimit.brief) after SIGTERM"))
             }
         }
         if isLast { record(requirement, .passed("")) }

@@ -15,7 +15,7 @@ extension ConformanceSession {
     func tryLifecycle() throws(ConformanceError) {
         let requirements: [Requirement] = [.background, .repeatedState, .foreground, .events, .busy, .expiration]
         guard hasLifecycle != false else {
-            return skip(requirements, because: "it takes no part in the lifecycle (no LIFECYCLE=1)")
+            return skip(requirements, because: "it does not take part in the lifecycle (no LIFECYCLE=1)")
         }
         guard let program = try launchReady(for: requirements) else { return }
         defer { finish(program) }
@@ -70,7 +70,7 @@ extension ConformanceSession {
 
     func tryBlockedLoop() throws(ConformanceError) {
         guard hasLifecycle != false else {
-            return skip([.blockedLoop], because: "it takes no part in the lifecycle (no LIFECYCLE=1)")
+            return skip([.blockedLoop], because: "it does not take part in the lifecycle (no LIFECYCLE=1)")
         }
         guard let program = try launchReady(for: [.blockedLoop]) else { return }
         defer { finish(program) }

@@ -60,7 +60,7 @@ public final class ConformanceSession {
             try scenario()
         }
         record(.conduct, faults.isEmpty ? .passed("") : .failed(faults.joined(separator: "; ")))
-        return Requirement.allCases.map { ConformanceResult($0, results[$0] ?? .skipped("it was not tried")) }
+        return Requirement.allCases.map { ConformanceResult($0, results[$0] ?? .skipped("it was not tested")) }
     }
 
     // MARK: For the scenarios

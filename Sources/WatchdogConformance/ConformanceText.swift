@@ -32,7 +32,7 @@ public struct ConformanceText {
         let failed = results.count(where: \.isFailure)
         let skipped = results.count { if case .skipped = $0.outcome { true } else { false } }
         let passed = results.count - failed - skipped
-        let rest = skipped == 0 ? "" : ", \(skipped) not tried"
+        let rest = skipped == 0 ? "" : ", \(skipped) not tested"
         return failed == 0
             ? "conforms: \(passed) of \(results.count) passed\(rest)\n"
             : "does not conform: \(failed) of \(results.count) failed, \(passed) passed\(rest)\n"

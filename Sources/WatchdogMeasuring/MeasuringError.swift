@@ -32,5 +32,5 @@ public struct MeasuringError: Error, Equatable, Sendable, CustomStringConvertibl
     /// EX_OSERR: the kernel refused something.
     static func refused(_ description: String) -> MeasuringError { MeasuringError(description, exitCode: 71) }
     /// 128 + SIGINT, as in shells.
-    static let interrupted = MeasuringError("interrupted; the program was ended", exitCode: 130)
+    static let interrupted = MeasuringError("interrupted; the program was killed", exitCode: 130)
 }

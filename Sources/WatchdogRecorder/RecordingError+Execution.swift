@@ -46,6 +46,6 @@ extension RecordingError {
         let names = [3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64", 21: "ppc64", 22: "s390x"]
         let name = names[machine] ?? "machine number \(machine)"
         guard machine != own else { return "it is damaged: the kernel does not accept its ELF headers; build it again" }
-        return "it is a program for \(name), which this machine does not run; use a build for this machine"
+        return "it is a program for \(name), which this machine cannot run; use a build for this machine"
     }
 }

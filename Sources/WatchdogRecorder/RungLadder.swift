@@ -19,7 +19,7 @@ struct RungLadder {
                 "the program raises its privileges (set-user-ID or file capabilities), and a trace would drop them",
                 "run as root")
         } else if request.rung == .d {
-            refuse([.a, .b, .c], "rung D was asked for", nil)
+            refuse([.a, .b, .c], "rung D was requested", nil)
         } else {
             climb(process, tracer)
         }
@@ -35,7 +35,7 @@ struct RungLadder {
     private mutating func climb(_ process: Int32, _ tracer: Tracer) {
         for (rung, isWide) in [(Rung.a, true), (.b, false)] {
             guard request.rung == nil || request.rung == rung else {
-                refuse([rung], "rung \(request.rung?.rawValue ?? "") was asked for", nil)
+                refuse([rung], "rung \(request.rung?.rawValue ?? "") was requested", nil)
                 continue
             }
             guard events == nil else {

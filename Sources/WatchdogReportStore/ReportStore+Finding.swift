@@ -69,18 +69,18 @@ extension ReportStore {
         guard reference.count >= Self.prefixLength else {
             throw ReportStoreError(
                 .notFound, "find", "report \"\(reference)\"",
-                reason: "an incident is named by at least \(Self.prefixLength) digits")
+                reason: "an incident ID needs at least \(Self.prefixLength) digits")
         }
         let matches = reports.filter { $0.metadata?.incidentID.uppercased().hasPrefix(reference.uppercased()) == true }
         guard let match = matches.first else {
             throw ReportStoreError(
                 .notFound, "find", "report \"\(reference)\"", reason: "\(directory) holds no such report",
-                suggestion: "give the beginning of an incident's identifier, a file or \"latest\"")
+                suggestion: "use the first digits of an incident ID, a file or \"latest\"")
         }
         guard matches.count == 1 else {
             let names = matches.prefix(5).map(\.name).joined(separator: ", ") + (matches.count > 5 ? ", ..." : "")
             throw ReportStoreError(
-                .ambiguous, "find", "report \"\(reference)\"", reason: "\(matches.count) reports begin so: \(names)")
+                .ambiguous, "find", "report \"\(reference)\"", reason: "\(matches.count) reports match: \(names)")
         }
         return match
     }

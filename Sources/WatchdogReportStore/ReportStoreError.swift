@@ -115,7 +115,7 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
         case ENOSPC: "free some space there, or choose another folder"
         case EDQUOT: "free some of the user's quota, or choose another folder"
         case ENOTDIR: "a part of the path is a file; choose another folder"
-        case ELOOP: "a symbolic link stands in its place; remove it"
+        case ELOOP: "the path is a symbolic link; remove it"
         case ENOENT: "check the path"
         default: nil
         }

@@ -78,7 +78,7 @@ public enum SymbolicateCommand {
     /// Downloads a file from a server, within libdebuginfod's limits.
     private static func fetch(_ identifier: String) -> Int32 {
         guard (2...128).contains(identifier.utf8.count), identifier.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
-            return fail("--fetch: \(identifier.prefix(130)) is no build-id", EX_USAGE)
+            return fail("--fetch: \(identifier.prefix(130)) is not a build ID", EX_USAGE)
         }
         var path: UnsafeMutablePointer<CChar>?
         let error = wd_debuginfod_find(identifier, &path)

@@ -9,11 +9,11 @@ import WatchdogSupervisor
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check the configuration of apps.",
+        abstract: "Check the configuration files of apps.",
         discussion: """
-            Of a directory every NAME.app is checked, each together with its drop-ins NAME.app.d/*.conf; of a directory \
-            NAME.app.d the app to which it belongs. Ends with 0 when all are valid, also with \
-            warnings, with 65 when there is an error in one, with 66 when a path cannot be read.
+            For a directory, checks every NAME.app in it together with its drop-ins NAME.app.d/*.conf; for a directory \
+            NAME.app.d, checks the app it belongs to. Exits with 0 if all apps are valid, even with warnings, with 65 \
+            if an app has an error, and with 66 if a path cannot be read.
             """
     )
 
@@ -21,7 +21,7 @@ struct CheckCommand: ParsableCommand {
     var json = false
 
     @Argument(
-        help: ArgumentHelp("Files of apps, or directories of such files.", valueName: "path"), completion: .file())
+        help: ArgumentHelp("App files, or directories of app files.", valueName: "path"), completion: .file())
     var paths: [String]
 
     func validate() throws {

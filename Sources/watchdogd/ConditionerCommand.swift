@@ -9,32 +9,33 @@ import WatchdogSupervisor
 struct ConditionerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conditioner",
-        abstract: "Pass TCP connections on over a network that is as bad as wanted.",
+        abstract: "Forward TCP connections through a simulated bad network.",
         discussion: """
-            Listens on one address and passes every connection on to another, with the bandwidth, delays and losses of a \
-            profile: \(LinkProfile.presets.map(\.name).joined(separator: ", ")). All connections share the bandwidth. A loss \
-            shows as a pause, as TCP repairs it. SIGTERM and SIGINT end it with 0.
+            Listens on one address and forwards every connection to another, with the bandwidth, delay and loss of a \
+            profile: \(LinkProfile.presets.map(\.name).joined(separator: ", ")). All connections share the bandwidth. \
+            A loss shows as a pause, because TCP retransmits. Exits with 0 on SIGTERM or SIGINT.
             """
     )
 
-    @Option(help: ArgumentHelp("How bad the network is.", valueName: "name"), transform: profile)
+    @Option(help: ArgumentHelp("Network profile to simulate.", valueName: "name"), transform: profile)
     var profile: LinkProfile
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 for any.", valueName: "addr"), transform: address)
+    @Option(
+        help: ArgumentHelp("Listen on this address; port 0 picks a free port.", valueName: "addr"), transform: address)
     var listen: SocketAddress
 
-    @Option(help: ArgumentHelp("Where connections are passed on to.", valueName: "addr"), transform: address)
+    @Option(help: ArgumentHelp("Forward connections to this address.", valueName: "addr"), transform: address)
     var to: SocketAddress
 
     @Option(
-        help: ArgumentHelp("Delay in each direction, in place of the profile's.", valueName: "span"),
+        help: ArgumentHelp("Delay in each direction, instead of the profile's.", valueName: "span"),
         transform: RunOptions.span)
     var latency: Duration?
 
-    @Option(help: ArgumentHelp("Bandwidth in each direction, in place of the profile's.", valueName: "kbit/s"))
+    @Option(help: ArgumentHelp("Bandwidth in each direction, instead of the profile's.", valueName: "kbit/s"))
     var bandwidth: Double?
 
-    @Option(help: ArgumentHelp("Segments lost in each direction, in place of the profile's.", valueName: "percent"))
+    @Option(help: ArgumentHelp("Segment loss in each direction, instead of the profile's.", valueName: "percent"))
     var loss: Double?
 
     func validate() throws {
@@ -42,7 +43,7 @@ struct ConditionerCommand: ParsableCommand {
             throw ValidationError("--bandwidth \(bandwidth) is out of range; use kbit/s from 1 to 10000000")
         }
         if let loss, !(0...100).contains(loss) {
-            throw ValidationError("--loss \(loss) is out of range; use per cent from 0 to 100")
+            throw ValidationError("--loss \(loss) is out of range; use a percentage from 0 to 100")
         }
     }
 
@@ -50,7 +51,7 @@ struct ConditionerCommand: ParsableCommand {
         do throws(ConditionerError) {
             let link = profile.with(delay: latency, kilobitsPerSecond: bandwidth, loss: loss.map { $0 / 100 })
             let conditioner = try Conditioner(listen: listen, to: to, profile: link)
-            print("listening on \(conditioner.address), passing on to \(to), network: \(link.name)")
+            print("listening on \(conditioner.address), forwarding to \(to), network: \(link.name)")
             fflush(nil)
             try conditioner.run(until: EndSignal.descriptor())
         } catch {

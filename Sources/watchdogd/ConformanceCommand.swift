@@ -14,25 +14,25 @@ struct ConformanceCommand: ParsableCommand {
         abstract: "Check that a program speaks the channel protocol.",
         usage: "watchdogd conformance [<options>] -- PROGRAM [ARGS...]",
         discussion: """
-            Launches PROGRAM several times, plays the supervisor and prints one line for each requirement of the \
-            protocol. Exits with 0 if no requirement fails, with 1 if one does.
+            Launches PROGRAM several times, acts as its supervisor and prints one line for each requirement of the \
+            protocol. Exits with 0 if no requirement fails, with 1 if any does.
             """
     )
 
     @Option(
-        help: ArgumentHelp("How long a launch may take until READY=1.", valueName: "span"), transform: RunOptions.span)
+        help: ArgumentHelp("Time allowed from launch to READY=1.", valueName: "span"), transform: RunOptions.span)
     var launch: Duration = .seconds(20)
 
-    @Option(help: ArgumentHelp("How long an answer may take.", valueName: "span"), transform: RunOptions.span)
+    @Option(help: ArgumentHelp("Time allowed for an answer.", valueName: "span"), transform: RunOptions.span)
     var answer: Duration = .seconds(5)
 
-    @Option(help: ArgumentHelp("How long the program may take to exit.", valueName: "span"), transform: RunOptions.span)
+    @Option(help: ArgumentHelp("Time allowed for the program to exit.", valueName: "span"), transform: RunOptions.span)
     var terminate: Duration = .seconds(5)
 
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Flag(help: "Show the program's output and errors, on standard error; otherwise they are discarded.")
+    @Flag(help: "Show the program's output on standard error; by default it is discarded.")
     var showOutput = false
 
     @Argument(

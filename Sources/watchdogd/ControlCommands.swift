@@ -7,7 +7,7 @@ import WatchdogControl
 /// `watchdogd list`: all apps in a table.
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the apps of the daemon, with their states.")
+        commandName: "list", abstract: "List the daemon's apps and their states.")
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
@@ -22,18 +22,18 @@ struct ListCommand: ParsableCommand {
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show an app: state, launch, pings, restarts, last crash log, last lines.",
-        discussion: "Without an app it shows the daemon itself, with the longest turn of its loop."
+        abstract: "Show an app's state, launch, pings, restarts, last crash log and last log lines.",
+        discussion: "Without an app, shows the daemon itself, including the longest iteration of its event loop."
     )
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("How many of its latest log lines are shown.", valueName: "count"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("Show this many of its latest log lines.", valueName: "count"))
     var lines = 10
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(
-        help: ArgumentHelp("The app's name; without one the daemon itself.", valueName: "app"), completion: .appNames)
+        help: ArgumentHelp("The app's name; without it, show the daemon.", valueName: "app"), completion: .appNames)
     var name: String?
 
     func validate() throws {
@@ -59,7 +59,7 @@ struct ActionOptions: ParsableArguments {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(inversion: .prefixedNo, help: "Wait until it is done.")
+    @Flag(inversion: .prefixedNo, help: "Wait until the request is done.")
     var wait = true
 
     @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
@@ -86,11 +86,11 @@ struct ActionOptions: ParsableArguments {
 struct LaunchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "launch",
-        abstract: "Launch an app that does not run.",
+        abstract: "Launch an app that is not running.",
         discussion: """
-            Ends when the app is ready or has done its work (it has exited with 0, and its restart policy leaves it at \
-            that), with 0, or when it could not be launched, with 1. An app that could say that it is ready, and has said \
-            nothing for two seconds, is not waited for.
+            Exits with 0 once the app is ready or has done its work (it exited with 0, and its restart policy does not \
+            restart it), and with 1 if the app could not be launched. Stops waiting after two seconds for an app that \
+            can report that it is ready but has not.
             """
     )
 
@@ -105,10 +105,10 @@ struct LaunchCommand: ParsableCommand {
 struct TerminateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "terminate",
-        abstract: "Ask an app to end, and do not launch it again.",
+        abstract: "Ask an app to exit, and do not restart it.",
         discussion: """
-            The app has its allowance to end; when that is exhausted it is killed, and a crash log tells what kept it. \
-            Said again, it is killed at once.
+            The app gets its allowance to exit. If it exceeds that, it is killed, and a crash log shows what kept it. \
+            A second terminate kills it at once.
             """
     )
 
@@ -122,7 +122,7 @@ struct TerminateCommand: ParsableCommand {
 /// `watchdogd restart`.
 struct RestartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restart", abstract: "Ask an app to end, and launch it again.")
+        commandName: "restart", abstract: "Ask an app to exit, and launch it again.")
 
     @OptionGroup var action: ActionOptions
 
@@ -135,25 +135,27 @@ struct RestartCommand: ParsableCommand {
 struct CaptureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "capture",
-        abstract: "Take the stacks of a running app or process, and let it run on.",
+        abstract: "Capture the stacks of a running app or process, and let it continue.",
         discussion: """
-            Of an app, the daemon writes a report, whose path is printed; 'watchdogd report show' shows it. Of any other \
-            process the stacks are printed in the same form, without stopping it: threads that sleep notice nothing, and \
-            threads on a CPU have no stack. With --stop all threads are stopped at one instant, for about a millisecond, \
-            and every one has its stack; a system call that was waiting may then end early with EINTR.
+            For an app, the daemon writes a report and this prints its path; 'watchdogd report show' shows it. For any \
+            other process, prints the stacks in the same form without stopping it: sleeping threads are not disturbed, \
+            and threads on a CPU have no stack. With --stop, all threads are stopped at the same instant, for about a \
+            millisecond, and each gets a stack; a blocked system call may then return early with EINTR.
             """
     )
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Of a process: stop all threads for a moment.")
+    @Flag(help: "For a process: stop all its threads briefly.")
     var stop = false
 
-    @Option(help: ArgumentHelp("Of a process: write a crash log here, and print its path instead.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp(
+            "For a process: write a crash log to this directory, and print its path instead.", valueName: "dir"))
     var reports: String?
 
-    @Argument(help: ArgumentHelp("The app's name, or a process's id.", valueName: "app"), completion: .appNames)
+    @Argument(help: ArgumentHelp("The app's name, or a process ID.", valueName: "app"), completion: .appNames)
     var name: String
 
     func validate() throws {
@@ -164,7 +166,7 @@ struct CaptureCommand: ParsableCommand {
             }
             return
         }
-        guard process > 0 else { throw ValidationError("\(process) is no process id; use a number above 0") }
+        guard process > 0 else { throw ValidationError("\(process) is not a process ID; use a number above 0") }
     }
 
     func run() throws {
@@ -179,15 +181,15 @@ struct CaptureCommand: ParsableCommand {
 /// `watchdogd events`.
 struct EventsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "events", abstract: "Show what happens to apps, as it happens, until interrupted.")
+        commandName: "events", abstract: "Show app events as they happen, until interrupted.")
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("How many earlier events are shown first.", valueName: "count"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("Show this many earlier events first.", valueName: "count"))
     var lines = 10
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("Only these apps.", valueName: "app"), completion: .appNames)
+    @Argument(help: ArgumentHelp("Show only these apps.", valueName: "app"), completion: .appNames)
     var apps: [String] = []
 
     func validate() throws {

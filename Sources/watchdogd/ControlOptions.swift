@@ -8,18 +8,18 @@ import WatchdogSupervisor
 
 /// Selects the daemon that a command talks to.
 struct ControlOptions: ParsableArguments {
-    @Flag(help: "Talk to the daemon of the machine; what root does unless told otherwise.")
+    @Flag(help: "Talk to the system daemon; the default for root.")
     var system = false
 
-    @Flag(help: "Talk to this user's daemon; what everybody but root does if there is one.")
+    @Flag(help: "Talk to this user's daemon; the default for other users if it is running.")
     var user = false
 
-    @Option(help: ArgumentHelp("Talk to the daemon at this socket.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("Talk to the daemon on this socket.", valueName: "path"), completion: .file())
     var control: String?
 
     func validate() throws {
         guard [system, user, control != nil].count(where: \.self) <= 1 else {
-            throw ValidationError("--system, --user and --control contradict each other; use one of them")
+            throw ValidationError("--system, --user and --control cannot be combined")
         }
         guard control != "" else { throw ValidationError("--control is empty; give it a value or leave it out") }
     }
@@ -31,7 +31,14 @@ struct ControlOptions: ParsableArguments {
         try choice.withClient(printsJSON: output.json, body)
     }
 
-    var choice: DaemonChoice { control.map { .at($0) } ?? (system ? .system : user ? .user : .usual) }
+    /// `WATCHDOGD_CONTROL` names the socket where no option selects a daemon.
+    var choice: DaemonChoice {
+        if let control { return .at(control) }
+        if system { return .system }
+        if user { return .user }
+        guard let path = Environment.inherited["WATCHDOGD_CONTROL"], !path.isEmpty else { return .usual }
+        return .at(path)
+    }
 }
 
 /// The daemon that a command talks to.

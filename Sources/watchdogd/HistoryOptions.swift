@@ -9,7 +9,7 @@ import WatchdogSupervisor
 struct RunHistoryOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Also keep the launch in this history, which 'watchdogd launches' reads.", valueName: "file"),
+            "Also record the launch in this history file, which 'watchdogd launches' reads.", valueName: "file"),
         completion: .file())
     var history: String?
 
@@ -23,23 +23,23 @@ struct RunHistoryOption: ParsableArguments {
 /// Where a daemon keeps launches, and how many.
 struct HistoryOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Where launches are kept.", valueName: "file"),
+        help: ArgumentHelp("Record launches in this file.", valueName: "file"),
         completion: .file())
     var history: String?
 
-    @Flag(help: "Keep no launches.")
+    @Flag(help: "Do not record launches.")
     var noHistory = false
 
-    @Option(help: ArgumentHelp("How long launches are kept.", valueName: "time"))
+    @Option(help: ArgumentHelp("Keep launches for this long.", valueName: "time"))
     var historyAge = "400d"
 
-    @Option(help: ArgumentHelp("How much space they may take, in megabytes.", valueName: "MB"))
+    @Option(help: ArgumentHelp("Largest size of the launch history, in megabytes.", valueName: "MB"))
     var historySize = 200
 
     func validate() throws {
         guard history != "" else { throw ValidationError("--history is empty; give it a file or leave it out") }
         guard history == nil || !noHistory else {
-            throw ValidationError("--history and --no-history contradict each other; use one of them")
+            throw ValidationError("--history and --no-history cannot be combined")
         }
         guard (1...1_000_000).contains(historySize) else {
             throw ValidationError("--history-size \(historySize) is out of range; use a number from 1 to 1000000")

@@ -25,7 +25,7 @@ enum LaunchGrouping: String, ExpressibleByArgument, CaseIterable {
 /// Selects the history that a command reads.
 struct HistoryLocation: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The file of the launch history; by default the daemon's.", valueName: "file"),
+        help: ArgumentHelp("Read this launch history file (default: the daemon's).", valueName: "file"),
         completion: .file())
     var history: String?
 
@@ -61,7 +61,7 @@ struct HistoryLocation: ParsableArguments {
 struct HistoryStart: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only what happened since then: a span (7d), a day (2026-11-20) or a time.", valueName: "time"))
+            "Show only what happened since: a span (7d), a day (2026-11-20) or a time.", valueName: "time"))
     var since: String?
 
     func validate() throws {
@@ -77,11 +77,11 @@ struct HistoryStart: ParsableArguments {
 struct LaunchesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "launches",
-        abstract: "Show how long apps took to launch, by version, machine, kind or cause.",
+        abstract: "Show how long apps took to launch, by version, host, kind or cause.",
         discussion: """
-            Reads the history that 'watchdogd serve' keeps: how many launches there were, how many of them never became \
-            ready, the times that half, 90 % and 99 % of them did not exceed, and a histogram. Without an app it shows a \
-            line for each.
+            Reads the history that 'watchdogd serve' keeps, and prints the number of launches, the number that never \
+            became ready, the 50th, 90th and 99th percentiles of their times, and a histogram. Without an app, prints \
+            one line for each app.
             """
     )
 
@@ -90,10 +90,10 @@ struct LaunchesCommand: ParsableCommand {
 
     @OptionGroup var start: HistoryStart
 
-    @Option(help: ArgumentHelp("What launches are grouped by: version, host, kind or cause.", valueName: "what"))
+    @Option(help: ArgumentHelp("Group launches by version, host, kind or cause.", valueName: "what"))
     var by: LaunchGrouping?
 
-    @Argument(help: ArgumentHelp("The app's name; without one all apps.", valueName: "app"), completion: .appNames)
+    @Argument(help: ArgumentHelp("The app's name (default: all apps).", valueName: "app"), completion: .appNames)
     var app: String?
 
     func run() throws {

@@ -7,8 +7,8 @@ import WatchdogControl
 struct ForegroundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "foreground",
-        abstract: "Ask an app to go to the foreground.",
-        discussion: "A suspended app is resumed for it. Ends with 0 when the app is there."
+        abstract: "Move an app to the foreground.",
+        discussion: "Resumes the app first if it is suspended. Exits with 0 once the app is in the foreground."
     )
 
     @OptionGroup var action: ActionOptions
@@ -22,8 +22,8 @@ struct ForegroundCommand: ParsableCommand {
 struct BackgroundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "background",
-        abstract: "Ask an app to go to the background.",
-        discussion: "An app that takes part in the lifecycle is suspended there when it has no task left."
+        abstract: "Move an app to the background.",
+        discussion: "An app that takes part in the lifecycle is suspended once its background tasks have ended."
     )
 
     @OptionGroup var action: ActionOptions
@@ -37,8 +37,9 @@ struct BackgroundCommand: ParsableCommand {
 struct SuspendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "suspend",
-        abstract: "Freeze an app, after a chance to tidy up.",
-        discussion: "It goes to the background, ends its tasks, and is frozen; no deadline counts until it is resumed."
+        abstract: "Suspend an app after giving it time to clean up.",
+        discussion:
+            "The app moves to the background, ends its tasks and is frozen. No deadline runs until it is resumed."
     )
 
     @OptionGroup var action: ActionOptions
@@ -52,8 +53,8 @@ struct SuspendCommand: ParsableCommand {
 struct ResumeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Let a suspended app run on.",
-        discussion: "In the background, if it takes part in the lifecycle."
+        abstract: "Resume a suspended app.",
+        discussion: "An app that takes part in the lifecycle resumes in the background."
     )
 
     @OptionGroup var action: ActionOptions
@@ -68,18 +69,18 @@ struct EventCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "event",
         abstract: "Send an app an event to handle on its main loop.",
-        discussion: "Ends with 0 when the app has handled it."
+        discussion: "Exits with 0 once the app has handled it."
     )
 
     @OptionGroup var action: ActionOptions
 
-    @Flag(help: "Launch the app for the event if it is not running.")
+    @Flag(help: "Launch the app if it is not running.")
     var launch = false
 
-    @Argument(help: ArgumentHelp("What has happened, such as url.", valueName: "kind"))
+    @Argument(help: ArgumentHelp("The kind of event, such as url.", valueName: "kind"))
     var kind: String
 
-    @Argument(help: ArgumentHelp("More about it.", valueName: "payload"))
+    @Argument(help: ArgumentHelp("Data to pass with the event.", valueName: "payload"))
     var payload: String?
 
     func validate() throws {

@@ -9,17 +9,17 @@ import WatchdogSupervisor
 struct LogsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logs",
-        abstract: "Show what an app has printed.",
+        abstract: "Show an app's output.",
         discussion: """
-            The lines of its latest launch, from the journal or from the file that its output goes to. --follow shows \
-            those of all launches, and goes on with journalctl or tail until interrupted.
+            Shows the lines of the latest launch, from the journal or from the app's output file. --follow shows those \
+            of all launches and, with journalctl or tail, new lines until interrupted.
             """
     )
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("How many lines are shown.", valueName: "count"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("Show this many lines.", valueName: "count"))
     var lines = 50
 
-    @Flag(name: .shortAndLong, help: "Go on as the app prints more.")
+    @Flag(name: .shortAndLong, help: "Keep showing new lines.")
     var follow = false
 
     @OptionGroup var daemon: ControlOptions
@@ -36,7 +36,7 @@ struct LogsCommand: ParsableCommand {
                 lines: lines, most: ControlLimits().logLines, instead: ", or up to 10000 with --follow")
         }
         guard !(follow && output.json) else {
-            throw ValidationError("--follow and --json contradict each other; journalctl -o json follows as JSON")
+            throw ValidationError("--follow and --json cannot be combined; to follow as JSON, use journalctl -o json")
         }
     }
 
@@ -45,7 +45,7 @@ struct LogsCommand: ParsableCommand {
             try client.describe(DescribeRequest(name, logLines: follow ? 0 : lines))
         }
         guard reply.isWithheld != true, !reply.isLogWithheld else {
-            StandardError.say("not permitted: reading what apps print is for root and the owner of this watchdogd")
+            StandardError.say("not permitted: only root and the owner of this watchdogd may read the output of apps")
             throw ExitCode(77)
         }
         if follow { try go(on: reply.details?.output ?? "inherit") }
@@ -62,7 +62,8 @@ struct LogsCommand: ParsableCommand {
         switch place {
         case "journal": command = ["journalctl", "--follow", "--lines=\(lines)", "--identifier=\(name)"]
         case "inherit", "null":
-            StandardError.say("\(name) prints to \(place), which cannot be read; set StandardOutput= in its file")
+            StandardError.say(
+                "\(name) writes to \(place), which cannot be read back; set StandardOutput= in the app's file")
             throw ExitCode(69)
         default: command = ["tail", "--lines=\(lines)", "--follow=name", "--retry", "--", place]
         }

@@ -10,29 +10,29 @@ import WatchdogMeasuring
 struct MeasureCheckOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Compare with this program, in pairs of runs: a name, which gets the program's arguments, or a quoted command.",
+            "Compare with this program in paired runs: a name, run with the program's arguments, or a quoted command.",
             valueName: "old"),
         completion: .file())
     var against: String?
 
     @Option(
-        help: ArgumentHelp("By how much the program may be slower than --against (default: 3%).", valueName: "percent"),
+        help: ArgumentHelp("Slowdown to tolerate relative to --against (default: 3%).", valueName: "percent"),
         transform: MeasureCheckOptions.share)
     var threshold = 0.03
 
     @Option(
-        help: ArgumentHelp("Fail if the median of the wall time is longer.", valueName: "span"),
+        help: ArgumentHelp("Fail if the median wall time is longer.", valueName: "span"),
         transform: RunOptions.span)
     var max: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "Compare with the figures in this file: hard on counters, advice on times.", valueName: "file"),
+            "Compare with the figures in this file; only counters can fail the check.", valueName: "file"),
         completion: .file())
     var baseline: String?
 
     @Option(
-        help: ArgumentHelp("By how much counters may exceed the baseline (default: 2%).", valueName: "percent"),
+        help: ArgumentHelp("Increase in counters to tolerate over the baseline (default: 2%).", valueName: "percent"),
         transform: MeasureCheckOptions.share)
     var tolerance = Baseline.tolerance
 
@@ -46,11 +46,11 @@ struct MeasureCheckOptions: ParsableArguments {
             throw ValidationError("--\(option) is empty; give it a value or leave it out")
         }
         guard baseline == nil || saveBaseline == nil else {
-            throw ValidationError("--baseline and --save-baseline cannot be combined; use one of them")
+            throw ValidationError("--baseline and --save-baseline cannot be combined")
         }
         guard against == nil || runs >= PairedRatio.fewestPairs else {
             throw ValidationError(
-                "--runs \(runs) is too few for --against: fewer than \(PairedRatio.fewestPairs) pairs cannot prove anything; "
+                "--runs \(runs) is too few for --against: fewer than \(PairedRatio.fewestPairs) pairs prove nothing; "
                     + "use 30 to gate")
         }
         if let against {
@@ -61,7 +61,7 @@ struct MeasureCheckOptions: ParsableArguments {
                 throw ValidationError("--against: \(error)")
             }
             guard words.first?.isEmpty == false else {
-                throw ValidationError("--against names no program; write a name or a quoted command")
+                throw ValidationError("--against is empty; write a name or a quoted command")
             }
         }
     }
@@ -123,7 +123,7 @@ struct MeasureCheckOptions: ParsableArguments {
     private static func share(_ text: String) throws -> Double {
         guard text.hasSuffix("%"), let share = MeasureConditionOptions.percent(text), (0.001...10).contains(share)
         else {
-            throw ValidationError("\"\(text)\" is not a share; write for example 3%")
+            throw ValidationError("\"\(text)\" is not a percentage; write for example 3%")
         }
         return share
     }

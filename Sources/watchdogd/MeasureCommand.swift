@@ -11,16 +11,16 @@ import WatchdogSupervisor
 struct MeasureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "measure",
-        abstract: "Measure the launches of a program, and say whether it has become slower.",
+        abstract: "Measure launches of a program and detect whether it got slower.",
         usage: """
             watchdogd measure [<options>] -- PROGRAM [ARGS...]
             watchdogd measure --against OLD [<options>] -- PROGRAM [ARGS...]
             """,
         discussion: """
-            Launches PROGRAM again and again, ends it after each launch, and prints every run with its wall time, CPU time \
-            and page faults. Runs that had to read from a disk are left out, visibly. Exits with 0 if all checks pass, 1 if \
-            one fails (--max, --against, --baseline), 2 if the figures do not tell, 70 if the program fails. Time spans \
-            are written as 20s, 1min 30s or 250ms.
+            Launches PROGRAM repeatedly, terminates it after each launch, and prints the wall time, CPU time and page \
+            faults of every run. Runs that had to read from a disk are marked and not counted. Exits with 0 if all \
+            checks pass, 1 if one fails (--max, --against, --baseline), 2 if the result is inconclusive, 70 if the \
+            program fails. Write time spans as 20s, 1min 30s or 250ms.
             """
     )
 
@@ -36,10 +36,10 @@ struct MeasureCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("Write the checks as a JUnit test suite.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Write the checks as JUnit XML.", valueName: "file"), completion: .file())
     var junit: String?
 
-    @Flag(help: "Show the program's output and errors, on standard error; otherwise they are discarded.")
+    @Flag(help: "Show the program's output on standard error; by default it is discarded.")
     var showOutput = false
 
     @Argument(

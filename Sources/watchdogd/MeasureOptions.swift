@@ -18,25 +18,25 @@ extension LaunchGoal {
 
 /// How often, and until when, `watchdogd measure` launches a program.
 struct MeasureRunOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many runs, or pairs of runs, count (default: 10).", valueName: "n"))
+    @Option(help: ArgumentHelp("Number of runs, or pairs of runs, to count (default: 10).", valueName: "n"))
     var runs: Int?
 
-    @Option(help: ArgumentHelp("How many runs to throw away first.", valueName: "n"))
+    @Option(help: ArgumentHelp("Number of initial runs to discard.", valueName: "n"))
     var discard = 1
 
     @Option(
         help: ArgumentHelp(
-            "What ends a launch: ready, first-frame, useful, listen, idle or exit (default: what a first launch does).",
+            "End of a launch: ready, first-frame, useful, listen, idle or exit (default: what ends the first launch).",
             valueName: "sign"),
         completion: .list(LaunchGoal.allCases.map(\.rawValue)), transform: LaunchGoal.init(option:))
     var until: LaunchGoal?
 
     @Option(
-        help: ArgumentHelp("How long one launch may take (default: 60s).", valueName: "span"),
+        help: ArgumentHelp("Time limit for one launch (default: 60s).", valueName: "span"),
         transform: RunOptions.span)
     var timeLimit: Duration = .seconds(60)
 
-    @Flag(help: "Accept exit codes other than 0.")
+    @Flag(help: "Accept nonzero exit codes.")
     var ignoreFailure = false
 
     func validate() throws {
@@ -53,32 +53,32 @@ struct MeasureRunOptions: ParsableArguments {
 
 /// Under which conditions `watchdogd measure` launches a program.
 struct MeasureConditionOptions: ParsableArguments {
-    @Flag(help: "Evict the program's files from memory before each run.")
+    @Flag(help: "Evict the program's files from the page cache before each run.")
     var cold = false
 
     @Option(
-        help: ArgumentHelp("Evict this file or folder too, with --cold; may be given again.", valueName: "path"),
+        help: ArgumentHelp("With --cold, also evict this file or directory; may be repeated.", valueName: "path"),
         completion: .file())
     var evict: [String] = []
 
-    @Flag(help: "Give the program a network of its own that has only a loopback device.")
+    @Flag(help: "Run the program in its own network namespace with only a loopback device.")
     var noNetwork = false
 
     @Option(
-        help: ArgumentHelp("Give the program at most this share of one CPU, such as 50%.", valueName: "percent"),
+        help: ArgumentHelp("Limit the program to this share of one CPU, such as 50%.", valueName: "percent"),
         transform: MeasureConditionOptions.quota)
     var cpuQuota: Double?
 
     @Option(
         help: ArgumentHelp(
-            "Give each run a fresh copy of this folder, as {data} in its arguments and $WATCHDOGD_DATA.",
+            "Give each run a fresh copy of this directory, as {data} in its arguments and $WATCHDOGD_DATA.",
             valueName: "dir"),
         completion: .directory)
     var data: String?
 
     @Option(
         name: .customLong("env"),
-        help: ArgumentHelp("Set a variable, or pass this command's on; may be given again.", valueName: "k[=v]"),
+        help: ArgumentHelp("Set an environment variable, or pass one on; may be repeated.", valueName: "k[=v]"),
         transform: MeasureConditionOptions.variable
     )
     var environment: [(name: String, value: String?)] = []

@@ -8,13 +8,13 @@ import WatchdogSupervisor
 struct MetricsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Serve metrics for Prometheus at http://ADDR:PORT/metrics; PORT alone is on localhost.",
+            "Serve Prometheus metrics at http://ADDR:PORT/metrics; PORT alone listens on localhost.",
             valueName: "addr:port"))
     var metrics: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write metrics every 15 s into this file, for node_exporter; its name must end in .prom.",
+            "Write metrics to this file every 15 s for node_exporter; its name must end in .prom.",
             valueName: "file"),
         completion: .file())
     var metricsFile: String?

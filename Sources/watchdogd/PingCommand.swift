@@ -7,32 +7,32 @@ import WatchdogControl
 struct PingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
-        abstract: "Ask whether an app is ready and answers.",
+        abstract: "Check that an app is ready and responding.",
         discussion: """
-            Ends with 0 only if it is: the main loop is not silent, no probe has just failed, and no incident is open; \
-            otherwise with 1. Other codes say that nobody could be asked: 66 no such app, 69 no watchdogd, 75 no answer \
-            in time, 77 not permitted. Prints one line. Fit for the startup, readiness and liveness probes of an \
-            orchestrator.
+            Exits with 0 if the app is ready, its main loop answers, its last probe succeeded and no incident is open; \
+            otherwise with 1. Other codes mean that the check itself failed: 66 no such app, 69 watchdogd is not \
+            running, 75 no answer in time, 77 not permitted. Prints one line. Use it for an orchestrator's startup, \
+            readiness and liveness probes.
             """
     )
 
-    @Flag(help: "Ask only whether watchdogd itself answers.")
+    @Flag(help: "Check only that watchdogd itself responds.")
     var daemon = false
 
     @Option(
-        help: ArgumentHelp("Time for the answer (default: 1s).", valueName: "span"), transform: RunOptions.span)
+        help: ArgumentHelp("Time to wait for the answer (default: 1s).", valueName: "span"), transform: RunOptions.span)
     var timeout: Duration?
 
     @OptionGroup var place: ControlOptions
 
     @Argument(
-        help: ArgumentHelp("The app's name; not needed if there is only one.", valueName: "app"),
+        help: ArgumentHelp("The app's name; optional if there is only one app.", valueName: "app"),
         completion: .appNames)
     var name: String?
 
     func validate() throws {
         guard !daemon || name == nil else {
-            throw ValidationError("--daemon asks watchdogd itself; leave out '\(name ?? "")'")
+            throw ValidationError("--daemon checks watchdogd itself; leave out '\(name ?? "")'")
         }
     }
 
@@ -49,7 +49,8 @@ struct PingCommand: ParsableCommand {
             return try client.describe(DescribeRequest(name)).app
         }
         guard let app else {
-            throw ValidationError("there is not exactly one app to ping; name one, 'watchdogd list' shows them")
+            throw ValidationError(
+                "watchdogd does not supervise exactly one app; name one ('watchdogd list' shows them)")
         }
         print(ControlText.ping(app))
         if app.isAnswering != true { throw ExitCode(1) }

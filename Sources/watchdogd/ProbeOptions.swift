@@ -7,27 +7,28 @@ import WatchdogConfiguration
 struct ProbeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Find out whether it lives: tcp:ADDR, unix:PATH, http://ADDR/PATH or exec:CMD.", valueName: "what"),
+            "Check that the program responds: tcp:ADDR, unix:PATH, http://ADDR/PATH or exec:CMD.", valueName: "what"),
         transform: RunOptions.probe
     )
     var probe: ProbeSettings?
 
-    @Option(help: ArgumentHelp("Time from one probe to the next; 3s.", valueName: "span"), transform: RunOptions.span)
+    @Option(help: ArgumentHelp("Time between probes (default: 3s).", valueName: "span"), transform: RunOptions.span)
     var probeInterval: Duration?
 
-    @Option(help: ArgumentHelp("Time for a probe; 3s.", valueName: "span"), transform: RunOptions.span)
+    @Option(
+        help: ArgumentHelp("Time limit for one probe (default: 3s).", valueName: "span"), transform: RunOptions.span)
     var probeTimeout: Duration?
 
-    @Option(help: ArgumentHelp("So many failures in a row are a hang; 3.", valueName: "count"))
+    @Option(help: ArgumentHelp("Consecutive failures that count as a hang (default: 3).", valueName: "count"))
     var probeThreshold: Int?
 
     @Option(
-        help: ArgumentHelp("HTTP status codes that are a success; 200-399.", valueName: "codes"),
+        help: ArgumentHelp("HTTP status codes that count as success (default: 200-399).", valueName: "codes"),
         transform: RunOptions.statuses
     )
     var probeStatus: ProbeStatuses?
 
-    @Option(help: ArgumentHelp("What the body of the HTTP answer must contain.", valueName: "text"))
+    @Option(help: ArgumentHelp("Text that the HTTP response body must contain.", valueName: "text"))
     var probeBody: String?
 
     func validate() throws {
@@ -38,16 +39,16 @@ struct ProbeOptions: ParsableArguments {
             ("probe-body", probeBody != nil, true),
         ]
         for option in options where option.isGiven {
-            guard probe != nil else { throw ValidationError("--\(option.name) is without effect; add --probe") }
+            guard probe != nil else { throw ValidationError("--\(option.name) has no effect without --probe") }
             guard isHTTP || !option.isForHTTP else {
-                throw ValidationError("--\(option.name) is about an answer to --probe http://ADDR/PATH; leave it out")
+                throw ValidationError("--\(option.name) applies only to --probe http://ADDR/PATH")
             }
         }
         if let probeThreshold, !(1...1_000).contains(probeThreshold) {
             throw ValidationError("--probe-threshold \(probeThreshold) is out of range; use 1 to 1000")
         }
         if let probeBody, probeBody.isEmpty || probeBody.utf8.count > 1_024 {
-            throw ValidationError("--probe-body takes 1 to 1024 bytes; for any body leave it out")
+            throw ValidationError("--probe-body must be 1 to 1024 bytes; leave it out to accept any body")
         }
     }
 

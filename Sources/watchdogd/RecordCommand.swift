@@ -13,38 +13,38 @@ import WatchdogSupervisor
 struct RecordLaunchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "launch",
-        abstract: "Record one launch of an unmodified program, and show where its time went.",
+        abstract: "Record a launch of an unmodified program and show where the time went.",
         usage: "watchdogd record [options] -- PROGRAM [ARGS...]",
         discussion: """
-            Shows the phases of the launch, from the request through the dynamic linker and constructors to main and the \
-            program's first sign of being launched: READY=1 or its first frame, else a listening socket, else its main \
-            thread's first wait for events, else its exit. Root sees most: what every thread waited for, and who woke it. \
-            After its launch the program is terminated, unless --keep is given. Exits with 0 if the launch ended, with the \
-            program's own code if the program ended first, and with 75 if the time limit passed.
+            Shows the phases of the launch, from the request through the dynamic linker and constructors to main and \
+            the first sign that the program is up: READY=1 or its first frame, else a listening socket, else its main \
+            thread's first wait for events, else its exit. Root sees most: what every thread waited for and who woke \
+            it. Terminates the program after its launch unless --keep is given. Exits with 0 if the launch completed, \
+            with the program's own code if it exited first, and with 75 if the time limit passed.
             """
     )
 
     @Option(
         help: ArgumentHelp(
-            "What ends the launch: ready, first-frame, useful, listen, idle or exit (default: the best sign).",
+            "End of the launch: ready, first-frame, useful, listen, idle or exit (default: the best available).",
             valueName: "sign"),
         completion: .list(LaunchGoal.allCases.map(\.rawValue)), transform: LaunchGoal.init(option:))
     var until: LaunchGoal?
 
     @Option(
-        help: ArgumentHelp("How long to wait for the end of the launch.", valueName: "span"), transform: RunOptions.span
+        help: ArgumentHelp("Time to wait for the launch to complete.", valueName: "span"), transform: RunOptions.span
     )
     var timeLimit: Duration = .seconds(60)
 
     @Option(
         help: ArgumentHelp(
-            "Record on this rung only: A (scheduler, root), B (perf events), C (ptrace) or D (clocks).",
+            "Use only this recording method: A (scheduler, root), B (perf events), C (ptrace) or D (clocks).",
             valueName: "rung"),
         completion: .list(Rung.allCases.map(\.rawValue)), transform: Self.rung)
     var rung: Rung?
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Write the recording to this file, FILE.launch.", valueName: "file"),
+        name: .shortAndLong, help: ArgumentHelp("Write the recording to this file (FILE.launch).", valueName: "file"),
         completion: .file(extensions: ["launch"]))
     var output: String?
 

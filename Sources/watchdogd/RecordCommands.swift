@@ -8,11 +8,11 @@ import ArgumentParser
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
-        abstract: "Record one launch of an unmodified program, and show where its time went.",
+        abstract: "Record a launch of an unmodified program and show where the time went.",
         usage: "watchdogd record [options] -- PROGRAM [ARGS...]",
         discussion: """
-            A recording written with --output is shown again by 'watchdogd record show FILE', on this machine or another. \
-            Options: 'watchdogd help record launch'. How to read one: docs/launches.md.
+            'watchdogd record show FILE' shows a recording written with --output, on any machine. \
+            Options: 'watchdogd help record launch'. How to read a recording: docs/launches.md.
             """,
         subcommands: [RecordLaunchCommand.self, RecordShowCommand.self],
         defaultSubcommand: RecordLaunchCommand.self

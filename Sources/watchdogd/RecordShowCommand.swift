@@ -12,7 +12,7 @@ import WatchdogSupervisor
 /// Writes a recording in other forms, beside what is printed.
 struct RecordingFileOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Write a page with lanes to zoom, in one file, for any browser.", valueName: "file"),
+        help: ArgumentHelp("Write a zoomable timeline as a single HTML page.", valueName: "file"),
         completion: .file(extensions: ["html"]))
     var html: String?
 
@@ -57,9 +57,9 @@ struct RecordingFileOptions: ParsableArguments {
 struct RecordShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show a recorded launch: where its time went, what each thread did, and what to do about it.",
+        abstract: "Show a recorded launch: where the time went, what each thread did, and how to improve it.",
         discussion: """
-            Reads what 'watchdogd record --output FILE' has written, on this machine or another. How to read it: \
+            Reads a file that 'watchdogd record --output FILE' wrote, on any machine. How to read a recording: \
             docs/launches.md.
             """
     )

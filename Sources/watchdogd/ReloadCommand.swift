@@ -7,27 +7,30 @@ import WatchdogControl
 struct ReloadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload",
-        abstract: "Make the daemon, or apps, read their configuration again.",
+        abstract: "Reload the configuration of the daemon or of apps.",
         discussion: """
-            Without an app, the daemon reads the files of apps. That takes effect as a whole or not at all. Apps whose \
-            configuration did not change are not touched; those whose process would be another one are restarted.
+            Without an app, the daemon reads all app files again; either every change takes effect or none does. Apps \
+            whose configuration did not change keep running; apps whose process settings changed are restarted.
 
-            With apps, each of them reads its own configuration: its commands of ExecReload= are run, and if it then says \
-            RELOADING=1, its READY=1 is waited for. Each is reloaded; the exit code is that of the first that could not be.
+            With apps, each one reloads its own configuration: watchdogd runs its ExecReload= commands and, if the app \
+            then sends RELOADING=1, waits for READY=1. All of them are tried; the exit code is that of the first \
+            failure.
             """
     )
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(inversion: .prefixedNo, help: "Of apps: wait until it is done.")
+    @Flag(inversion: .prefixedNo, help: "For apps: wait until the reload is done.")
     var wait = true
 
-    @Argument(help: ArgumentHelp("The names of apps.", valueName: "app"), completion: .appNames)
+    @Argument(help: ArgumentHelp("Names of apps.", valueName: "app"), completion: .appNames)
     var apps: [String] = []
 
     func validate() throws {
-        guard wait || !apps.isEmpty else { throw ValidationError("--no-wait is for apps; name one, or leave it out") }
+        guard wait || !apps.isEmpty else {
+            throw ValidationError("--no-wait applies only to apps; name one or leave it out")
+        }
     }
 
     func run() throws {

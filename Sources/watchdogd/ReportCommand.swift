@@ -24,7 +24,7 @@ struct ReportCommand: ParsableCommand {
 /// Selects the directory of reports.
 struct ReportsOption: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Where crash logs are; by default where run puts those of this user.", valueName: "dir"),
+        help: ArgumentHelp("Directory of crash logs (default: where run puts this user's).", valueName: "dir"),
         completion: .directory
     )
     var reports: String?
@@ -63,7 +63,7 @@ struct ReportsOption: ParsableArguments {
     func read(_ stored: StoredReport) throws -> (report: Report, isWhole: Bool) {
         let (report, faults) = try Failure.reporting { try store.salvage(stored) }
         for fault in faults {
-            StandardError.say("\(stored.path.singleLine(limit: 4_096)) cannot be read whole: \(fault)")
+            StandardError.say("\(stored.path.singleLine(limit: 4_096)) cannot be read completely: \(fault)")
         }
         return (report, faults.isEmpty)
     }
@@ -71,25 +71,36 @@ struct ReportsOption: ParsableArguments {
 
 /// Filters a list of reports.
 struct FilterOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only of this app.", valueName: "name"), completion: .appNames)
+    /// What reports call the allowances, and the other causes of a report.
+    private static let events = [
+        "process-launch", "scene-create", "scene-update", "process-exit", "background-task", "suspension", "hang",
+        "crash", "capture",
+    ]
+
+    @Option(help: ArgumentHelp("Show only this app.", valueName: "name"), completion: .appNames)
     var app: String?
 
     @Option(
-        help: ArgumentHelp("Only of this event: process-launch, scene-update, ...", valueName: "event"),
-        completion: .list(["process-launch", "scene-create", "scene-update", "process-exit"])
+        help: ArgumentHelp("Show only this event: process-launch, scene-update, ...", valueName: "event"),
+        completion: .list(Self.events)
     )
     var event: String?
 
-    @Option(help: ArgumentHelp("Only with this verdict, or words of it: blocked, spinning, futex.", valueName: "word"))
+    @Option(help: ArgumentHelp("Show only verdicts that contain this: blocked, spinning, futex.", valueName: "word"))
     var verdict: String?
 
-    @Option(help: ArgumentHelp("Nothing older: 2h, 2026-11-20, \"2026-11-20 18:30\".", valueName: "time"))
+    @Option(help: ArgumentHelp("Show only what is newer: 2h, 2026-11-20, \"2026-11-20 18:30\".", valueName: "time"))
     var since: String?
 
-    @Option(help: ArgumentHelp("The newest so many.", valueName: "n"))
+    @Option(help: ArgumentHelp("Show at most N, newest first.", valueName: "n"))
     var limit: Int?
 
     func validate() throws {
+        if let event, !Self.events.contains(event) {
+            let question = Similarity.nearest(to: event, among: Self.events).map { "did you mean '\($0)'?" }
+            let advice = question ?? "use one of \(Self.events.joined(separator: ", "))"
+            throw ValidationError("--event '\(event)' is not an event; \(advice)")
+        }
         if let limit, limit < 1 { throw ValidationError("--limit \(limit): use 1 or more") }
         if let since, ReportFilter.beginning(since, now: .now()) == nil {
             throw ValidationError("--since \(since): use a span (2h), a day (2026-11-20) or \"2026-11-20 18:30\"")
@@ -122,7 +133,7 @@ struct ReportListCommand: ParsableCommand {
 struct ReportGroupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "group",
-        abstract: "Count crash logs by signature: app, event, cause, and where the app's own code was."
+        abstract: "Count crash logs by signature: app, event, cause and place in the app's code."
     )
 
     @OptionGroup var location: ReportsOption

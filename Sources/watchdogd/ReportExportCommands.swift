@@ -33,24 +33,26 @@ enum ExportFormat: ExpressibleByArgument, Equatable {
 struct ReportExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a crash log in another form, or the history of launches.",
+        abstract: "Write a crash log in another format, or the launch history.",
         discussion: """
-            metrickit-metrics has no report: it writes the launches, hangs and ends that 'watchdogd serve' has kept, one \
-            object for each app and day in UTC, in the form of MetricKit's metrics.
+            metrickit-metrics takes no report: it writes the launches, hangs and exits that 'watchdogd serve' \
+            recorded, one object for each app and UTC day, in the form of MetricKit's metrics.
             """
     )
 
     @OptionGroup var location: ReportsOption
 
-    @Option(help: ArgumentHelp("crash (text), ips, json, html, metrickit or metrickit-metrics.", valueName: "format"))
+    @Option(
+        help: ArgumentHelp(
+            "Output format: crash (text), ips, json, html, metrickit or metrickit-metrics.", valueName: "format"))
     var format: ExportFormat
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Where to; - is standard output.", valueName: "file"),
+        name: .shortAndLong, help: ArgumentHelp("Write to this file; - is standard output.", valueName: "file"),
         completion: .file())
     var output = "-"
 
-    @Option(help: ArgumentHelp("Of metrickit-metrics: only this app.", valueName: "app"), completion: .appNames)
+    @Option(help: ArgumentHelp("With metrickit-metrics: only this app.", valueName: "app"), completion: .appNames)
     var app: String?
 
     @OptionGroup var start: HistoryStart
@@ -60,10 +62,10 @@ struct ReportExportCommand: ParsableCommand {
     func validate() throws {
         if format == .metrics {
             guard report.reference == ReportArgument.latest, location.reports == nil else {
-                throw ValidationError("metrickit-metrics has no report; use --app, --since and --history to select")
+                throw ValidationError("metrickit-metrics takes no report; select with --app, --since and --history")
             }
         } else if app != nil || start.since != nil || history.history != nil {
-            throw ValidationError("--app, --since and --history are for --format metrickit-metrics only")
+            throw ValidationError("--app, --since and --history apply only to --format metrickit-metrics")
         }
     }
 

@@ -6,7 +6,7 @@ import WatchdogRendering
 /// Selects a report.
 struct ReportArgument: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("latest, an incident identifier or its beginning, or a file.", valueName: "report"),
+        help: ArgumentHelp("latest, an incident ID or its first characters, or a file.", valueName: "report"),
         completion: .reports
     )
     var reference = Self.latest
@@ -18,7 +18,7 @@ struct ReportArgument: ParsableArguments {
 struct ReportExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Say who hung, on what, whose fault it is and what to do, on one screen."
+        abstract: "Explain what hung, where, why and what to do about it."
     )
 
     @OptionGroup var location: ReportsOption
@@ -38,7 +38,7 @@ struct ReportExplainCommand: ParsableCommand {
 struct ReportDiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Say what changed from one crash log to another."
+        abstract: "Show what changed between two crash logs."
     )
 
     @OptionGroup var location: ReportsOption
@@ -47,12 +47,12 @@ struct ReportDiffCommand: ParsableCommand {
     var json = false
 
     @Argument(
-        help: ArgumentHelp("The older one: latest, an incident identifier or a file.", valueName: "report"),
+        help: ArgumentHelp("The older report: latest, an incident ID or a file.", valueName: "report"),
         completion: .reports
     )
     var old: String
 
-    @Argument(help: ArgumentHelp("The newer one.", valueName: "report"), completion: .reports)
+    @Argument(help: ArgumentHelp("The newer report.", valueName: "report"), completion: .reports)
     var new = "latest"
 
     func run() throws {

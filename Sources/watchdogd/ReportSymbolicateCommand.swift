@@ -10,10 +10,10 @@ import WatchdogSupervisor
 struct ReportSymbolicateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "symbolicate",
-        abstract: "Name the frames of a crash log from debug files that were elsewhere when it was written.",
+        abstract: "Symbolicate a crash log with debug files found later.",
         discussion: """
-            A file is used only if its build-id is the one in the crash log. What was found, and what not, is told on \
-            standard error.
+            Uses a debug file only if its build ID matches the one in the crash log. Reports what was found and what \
+            was not on standard error.
             """
     )
 
@@ -21,20 +21,20 @@ struct ReportSymbolicateCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where debug files are: .build-id/ab/cdef.debug, PROGRAM.debug or anything below; may be repeated. By default "
-                + "/usr/lib/debug.", valueName: "dir"),
+            "Directory of debug files: .build-id/ab/cdef.debug, PROGRAM.debug or any subdirectory; may be "
+                + "repeated (default: /usr/lib/debug).", valueName: "dir"),
         completion: .directory)
     var debugDir: [String] = []
 
-    @Flag(help: "Ask the servers of $DEBUGINFOD_URLS for what is in none of them.")
+    @Flag(help: "Ask the servers in $DEBUGINFOD_URLS for missing files.")
     var debuginfod = false
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Where to write the .ips file; - prints the text.", valueName: "file"),
+        name: .shortAndLong, help: ArgumentHelp("Write the .ips file here; - prints the text.", valueName: "file"),
         completion: .file())
     var output = "-"
 
-    @Flag(help: "Replace the crash log by the one with names.")
+    @Flag(help: "Replace the crash log with the symbolicated one.")
     var inPlace = false
 
     @Flag(help: "Print the .ips file instead of the text.")
@@ -44,7 +44,7 @@ struct ReportSymbolicateCommand: ParsableCommand {
 
     func validate() throws {
         guard inPlace else { return }
-        if output != "-" { throw ValidationError("--in-place and --output exclude each other") }
+        if output != "-" { throw ValidationError("--in-place and --output cannot be combined") }
         if json { throw ValidationError("--in-place prints nothing; leave out --json") }
     }
 
@@ -52,7 +52,7 @@ struct ReportSymbolicateCommand: ParsableCommand {
         let stored = try location.find(report.reference)
         let (whole, isWhole) = try location.read(stored)
         if inPlace, !isWhole {
-            StandardError.say("a damaged crash log is not replaced by what is left of it: use --output")
+            StandardError.say("cannot replace a damaged crash log with what is left of it: use --output")
             throw ExitCode(65)
         }
         let result: ReportSymbolication.Result

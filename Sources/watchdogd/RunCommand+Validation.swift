@@ -6,10 +6,10 @@ extension RunCommand {
     func validate() throws {
         try app == nil ? validateCommand() : validateApp()
         guard !(quiet && verbose) else {
-            throw ValidationError("--quiet and --verbose contradict each other; use one of them")
+            throw ValidationError("--quiet and --verbose cannot be combined")
         }
         guard lifecycle.script == nil || expect.isEmpty else {
-            throw ValidationError("--script and --expect contradict each other; write the expectation into the script")
+            throw ValidationError("--script and --expect cannot be combined; write the expectation in the script")
         }
         guard json != "-" || tap != "-" else {
             throw ValidationError("--json - and --tap - would both write to standard output; give one of them a file")
@@ -35,15 +35,15 @@ extension RunCommand {
             ("--env", !environment.isEmpty), ("a command", !command.isEmpty),
         ]
         if let (what, _) = given.first(where: \.1) {
-            throw ValidationError("\(what) and --app contradict each other; set it in the app's file, or in a drop-in")
+            throw ValidationError("\(what) and --app cannot be combined; set it in the app's file or in a drop-in")
         }
     }
 
     private func validateCommand() throws {
         if case .probe = readiness, probing.probe == nil {
-            throw ValidationError("--readiness probe has nothing to ask; add --probe")
+            throw ValidationError("--readiness probe requires --probe")
         }
-        guard config == nil else { throw ValidationError("--config is for --app; leave it out") }
+        guard config == nil else { throw ValidationError("--config requires --app") }
         guard !command.isEmpty else {
             throw ValidationError("a command is missing; write watchdogd run [options] -- COMMAND [ARGS...]")
         }

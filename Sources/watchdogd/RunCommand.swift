@@ -15,49 +15,50 @@ struct RunCommand: ParsableCommand {
             watchdogd run [<options>] --app NAME
             """,
         discussion: """
-            Launches COMMAND, pings its main loop (or expects its WATCHDOG=1), and when an allowance is exhausted takes \
-            the stack of every thread, kills it and writes a crash log. Ends with the program's own exit code, 128 + the \
-            signal that ended it, or 137 after a watchdog kill; 125, 126 and 127 mean that it could not be started. Time \
-            spans are written as 20s, 1min 30s or 250ms.
+            Launches COMMAND and pings its main loop (or expects its WATCHDOG=1). When the program exceeds an \
+            allowance, captures the stack of every thread, kills it and writes a crash log. Exits with the program's \
+            own exit code, with 128 + the signal that killed it, or with 137 after a watchdog kill; 125, 126 and 127 \
+            mean that it could not be started. Write time spans as 20s, 1min 30s or 250ms.
             """
     )
 
     @Option(
-        help: ArgumentHelp("Run an app of the configuration instead of a command.", valueName: "name"),
+        help: ArgumentHelp("Run a configured app instead of a command.", valueName: "name"),
         completion: .appNames)
     var app: String?
 
-    @Option(help: ArgumentHelp("Where apps are configured, for --app.", valueName: "dir"), completion: .directory)
+    @Option(help: ArgumentHelp("Directory of app files, for --app.", valueName: "dir"), completion: .directory)
     var config: String?
 
-    @Option(help: ArgumentHelp("The name in reports; the command's own by default.", valueName: "name"))
+    @Option(help: ArgumentHelp("Name to use in reports (default: the command's).", valueName: "name"))
     var name: String?
 
     @Option(
-        help: ArgumentHelp("Time to become ready (default: 20s).", valueName: "span"), transform: RunOptions.span)
+        help: ArgumentHelp("Time allowed to become ready (default: 20s).", valueName: "span"),
+        transform: RunOptions.span)
     var launch: Duration?
 
     @Option(
-        help: ArgumentHelp("Time for an answer of the main loop (default: 10s).", valueName: "span"),
+        help: ArgumentHelp("Time allowed for the main loop to answer (default: 10s).", valueName: "span"),
         transform: RunOptions.span
     )
     var update: Duration?
 
     @Option(
-        help: ArgumentHelp("Time to end after the request (default: 5s).", valueName: "span"),
+        help: ArgumentHelp("Time allowed to exit when asked (default: 5s).", valueName: "span"),
         transform: RunOptions.span
     )
     var terminate: Duration?
 
     @Option(
-        help: ArgumentHelp("Time from one ping to the next (default: 1s).", valueName: "span"),
+        help: ArgumentHelp("Time between pings (default: 1s).", valueName: "span"),
         transform: RunOptions.span
     )
     var ping: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "How the program tells that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe or none"
+            "How the program reports that it is ready: auto, channel, notify, listen:ADDR, exec:CMD, probe or none"
                 + " (default: auto).",
             valueName: "how"
         ),
@@ -70,49 +71,51 @@ struct RunCommand: ParsableCommand {
     var probing: ProbeOptions
 
     @Option(
-        help: ArgumentHelp("What follows an exhausted allowance: kill or report (default: kill).", valueName: "what"),
+        help: ArgumentHelp(
+            "What to do when an allowance is exceeded: kill or report (default: kill).", valueName: "what"),
         completion: .list(["kill", "report"]),
         transform: RunOptions.enforcement
     )
     var enforce: AppSpec.Enforcement?
 
     @Option(
-        help: ArgumentHelp("Report hangs that end by themselves from this length on; off for none.", valueName: "span"),
+        help: ArgumentHelp("Report hangs of at least this length that end by themselves, or off.", valueName: "span"),
         transform: RunOptions.hangReports
     )
     var hangReports = HangReportChoice.from(.seconds(1))
 
     @Option(
         help: ArgumentHelp(
-            "Report unexpected exits: all; signals, not exit codes; off (default: signals).",
+            "Unexpected exits to report: all, signals (not exit codes) or off (default: signals).",
             valueName: "which"),
         completion: .list(["all", "signals", "off"]),
         transform: RunOptions.crashReports
     )
     var crashReports: CrashReportChoice?
 
-    @Flag(help: "Let the kernel write a core file when a signal ends the program, and take the stacks from it.")
+    @Flag(help: "Let the kernel write a core file when the program crashes, and read the stacks from it.")
     var crashStacks = false
 
     @Option(
-        help: ArgumentHelp("Where crash logs go; none prints them on standard error.", valueName: "dir"),
+        help: ArgumentHelp("Write crash logs to this directory; none prints them on standard error.", valueName: "dir"),
         completion: .directory)
     var reports: String?
 
     @OptionGroup var history: RunHistoryOption
 
     @Option(
-        help: ArgumentHelp("Write a JSON summary at the end; - is standard output.", valueName: "file"),
+        help: ArgumentHelp("Write a JSON summary on exit; - is standard output.", valueName: "file"),
         completion: .file())
     var json: String?
 
     @Option(
         help: ArgumentHelp(
-            "Exit with 0 only if this is so; may be given again.",
+            "Exit 0 only if this holds; may be repeated.",
             discussion: """
                 CODE[:EVENT] such as 0x8badf00d, "killed CODE[:EVENT]", ready, "ready within SPAN", "first-frame \
                 within SPAN", "useful within SPAN", "no hang", "no hang over SPAN", "no incident", exit:N, "frame \
-                NAME", "blocked on TEXT", "verdict TEXT". If only the launch is expected, the program is then asked to terminate.
+                NAME", "blocked on TEXT", "verdict TEXT". If it only concerns the launch, the program is terminated \
+                after it.
                 """,
             valueName: "condition"
         ),
@@ -127,20 +130,22 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Ask the program to terminate this long after its launch.", valueName: "span"),
+        help: ArgumentHelp("Terminate the program this long after its launch.", valueName: "span"),
         transform: RunOptions.span)
     var runTime: Duration?
 
     @Option(
-        help: ArgumentHelp("Write what was expected and what came as a JUnit test suite.", valueName: "file"),
+        help: ArgumentHelp("Write expected and actual results as JUnit XML.", valueName: "file"),
         completion: .file())
     var junit: String?
 
     @Option(
-        help: ArgumentHelp("Write the same as TAP; - is standard output.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Write expected and actual results as TAP; - is standard output.", valueName: "file"),
+        completion: .file())
     var tap: String?
 
-    @Option(help: ArgumentHelp("Multiply all allowances and the ping interval (default: 1).", valueName: "factor"))
+    @Option(
+        help: ArgumentHelp("Multiply all allowances and the ping interval by this (default: 1).", valueName: "factor"))
     var timeScale: Double?
 
     @Option(help: ArgumentHelp("Run the program as this user.", valueName: "user"), completion: .users)
@@ -151,7 +156,7 @@ struct RunCommand: ParsableCommand {
 
     @Option(
         name: .customLong("env"),
-        help: ArgumentHelp("Set a variable; may be given again.", valueName: "k=v"),
+        help: ArgumentHelp("Set an environment variable; may be repeated.", valueName: "k=v"),
         transform: RunOptions.variable
     )
     var environment: [(name: String, value: String)] = []
@@ -162,10 +167,10 @@ struct RunCommand: ParsableCommand {
     @OptionGroup(title: "Lifecycle")
     var lifecycle: RunLifecycleOptions
 
-    @Flag(help: "Say only what fails.")
+    @Flag(help: "Report only failures.")
     var quiet = false
 
-    @Flag(help: "Say everything.")
+    @Flag(help: "Report everything.")
     var verbose = false
 
     @Argument(

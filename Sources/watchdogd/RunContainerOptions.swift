@@ -8,21 +8,21 @@ struct RunContainerOptions: ParsableArguments {
     @Option(
         defaultAsFlag: "/dev/termination-log", parsing: .next,
         help: ArgumentHelp(
-            "Write here why the program was killed, in at most 4 KiB.",
+            "Write to this file why the program was killed, in at most 4 KiB.",
             valueName: "file"),
         completion: .file())
     var terminationMessage: String?
 
     @Option(
         help: ArgumentHelp(
-            "How messages are written on standard error: text or json (default: text).", valueName: "format"),
+            "Format of messages on standard error: text or json (default: text).", valueName: "format"),
         completion: .list(LogFormat.allCases.map(\.rawValue)), transform: RunOptions.logFormat)
     var logFormat = LogFormat.text
 
-    @Option(help: ArgumentHelp("The program's version in reports.", valueName: "version"))
+    @Option(help: ArgumentHelp("Program version to use in reports.", valueName: "version"))
     var appVersion: String?
 
-    @Option(help: ArgumentHelp("Answer 'watchdogd ping' at this socket.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("Answer 'watchdogd ping' on this socket.", valueName: "path"), completion: .file())
     var control: String?
 
     func validate() throws {

@@ -8,31 +8,32 @@ import WatchdogSupervisor
 /// The lifecycle options of `watchdogd run`.
 struct RunLifecycleOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Do what this script says, and exit with 0 only if all comes as it says.", valueName: "file")
+        help: ArgumentHelp("Run this lifecycle script, and exit 0 only if every step succeeds.", valueName: "file")
     )
     var script: String?
 
     @Option(
-        help: ArgumentHelp("Time in the background for open tasks (30s).", valueName: "span"),
+        help: ArgumentHelp("Time allowed for open tasks in the background (default: 30s).", valueName: "span"),
         transform: RunOptions.span)
     var backgroundTime: Duration?
 
     @Option(
         name: .customLong("background-cpu"),
-        help: ArgumentHelp("CPU time for a stay in the background.", valueName: "span"), transform: RunOptions.span)
+        help: ArgumentHelp("CPU time allowed per stay in the background.", valueName: "span"),
+        transform: RunOptions.span)
     var backgroundCPU: Duration?
 
-    @Flag(help: "Move the app by keys; ? shows them. The program's standard input is then empty.")
+    @Flag(help: "Control the app with keys; ? lists them. The program's standard input is then empty.")
     var keys = false
 
     @Option(
         help: ArgumentHelp(
-            "Take requests from this inherited stream socket, and report there what happens. The app is killed when the "
+            "Take requests from this inherited stream socket and report events on it. The app is killed when the "
                 + "other end closes.",
             valueName: "descriptor"))
     var remote: Int32?
 
-    @Flag(help: "Draw the launch.")
+    @Flag(help: "Draw a timeline of the launch.")
     var showLaunch = false
 
     func apply(to allowances: inout LifecycleAllowances) {

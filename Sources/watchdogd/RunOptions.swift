@@ -53,7 +53,7 @@ enum RunOptions {
         if text == "off" { return .off }
         let threshold = try span(text)
         guard threshold >= .milliseconds(250) else {
-            throw ValidationError("use at least 250ms, from where on a silence is a hang, or off")
+            throw ValidationError("use at least 250ms, or off")
         }
         return .from(threshold)
     }

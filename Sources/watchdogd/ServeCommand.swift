@@ -8,46 +8,46 @@ import WatchdogSupervisor
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Launch and supervise every app of a configuration directory.",
+        abstract: "Launch and supervise every app in a configuration directory.",
         discussion: """
-            Launches every enabled NAME.app of the directory, watches over it, and restarts it as its file says. SIGHUP \
-            reads the directory again: all of it must be valid, or nothing changes. SIGTERM asks every app to end, each \
-            within its own allowance; a second one kills what is left. SIGUSR2 executes the program anew in place, for \
-            example after an upgrade; SIGUSR1 ends the daemon and leaves the apps running for the next one.
+            Launches every enabled NAME.app in the directory, supervises it, and restarts it as configured. SIGHUP \
+            reloads the directory; if any file is invalid, nothing changes. SIGTERM asks every app to exit within its \
+            allowance; a second SIGTERM kills the rest. SIGUSR2 re-executes the daemon in place, for example after an \
+            upgrade; SIGUSR1 stops the daemon and leaves the apps running for the next one.
             """
     )
 
-    @Flag(help: "Serve the machine; what root does unless told otherwise.")
+    @Flag(help: "Run as the system daemon; the default for root.")
     var system = false
 
-    @Flag(help: "Serve this user; what everybody but root does unless told otherwise.")
+    @Flag(help: "Run as this user's daemon; the default for other users.")
     var user = false
 
-    @Option(help: ArgumentHelp("Where apps are configured.", valueName: "dir"), completion: .directory)
+    @Option(help: ArgumentHelp("Directory of app files.", valueName: "dir"), completion: .directory)
     var config: String?
 
-    @Option(help: ArgumentHelp("The socket of the control interface.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("Socket of the control interface.", valueName: "path"), completion: .file())
     var control: String?
 
-    @Option(help: ArgumentHelp("Where crash logs go.", valueName: "dir"), completion: .directory)
+    @Option(help: ArgumentHelp("Directory for crash logs.", valueName: "dir"), completion: .directory)
     var reports: String?
 
     @OptionGroup var history: HistoryOptions
 
     @OptionGroup var metrics: MetricsOptions
 
-    @Flag(help: "Say only what fails.")
+    @Flag(help: "Report only failures.")
     var quiet = false
 
-    @Flag(help: "Say everything.")
+    @Flag(help: "Report everything.")
     var verbose = false
 
     func validate() throws {
         guard !(system && user) else {
-            throw ValidationError("--system and --user contradict each other; use one of them")
+            throw ValidationError("--system and --user cannot be combined")
         }
         guard !(quiet && verbose) else {
-            throw ValidationError("--quiet and --verbose contradict each other; use one of them")
+            throw ValidationError("--quiet and --verbose cannot be combined")
         }
         for (option, value) in [("config", config), ("control", control), ("reports", reports)] {
             guard value != "" else { throw ValidationError("--\(option) is empty; give it a value or leave it out") }

@@ -10,7 +10,7 @@ import WatchdogSupervisor
 struct Watchdogd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watchdogd",
-        abstract: "The 0x8badf00d watchdog for Linux: notices that a program hangs, takes every stack, kills it.",
+        abstract: "The 0x8badf00d watchdog for Linux: detects a hung program, captures its stacks and kills it.",
         version: watchdogdVersion,
         subcommands: [
             RunCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self, PingCommand.self,
@@ -54,6 +54,11 @@ struct Watchdogd: ParsableCommand {
         Glibc.exit(code == EXIT_SUCCESS && loss != nil ? 74 : code)
     }
 
+    /// What other service managers call these commands.
+    private static let otherNames = [
+        "start": "launch", "stop": "terminate", "kill": "terminate", "ps": "list", "log": "logs",
+    ]
+
     /// Rejects a misspelled command by name; the parser would blame the next word.
     private static func checkCommand(
         in words: ArraySlice<String>, of parent: CommandConfiguration, _ path: String = "watchdogd"
@@ -63,10 +68,12 @@ struct Watchdogd: ParsableCommand {
         if let command = commands.first(where: { $0.commandName == word }) {
             return try checkCommand(in: words.dropFirst(), of: command, "\(path) \(word)")
         }
-        // `help` is the parser's own command.
+        // `help` is the parser's own command; it takes the names of commands.
+        if path == "watchdogd", word == "help" { return try checkCommand(in: words.dropFirst(), of: parent, path) }
         let names = commands.compactMap { $0.commandName } + (path == "watchdogd" ? ["help"] : [])
         guard !names.contains(word) else { return }
-        let question = Similarity.nearest(to: word, among: names)
+        let question =
+            otherNames[word].flatMap { names.contains($0) ? $0 : nil } ?? Similarity.nearest(to: word, among: names)
         if path == "watchdogd record", question == nil {
             throw ValidationError("put -- before the program: watchdogd record -- \(word)")
         }

@@ -23,10 +23,10 @@ extension EndToEnd {
             #expect(answer.code == 0)
             #expect(
                 answer.output == """
-                    \(scratch.path)/two@x.app:4:1: warning: Nice= is set again; what line 3 says is without effect
+                    \(scratch.path)/two@x.app:4:1: warning: Nice= is set again; line 3 has no effect
                         4 | Nice=2
                           | ^~~~
-                    2 apps checked, all valid: 1 warning
+                    2 apps checked: all valid, 1 warning
 
                     """)
             #expect(answer.errors == "")
@@ -42,11 +42,11 @@ extension EndToEnd {
             let lines = answer.output.split(separator: "\n").filter { $0.contains("warning: ") }.map {
                 String($0.dropFirst(path.utf8.count + 1))
             }
-            let shell = "no shell runs here, and the program gets"
+            let shell = "no shell runs here; the program gets"
             #expect(
                 lines == [
                     "2:23: warning: \(shell) | as an argument; for a shell, write /bin/sh -c '…'",
-                    "3:24: warning: \(shell) # as an argument; a comment has a line of its own",
+                    "3:24: warning: \(shell) # as an argument; a comment must be on its own line",
                     "4:1: warning: User: user 'nosuch' does not exist on this machine",
                 ])
         }
@@ -80,7 +80,7 @@ extension EndToEnd {
                     \(path):7:1: warning: EnvironmentFile: \(here)/*.conf matches no file on this machine
                     \(path):8:1: warning: StandardOutput: the folder \(here)/logs does not exist on this machine
                     \(path):9:1: warning: StandardError: the folder \(plain) is no folder on this machine
-                    1 app checked, all valid: 6 warnings
+                    1 app checked: all valid, 6 warnings
 
                     """)
         }
@@ -98,9 +98,9 @@ extension EndToEnd {
             ]
             #expect(chmod(try scratch.write("", to: "tool"), 0o755) == 0)
             for (name, text) in texts { try scratch.write("[App]\n\(text)", to: "\(name).app") }
-            #expect(try check(here).output == "5 apps checked, all valid\n")
+            #expect(try check(here).output == "5 apps checked: all valid\n")
             try scratch.write("[App]\nExecStart=tool\nEnvironment=PATH=/nonexistent\n", to: "own.app")
-            let warning = "own.app:2:1: warning: ExecStart: tool is in no folder of its PATH on this machine\n"
+            let warning = "own.app:2:1: warning: ExecStart: tool is not in its PATH on this machine\n"
             #expect(try check(here).output.contains(warning))
         }
 
@@ -128,7 +128,7 @@ extension EndToEnd {
             let unknown = #"web.app:2:1: error: unknown key "ExecStrat" in [App]; did you mean "ExecStart"?"#
             #expect(text.output.contains(unknown))
             #expect(text.output.contains(#"web.app:4:8: error: Launch: "20" has no unit; write 20s or 20ms"#))
-            #expect(text.output.hasSuffix("1 app checked, 1 of them invalid: 2 errors\n"))
+            #expect(text.output.hasSuffix("1 app checked: 1 invalid, 2 errors\n"))
             let json = try check("--json", path)
             #expect(json.code == 65)
             let fields = [

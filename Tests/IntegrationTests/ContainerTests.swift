@@ -140,7 +140,7 @@ extension EndToEnd {
                 scratch: other
             ).end()
             #expect(crashed.exitCode == 139)
-            #expect(other.read("message") == "sh[\(crashed.summary?.pid ?? 0)] was ended by SIGSEGV\n")
+            #expect(other.read("message") == "sh[\(crashed.summary?.pid ?? 0)] was killed by SIGSEGV\n")
         }
 
         @Test("A message that cannot be written is one warning, and no failure")

@@ -83,7 +83,7 @@ extension EndToEnd {
             let crash = try #require(report.body.linux?.crash)
             #expect(crash.stackSource == CrashDetails.StackSource.none)
             #expect(
-                crash.stacks == "none: the journal has no entry of systemd-coredump about pid \(report.body.pid)")
+                crash.stacks == "none: the journal has no systemd-coredump entry for pid \(report.body.pid)")
             #expect(report.body.linux?.verdict.line == "Crashed: SIGABRT")
         }
     }

@@ -79,7 +79,7 @@ extension EndToEnd {
                     == "Crashed: SIGSEGV at 0x4 (where no memory is mapped) in parse_header (crash.c:18), "
                     + "on thread \(crash.thread ?? 0)")
             #expect(
-                ending.messages == ["watchdogd: photos[\(body.pid)] was ended by SIGSEGV (core dumped)"])
+                ending.messages == ["watchdogd: photos[\(body.pid)] was killed by SIGSEGV (core dumped)"])
             #expect(ending.errors.contains("  \(linux.verdict.line)"))
         }
 
@@ -260,7 +260,7 @@ extension EndToEnd {
             let crashed = try service.wait(for: "photos") { $0.lastIncident?.report != nil }
             let incident = try #require(crashed.lastIncident)
             #expect(incident.kind == .crash)
-            #expect(incident.summary == "was ended by SIGSEGV (core dumped)")
+            #expect(incident.summary == "was killed by SIGSEGV (core dumped)")
             #expect(
                 incident.verdict?.hasPrefix("Crashed: SIGSEGV at 0x4 (where no memory is mapped) in parse_header")
                     == true)
@@ -279,14 +279,15 @@ extension EndToEnd {
             #expect(names(in: scratch.path).filter { $0.hasPrefix("core") } == [])
 
             let status = try service.command("status", "photos")
-            #expect(status.output.contains("was ended by SIGSEGV (core dumped)"))
+            #expect(status.output.contains("was killed by SIGSEGV (core dumped)"))
             #expect(status.output.contains("Crashed: SIGSEGV"))
             let list = try Program([product("watchdogd"), "report", "list", "--reports", scratch["reports"]])
             #expect(try list.end() == .exited(code: 0))
             #expect(list.text(.output).contains("SIGSEGV in parse_header"))
             #expect(try service.end() == 0)
             #expect(
-                service.program.text(.errors).contains("photos[\(report.body.pid)] was ended by SIGSEGV (core dumped)"))
+                service.program.text(.errors).contains("photos[\(report.body.pid)] was killed by SIGSEGV (core dumped)")
+            )
         }
 
         @Test("An app whose file is gone has the report of its end all the same, and the daemon goes on")

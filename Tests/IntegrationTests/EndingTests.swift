@@ -107,7 +107,7 @@ extension EndToEnd {
                 try run.send(SIGCONT)
                 #expect(eventually { !isStopped(pid) && !isStopped(run.program.pid) })
             }
-            try run.line("runs again after", on: .errors)
+            try run.line("is running again after", on: .errors)
             try run.send(SIGTERM)
             #expect(try run.end().exitCode == 143)
         }

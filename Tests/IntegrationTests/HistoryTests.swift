@@ -153,7 +153,7 @@ extension EndToEnd {
             #expect(!silent.scratch.exists("history.db"))
             let service = try Service(app, options: ["--history", "/proc/nowhere/history.db"])
             try service.wait(for: "app") { $0.state == .running }
-            try service.program.line("launches are not kept", on: .errors)
+            try service.program.line("launches are not recorded", on: .errors)
             #expect(try service.end() == 0)
         }
     }

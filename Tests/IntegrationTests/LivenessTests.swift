@@ -174,7 +174,7 @@ extension EndToEnd {
                 ["--readiness", "none", "--probe-interval", "100ms", "--probe", "exec:no-such-command-here"],
                 ["/bin/sleep", "1000"])
             try run.line(
-                "cannot be probed, which is not held against it: the command exited with code 127", on: .errors)
+                "cannot be probed, which does not count as a failure: the command exited with code 127", on: .errors)
             #expect(try run.program.lives(for: .milliseconds(1_000)))
             try run.send(SIGTERM)
             #expect(try run.end().summary?.incidents.isEmpty == true)
@@ -210,7 +210,7 @@ extension EndToEnd {
             kill(pid, SIGSTOP)
             try run.line("is stopped by a signal and is not probed", on: .errors)
             kill(pid, SIGCONT)
-            try run.line("is probed anew", on: .errors)
+            try run.line("is probed again", on: .errors)
             #expect(try run.program.lives(for: .milliseconds(1_500)))
             try run.send(SIGTERM)
             #expect(try run.end().summary?.incidents.isEmpty == true)

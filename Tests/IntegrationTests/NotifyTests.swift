@@ -117,7 +117,7 @@ extension EndToEnd {
             let ending = try supervise(
                 ["--update", "60s"], python(#"notify("READY=1"); notify("WATCHDOG=trigger"); hang()"#))
             #expect(ending.exitCode == 137)
-            #expect(ending.messages.last?.hasSuffix("it asked for it with WATCHDOG=trigger (0x8badf00d)") == true)
+            #expect(ending.messages.last?.hasSuffix("it asked for this with WATCHDOG=trigger (0x8badf00d)") == true)
             #expect(ending.reports.first?.body.linux?.allowance.kind == "triggered")
         }
 

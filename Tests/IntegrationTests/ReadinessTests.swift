@@ -14,12 +14,14 @@ extension EndToEnd {
         @Test("A silent program is taken as launched when its launch allowance ends, and told about once")
         func silent() throws {
             let run = try Supervision(["--launch", "300ms"], ["sleep", "60"])
-            try run.line("; taken as launched (Readiness= or --readiness says how to find out)", on: .errors)
+            try run.line("; assuming it launched (Readiness= or --readiness says how to find out)", on: .errors)
             #expect(try run.program.lives(for: .milliseconds(500)))
             try run.send(SIGTERM)
             let ending = try run.end()
             #expect(ending.exitCode == 143)
-            #expect(ending.messages.count { $0.hasPrefix("watchdogd: sleep has not said that it is ready in ") } == 1)
+            #expect(
+                ending.messages.count { $0.hasPrefix("watchdogd: sleep has not reported that it is ready within ") }
+                    == 1)
             #expect(ending.summary?.launch?.source == "assumed")
             #expect(ending.summary?.incidents.isEmpty == true)
         }

@@ -188,7 +188,7 @@ extension EndToEnd {
             let shown = try report("show", ending.scratch["cut.ips"], in: ending.scratch["reports"])
             #expect(shown.code == 0)
             #expect(shown.output.contains("Process:             editor ["))
-            #expect(shown.errors.first?.contains("cannot be read whole: line ") == true)
+            #expect(shown.errors.first?.contains("cannot be read completely: line ") == true)
         }
 
         @Test("open without a display writes a page that only its owner may read, and prints where")

@@ -52,7 +52,7 @@ extension EndToEnd {
             #expect(wrong.errors.contains("photos.app:2:1: error: unknown key \"ExecStrat\""))
             let twice = try run(["--app", "photos", "--update", "3s"], in: scratch)
             #expect(twice.code == 64)
-            #expect(twice.errors.contains("--update and --app contradict each other"))
+            #expect(twice.errors.contains("--update and --app cannot be combined"))
             let both = try run(["--app", "photos", "--", "true"], in: scratch)
             #expect(both.code == 64)
         }

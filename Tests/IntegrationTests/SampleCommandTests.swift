@@ -96,7 +96,7 @@ extension EndToEnd {
             #expect(absent.errors == "watchdogd: there is no process 4194304\n")
             let wrong = try watchdogd([command, "0"])
             #expect(wrong.code == 64)
-            #expect(wrong.errors.contains("0 is no process id"))
+            #expect(wrong.errors.contains("0 is not a process ID"))
         }
 
         @Test("a process of another user is refused with the right that is missing")

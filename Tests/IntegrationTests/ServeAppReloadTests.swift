@@ -164,7 +164,7 @@ extension EndToEnd {
             #expect(
                 answer.errors == """
                     watchdogd: plain was not asked to reload: its configuration has no ExecReload= in [App]
-                    watchdogd: down does not run
+                    watchdogd: down is not running
 
                     """)
             #expect(answer.output.hasPrefix("good reloaded within "))
@@ -183,7 +183,7 @@ extension EndToEnd {
                 product("watchdogd"), "reload", "app", "--control", service.scratch["control"],
             ])
             #expect(eventually { service.processes.count == 2 })
-            #expect(try service.command("reload", "app").errors.contains("it is reloading already"))
+            #expect(try service.command("reload", "app").errors.contains("it is already reloading"))
             #expect(try service.command("terminate", "app").code == 0)
             #expect(try reload.end().code == 1)
             #expect(reload.text(.errors) == "watchdogd: app was not reloaded: it has ended\n")

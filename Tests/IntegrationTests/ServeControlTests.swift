@@ -18,12 +18,12 @@ extension EndToEnd {
             let pid = try service.wait(for: "a") { $0.state == .running }.pid
             let again = try service.command("launch", "a")
             #expect(again.code == 1)
-            #expect(again.errors == "watchdogd: a runs already (pid \(pid ?? 0))\n")
+            #expect(again.errors == "watchdogd: a is already running (pid \(pid ?? 0))\n")
             #expect(try service.command("terminate", "a").code == 0)
             #expect(service.processes == [])
             let twice = try service.command("terminate", "a")
             #expect(twice.code == 1)
-            #expect(twice.errors == "watchdogd: a does not run\n")
+            #expect(twice.errors == "watchdogd: a is not running\n")
             #expect(try service.command("restart", "a").code == 0)
             #expect(try service.app("a").state == .running)
             #expect(try service.command("restart", "a").code == 0)
@@ -79,9 +79,9 @@ extension EndToEnd {
             let name = "org.watchdogd.Supervisor"
             #expect(
                 running.output
-                    == "{\"error\":\"\(name).AlreadyRunning\",\"message\":\"photos runs already (pid \(pid))\","
+                    == "{\"error\":\"\(name).AlreadyRunning\",\"message\":\"photos is already running (pid \(pid))\","
                     + "\"parameters\":{\"name\":\"photos\",\"pid\":\(pid)}}\n")
-            #expect(running.errors == "watchdogd: photos runs already (pid \(pid))\n")
+            #expect(running.errors == "watchdogd: photos is already running (pid \(pid))\n")
             for command in ["status", "logs", "events", "reload", "suspend", "capture"] {
                 let wrong = try service.command(command, "--json", "photo")
                 #expect(wrong.code == 66)
@@ -165,7 +165,9 @@ extension EndToEnd {
             try follower.end()
             let nowhere = try service.command("logs", "--follow", "b")
             #expect(nowhere.code == 69)
-            #expect(nowhere.errors.contains("b prints to null, which cannot be read; set StandardOutput= in its file"))
+            #expect(
+                nowhere.errors.contains(
+                    "b writes to null, which cannot be read back; set StandardOutput= in the app's file"))
             #expect(try service.end() == 0)
         }
 
@@ -214,8 +216,8 @@ extension EndToEnd {
             #expect(try program.end().code == 69)
             #expect(
                 program.text(.errors)
-                    == "watchdogd: XDG_RUNTIME_DIR is not set, so that there is no place for the control socket; "
-                    + "log in through a session, or name a path with --control\n")
+                    == "watchdogd: XDG_RUNTIME_DIR is not set, so there is no place for the control socket; "
+                    + "log in to a session, or set a path with --control\n")
         }
 
         @Test("A named directory that is not there is an error; so are contradictions")
@@ -284,7 +286,7 @@ extension EndToEnd {
                     failed = apps.first { $0.state == .waiting }
                     return failed != nil && apps.contains { $0.state == .running }
                 })
-            #expect(failed?.lastIncident?.summary.contains("too few descriptors are left of 130") == true)
+            #expect(failed?.lastIncident?.summary.contains("too few of 130 file descriptors are left") == true)
             #expect(try service.end() == 0)
         }
     }

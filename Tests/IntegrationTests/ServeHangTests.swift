@@ -79,7 +79,7 @@ extension EndToEnd {
             let isSeen = report.body.linux?.samples != nil
             #expect(
                 incident.verdict?.hasPrefix("Main thread blocked") == true
-                    && incident.verdict?.contains(isSeen ? "in clock_nanosleep" : "on what is not known") == true,
+                    && incident.verdict?.contains(isSeen ? "in clock_nanosleep" : "on something unknown") == true,
                 "\(incident.verdict ?? "")")
             #expect(report.body.linux?.kind == .hang)
             #expect(report.body.isSimulated == 1)

@@ -46,19 +46,19 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("An app that does not run, or takes no part, is told of")
+        @Test("An app that is not running, or takes no part, is reported")
         func outsiders() throws {
             let service = try Service([
                 "down": "[App]\nEnabled=no\nExecStart=/bin/sleep 1000\n",
                 "plain": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n",
             ])
             _ = try service.wait(for: "plain") { $0.state == .running }
-            #expect(try service.command("suspend", "down").errors == "watchdogd: down does not run\n")
+            #expect(try service.command("suspend", "down").errors == "watchdogd: down is not running\n")
             #expect(try service.command("suspend", "plain").code == 0)
             #expect(try service.command("resume", "plain").code == 0)
             let event = try service.command("event", "plain", "url")
             #expect(event.code == 1)
-            #expect(event.errors.contains("it takes no part in the lifecycle"))
+            #expect(event.errors.contains("it does not take part in the lifecycle"))
             #expect(try service.end() == 0)
         }
 
@@ -66,7 +66,7 @@ extension EndToEnd {
         func eventLaunch() throws {
             let service = try Service(["a": Self.app + "Enabled=no\n"])
             let refused = try service.command("event", "a", "url", "http://x/")
-            #expect(refused.errors == "watchdogd: a does not run\n")
+            #expect(refused.errors == "watchdogd: a is not running\n")
             let launched = try service.command("event", "--launch", "a", "url", "http://x/")
             #expect(launched.code == 0, "\(launched.errors)")
             let pid = try service.wait(for: "a") { $0.state == .running }.pid

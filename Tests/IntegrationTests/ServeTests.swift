@@ -132,7 +132,7 @@ extension EndToEnd {
             try service.wait(for: "loop") { $0.restarts == 4 && $0.state == .failed }
             let status = try service.command("status", "loop")
             #expect(status.output.contains("failed since"))
-            #expect(status.output.contains("To go on: watchdogd launch loop\n"))
+            #expect(status.output.contains("Relaunch: watchdogd launch loop\n"))
             #expect(status.output.contains("Limit: 2 restarts within 10min, the limit of [Restart] Limit="))
             #expect(try service.end() == 0)
             let told = "failed too often (exit): 2 restarts within 10min, the limit of [Restart] Limit=; it stays"

@@ -96,7 +96,7 @@ extension EndToEnd {
             // Of a process that is no child, older kernels do not tell how it has ended.
             let isTold = signal == SIGUSR2 || kernelTellsExitStatus
             try succession.program.line(
-                isTold ? "app reloaded within " : "/bin/sh ended; how is not known", on: .errors)
+                isTold ? "app reloaded within " : "/bin/sh ended; exit status unknown", on: .errors)
             #expect(succession.scratch.read("log") == (isTold ? "1\n2\n" : "1\n"))
             try succession.end()
         }
@@ -132,7 +132,7 @@ extension EndToEnd {
             #expect(eventually { access("/proc/\(command)", F_OK) != 0 })
             try succession.succeed()
             try succession.program.line(
-                "could not be reloaded: ExecReload: /bin/sleep ended; how is not known", on: .errors)
+                "could not be reloaded: ExecReload: /bin/sleep ended; exit status unknown", on: .errors)
             #expect(try succession.client.reload(AppRequest("app")).duration == nil)
             try succession.end()
         }

@@ -121,7 +121,7 @@ extension EndToEnd {
             shell.type("jobs\n")
             try shell.line("Stopped")
             shell.type("fg\n")
-            try shell.line("python3 runs again after")
+            try shell.line("python3 is running again after")
             shell.type("words after the stop\n")
             try shell.line("read: words after the stop")
             #expect(try shell.lives(for: .milliseconds(1200)))

@@ -31,12 +31,12 @@ extension EndToEnd {
             Mistake(["run", "--readiness", "whenever", "--", "true"], "--readiness", "use auto, channel, notify"),
             Mistake(["run", "--readiness", "listen:", "--", "true"], "--readiness", "listen:ADDR"),
             Mistake(["run", "--readiness", "listen:99999", "--", "true"], "--readiness", "99999"),
-            Mistake(["run", "--readiness", "probe", "--", "true"], "--readiness probe", "add --probe"),
+            Mistake(["run", "--readiness", "probe", "--", "true"], "--readiness probe", "requires --probe"),
             Mistake(["run", "--probe", "ftp://x", "--", "true"], "--probe", "tcp:ADDR, unix:PATH"),
             Mistake(["run", "--probe", "https://x", "--", "true"], "--probe", "exec:curl"),
             Mistake(["run", "--probe", "tcp:web:80", "--", "true"], "--probe", "names are not looked up"),
             Mistake(["run", "--probe", "exec: ", "--", "true"], "--probe", "the command is missing"),
-            Mistake(["run", "--probe-interval", "1s", "--", "true"], "--probe-interval", "add --probe"),
+            Mistake(["run", "--probe-interval", "1s", "--", "true"], "--probe-interval has no effect without --probe"),
             Mistake(["run", "--probe", "tcp:1", "--probe-timeout", "0s", "--", "true"], "--probe-timeout", "1ms"),
             Mistake(["run", "--probe", "tcp:1", "--probe-threshold", "0", "--", "true"], "threshold 0", "1000"),
             Mistake(["run", "--probe", "tcp:1", "--probe-body", "x", "--", "true"], "--probe-body", "http://ADDR"),
@@ -49,7 +49,7 @@ extension EndToEnd {
             Mistake(["run", "--time-scale", "0", "--", "true"], "--time-scale", "0.001 to 1000"),
             Mistake(["run", "--time-scale", "x", "--", "true"], "--time-scale"),
             Mistake(["run", "--env", "NOVALUE", "--", "true"], "--env", "NAME=VALUE"),
-            Mistake(["run", "--quiet", "--verbose", "--", "true"], "--quiet", "--verbose", "one of them"),
+            Mistake(["run", "--quiet", "--verbose", "--", "true"], "--quiet and --verbose cannot be combined"),
             Mistake(["run", "--name", "", "--", "true"], "--name is empty"),
             Mistake(["run", "--log-format", "xml", "--", "true"], "--log-format", "use text or json"),
             Mistake(["run", "--app-version", "", "--", "true"], "--app-version is empty"),
@@ -69,6 +69,14 @@ extension EndToEnd {
             Mistake(["frobnicate"], "there is no command 'watchdogd frobnicate'; 'watchdogd --help' lists them"),
             Mistake(["lst"], "there is no command 'watchdogd lst'; did you mean 'list'?"),
             Mistake(["lst", "--control", "/x"], "there is no command 'watchdogd lst'; did you mean 'list'?"),
+            Mistake(["start", "web"], "there is no command 'watchdogd start'; did you mean 'launch'?"),
+            Mistake(["stop", "web"], "there is no command 'watchdogd stop'; did you mean 'terminate'?"),
+            Mistake(["ps"], "there is no command 'watchdogd ps'; did you mean 'list'?"),
+            Mistake(["log", "web"], "there is no command 'watchdogd log'; did you mean 'logs'?"),
+            Mistake(["help", "lunch"], "there is no command 'watchdogd lunch'; did you mean 'launch'?"),
+            Mistake(["help", "report", "shw"], "there is no command 'watchdogd report shw'; did you mean 'show'?"),
+            Mistake(["report", "list", "--event", "scene-updat"], "--event", "did you mean 'scene-update'?"),
+            Mistake(["report", "list", "--event", "hangs"], "--event 'hangs' is not an event; did you mean 'hang'?"),
             Mistake(["report", "shw"], "there is no command 'watchdogd report shw'; did you mean 'show'?"),
         ]
 
@@ -82,6 +90,16 @@ extension EndToEnd {
             for word in mistake.words + ["watchdogd: "] {
                 #expect(lines.first?.contains(word) == true, "\(word) is missing in: \(lines)")
             }
+        }
+
+        @Test("WATCHDOGD_CONTROL selects the daemon unless an option does", arguments: [false, true])
+        func controlVariable(isOverridden: Bool) throws {
+            let options = isOverridden ? ["--control", "/nowhere/option"] : []
+            let program = try Program(
+                ["/usr/bin/env", "WATCHDOGD_CONTROL=/nowhere/variable", product("watchdogd"), "list"] + options)
+            #expect(try program.end().code == 69)
+            let path = isOverridden ? "/nowhere/option" : "/nowhere/variable"
+            #expect(program.text(.errors) == "watchdogd: watchdogd is not running: no socket at \(path)\n")
         }
 
         @Test("Help and version go to the output, with 0", arguments: [["--help"], ["run", "--help"], ["--version"]])

@@ -15,42 +15,42 @@ struct ContradictionTests {
             (
                 "[Watchdog]\nProbeTimeout=1s\nProbeBody=x",
                 [
-                    "4:1: warning: ProbeTimeout: without effect, because there is no Probe=",
-                    "5:1: warning: ProbeBody: without effect, because there is no Probe=",
+                    "4:1: warning: ProbeTimeout: no effect, because there is no Probe=",
+                    "5:1: warning: ProbeBody: no effect, because there is no Probe=",
                 ]
             ),
             (
                 "[Watchdog]\nProbe=tcp:80\nProbeBody=x",
-                ["5:1: error: ProbeBody: only an answer to Probe=http://… has this"]
+                ["5:1: error: ProbeBody: applies only to Probe=http://…"]
             ),
             (
                 "[Watchdog]\nProbeStatus=200\nProbe=exec:x",
-                ["4:1: error: ProbeStatus: only an answer to Probe=http://… has this"]
+                ["4:1: error: ProbeStatus: applies only to Probe=http://…"]
             ),
             (
                 "[Watchdog]\nLaunch=5s\nReadiness=none",
-                ["4:1: warning: Launch: without effect, because Readiness=none makes the launch end at once"]
+                ["4:1: warning: Launch: no effect, because Readiness=none makes the launch end at once"]
             ),
             (
                 "[Watchdog]\nExtensionCap=0s\nAllowBlindExtension=yes",
-                ["5:1: warning: AllowBlindExtension: without effect, because ExtensionCap= allows none"]
+                ["5:1: warning: AllowBlindExtension: no effect, because ExtensionCap= allows none"]
             ),
             ("[Restart]\nDelay=10s\nMaxDelay=5s", ["5:1: error: MaxDelay: shorter than Delay=, which is 10s"]),
             ("[Restart]\nDelay=2min", ["4:1: error: Delay: longer than MaxDelay=, which is 1min"]),
             (
                 "[Restart]\nPolicy=never\nDelay=5s\nLimitHang=3",
                 [
-                    "5:1: warning: Delay: without effect, because of Policy=never",
-                    "6:1: warning: LimitHang: without effect, because of Policy=never",
+                    "5:1: warning: Delay: no effect, because of Policy=never",
+                    "6:1: warning: LimitHang: no effect, because of Policy=never",
                 ]
             ),
             (
                 "[Watchdog]\nEnforce=report\n[Restart]\nPolicy=on-watchdog",
-                ["6:1: warning: Policy: nothing is ever restarted, because with Enforce=report nothing is killed"]
+                ["6:1: warning: Policy: nothing is ever restarted, because Enforce=report kills nothing"]
             ),
             (
                 "[Restart]\nLimit=infinity\nAtLimit=stop",
-                ["5:1: warning: AtLimit: without effect, because there is no limit"]
+                ["5:1: warning: AtLimit: no effect, because there is no limit"]
             ),
             ("[Restart]\nLimit=infinity\nLimitHang=3\nAtLimit=stop", []),
         ])

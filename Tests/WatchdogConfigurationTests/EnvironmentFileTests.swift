@@ -35,14 +35,14 @@ struct EnvironmentFileTests {
         #expect(contents.variables.map(\.name) == ["C", "E"])
         #expect(
             contents.diagnostics.map(\.description) == [
-                #"/etc/default/web:1:1: warning: "export A" is no name of a variable"#,
-                #"/etc/default/web:2:1: warning: "1B" is no name of a variable"#,
+                #"/etc/default/web:1:1: warning: "export A" is not a variable name"#,
+                #"/etc/default/web:2:1: warning: "1B" is not a variable name"#,
                 "/etc/default/web:4:1: warning: the value of D contains a NUL byte",
                 "/etc/default/web:5:1: warning: the quote of this value is never closed",
             ])
         let binary = EnvironmentFile.read(ConfigurationFile(path: "x", contents: Array("A=".utf8) + [0xff]))
         #expect(binary.variables == [])
-        #expect(binary.diagnostics.map(\.message) == ["the value of A is no UTF-8"])
+        #expect(binary.diagnostics.map(\.message) == ["the value of A is not valid UTF-8"])
     }
 
     @Test("never trap, whatever the bytes are, and tell a bounded number of things")

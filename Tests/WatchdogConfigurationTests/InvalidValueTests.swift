@@ -9,15 +9,15 @@ struct InvalidValueTests {
         "In [App]",
         arguments: [
             ("Enabled=maybe", #""maybe" is neither yes nor no"#),
-            ("User=a b", #""a b" is no name or number of a user"#),
-            ("User=-x", #""-x" is no name or number of a user"#),
-            ("User=4294967295", #""4294967295" is no name or number of a user"#),
-            ("Group=a:b", #""a:b" is no name or number of a group"#),
-            ("SupplementaryGroups=a b,c", #""b,c" is no name or number of a group"#),
+            ("User=a b", #""a b" is not the name or number of a user"#),
+            ("User=-x", #""-x" is not the name or number of a user"#),
+            ("User=4294967295", #""4294967295" is not the name or number of a user"#),
+            ("Group=a:b", #""a:b" is not the name or number of a group"#),
+            ("SupplementaryGroups=a b,c", #""b,c" is not the name or number of a group"#),
             ("WorkingDirectory=srv", #""srv" is not an absolute path"#),
             ("WorkingDirectory=~/x", #""~/x" is not an absolute path"#),
-            ("Environment=1A=x", #""1A" is no name of a variable; use letters, digits and "_", and no digit first"#),
-            ("Environment==x", #""" is no name of a variable; use letters, digits and "_", and no digit first"#),
+            ("Environment=1A=x", #""1A" is not a variable name; use letters, digits and "_", and no digit first"#),
+            ("Environment==x", #""" is not a variable name; use letters, digits and "_", and no digit first"#),
             ("Environment=A=\\x01", "the value of A contains a control character"),
             ("EnvironmentFile=web.env", #""web.env" is not an absolute path"#),
             ("UMask=0999", #""0999" is not an octal number from 0 to 777"#),
@@ -74,9 +74,9 @@ struct InvalidValueTests {
             ("Probe=ftp:x", #""ftp:x" is not one of tcp:ADDR, unix:PATH, http://ADDR/PATH or exec:CMD"#),
             (
                 "Probe=https://localhost",
-                #""https://localhost" is not one of tcp:ADDR, unix:PATH, http://ADDR/PATH or exec:CMD; there is no TLS, use exec:curl …"#
+                #""https://localhost" is not one of tcp:ADDR, unix:PATH, http://ADDR/PATH or exec:CMD; TLS is not supported, use exec:curl …"#
             ),
-            ("Probe=tcp:*:80", "a probe connects to one address, not to any; write localhost:PORT"),
+            ("Probe=tcp:*:80", "a probe needs a specific address; write localhost:PORT"),
             ("Probe=tcp:/run/x", "a Unix socket is written unix:/run/x"),
             ("Probe=tcp:1.2.3:80", #""1.2.3" is not an IP address; names are not looked up, except localhost"#),
             ("Probe=tcp:::1:80", "an IPv6 address goes in brackets: [::1:80]:PORT"),
@@ -91,11 +91,11 @@ struct InvalidValueTests {
                 "Probe=http://localhost/#x",
                 "the address may hold printable ASCII only, and no #; encode the rest"
             ),
-            ("Probe=http://:80/", "a probe connects to one address, not to any; write localhost:PORT"),
+            ("Probe=http://:80/", "a probe needs a specific address; write localhost:PORT"),
             ("ProbeThreshold=0", #""0" is not a whole number from 1 to 1000"#),
-            ("ProbeStatus=99", #""99" are no status codes; write for example 200-299 or 200 204"#),
-            ("ProbeStatus=299-200", #""299-200" are no status codes; write for example 200-299 or 200 204"#),
-            ("ProbeStatus=,", #""," are no status codes; write for example 200-299 or 200 204"#),
+            ("ProbeStatus=99", #""99" is not a list of status codes; write for example 200-299 or 200 204"#),
+            ("ProbeStatus=299-200", #""299-200" is not a list of status codes; write for example 200-299 or 200 204"#),
+            ("ProbeStatus=,", #""," is not a list of status codes; write for example 200-299 or 200 204"#),
             ("Enforce=maim", #""maim" is not one of kill or report"#),
             ("ExtensionCap=-1s", #""-1s" is not a time span; write for example 20s, 1min 30s or 250ms"#),
             ("KeepReports=1s", #""1s" is too short: use at least 1min"#),
@@ -159,7 +159,7 @@ struct InvalidValueTests {
     func trailingComments() throws {
         #expect(
             try app(in: "App", "Nice=5 # polite").messages == [
-                #"Nice: "5 # polite" is not a whole number from -20 to 19; comments stand on lines of their own"#
+                #"Nice: "5 # polite" is not a whole number from -20 to 19; comments must be on their own lines"#
             ])
     }
 

@@ -122,11 +122,11 @@ struct KeyTests {
         #expect(try watchdog("Background=3s").lifecycle.expiration == .seconds(3))
         #expect(
             try app(in: "Watchdog", "Background=3s\nExpiration=4s").lines == [
-                "5:1: error: Expiration: longer than Background=, of which it is the last part: 3s"
+                "5:1: error: Expiration: longer than Background=, which it is part of: 3s"
             ])
         #expect(
             try app(in: "Watchdog", "LaunchInBackground=yes\nLaunch=3s").lines == [
-                "5:1: warning: Launch: without effect, because of LaunchInBackground=yes; BackgroundLaunch= takes its place"
+                "5:1: warning: Launch: no effect, because of LaunchInBackground=yes; BackgroundLaunch= applies instead"
             ])
     }
 
@@ -174,7 +174,7 @@ struct KeyTests {
             ])
         let own = try app(in: "App", "Environment=NOTIFY_SOCKET=/x")
         #expect(
-            own.lines == ["3:13: warning: Environment: watchdogd itself sets NOTIFY_SOCKET; this is without effect"])
+            own.lines == ["3:13: warning: Environment: watchdogd sets NOTIFY_SOCKET itself; this has no effect"])
     }
 
     /// Values and what systemd 252 makes of them.

@@ -69,7 +69,7 @@ struct LoaderTests {
         #expect(try load("/d/job@1.app.d")?.apps.map(\.files) == [["/d/job@.app", "/d/job@1.app.d/10.conf"]])
         #expect(
             try load("/d/wbe.app.d")?.diagnostics.map(\.description) == [
-                "/d/wbe.app.d: error: there is no wbe.app to which these drop-ins belong; did you mean \"web.app.d\"?"
+                "/d/wbe.app.d: error: there is no wbe.app for these drop-ins; did you mean \"web.app.d\"?"
             ])
         #expect(try load("/d/.app.d")?.diagnostics.map(\.severity) == [.error])
         #expect(try load("/d") == nil)
@@ -107,7 +107,7 @@ struct LoaderTests {
         #expect(
             listing.diagnostics.map(\.description) == [
                 #"/d/e f.app: error: " " cannot be in an app's name; use letters, digits, "-", "_", "." and "@""#,
-                #"/d/gg.app.d: warning: there is no gg.app to which these drop-ins belong; did you mean "g.app.d"?"#,
+                #"/d/gg.app.d: warning: there is no gg.app for these drop-ins; did you mean "g.app.d"?"#,
             ])
     }
 
@@ -154,13 +154,13 @@ struct LoaderTests {
         var report = CheckReport()
         #expect(report.text == "0 apps checked\n")
         report.add(try loader(["web.app": valid]).load(file: "web.app"))
-        #expect(report.text == "1 app checked, all valid\n")
+        #expect(report.text == "1 app checked: all valid\n")
         report.add(try loader(["a.app": valid + "Nice=1\nNice=2\n"]).load(file: "a.app"))
         #expect(report.isValid)
-        #expect(report.text.hasSuffix("2 apps checked, all valid: 1 warning\n"))
+        #expect(report.text.hasSuffix("2 apps checked: all valid, 1 warning\n"))
         report.add(try loader(["b.app": "[App]\nNice=x\nFoo=y"]).load(file: "b.app"))
         #expect(!report.isValid)
-        #expect(report.text.hasSuffix("3 apps checked, 1 of them invalid: 3 errors, 1 warning\n"))
+        #expect(report.text.hasSuffix("3 apps checked: 1 invalid, 3 errors, 1 warning\n"))
         var other = CheckReport()
         other.add(ConfigurationReadError(isMissing: true, "cannot open x"), of: "x")
         #expect(other.text == "x: error: cannot open x\n0 apps checked: 1 error\n")

@@ -48,9 +48,9 @@ struct QuotingTests {
         #expect(app.configuration?.program.command.arguments == ["/bin/grep", #"a\.b"#, #"\x00"#, #"\w"#])
         #expect(
             app.lines == [
-                #"2:23: warning: \. is no escape, and the backslash stays; write \\ for a backslash"#,
-                #"2:28: warning: \x is no escape, and the backslash stays; write \\ for a backslash"#,
-                #"2:33: warning: \w is no escape, and the backslash stays; write \\ for a backslash"#,
+                #"2:23: warning: \. is not an escape sequence, so the backslash stays; write \\ for a backslash"#,
+                #"2:28: warning: \x is not an escape sequence, so the backslash stays; write \\ for a backslash"#,
+                #"2:33: warning: \w is not an escape sequence, so the backslash stays; write \\ for a backslash"#,
             ])
     }
 
@@ -128,26 +128,29 @@ struct QuotingTests {
     @Test(
         "A command that cannot be one is told",
         arguments: [
-            ("./web", #""./web" is a relative path; write an absolute one, or the name alone to have it searched"#),
-            ("bin/web", #""bin/web" is a relative path; write an absolute one, or the name alone to have it searched"#),
+            ("./web", #""./web" is a relative path; write an absolute path, or only the name to search PATH for it"#),
+            (
+                "bin/web",
+                #""bin/web" is a relative path; write an absolute path, or only the name to search PATH for it"#
+            ),
             ("/usr/bin/", #""/usr/bin/" names a directory"#),
             ("-", "the program is missing"),
-            ("@/bin/web", "after the prefix @ the program's name for itself is missing"),
+            ("@/bin/web", "the prefix @ needs the program's argv[0] as the next word"),
             ("$SHELL", "the program cannot be a variable"),
             ("/bin/${X}", "the program cannot be a variable"),
-            ("!/bin/web", "of systemd's prefixes there are -, @, : and + only"),
-            ("+/bin/web", "the prefix + is for ExecStartPre= and ExecReload=; leave User= out instead"),
+            ("!/bin/web", "only systemd's prefixes -, @, : and + are supported"),
+            ("+/bin/web", "the prefix + is only for ExecStartPre= and ExecReload=; leave out User= instead"),
             ("'/bin/w\\x01b'", "the program's name contains a control character"),
-            ("..", #"".." is no name of a program"#),
+            ("..", #"".." is not a program name"#),
             (
                 "/bin/a ; /bin/b",
-                "an app has one command; what runs before it is ExecStartPre=, and a lone ; is written \\;"
+                "an app has one command; run others before it with ExecStartPre=, and write a lone ; as \\;"
             ),
             (";", "a command is missing"),
-            ("/bin/web $FOO/x", #""$FOO/x" is no variable: within a word it takes braces"#),
-            ("/bin/web $1", #""$1" is no variable; write $$ for a dollar sign"#),
-            ("/bin/web $", #""$" is no variable; write $$ for a dollar sign"#),
-            ("/bin/web a${#x}b", #""${#x}" is no variable; write $${ where the program itself is to see ${"#),
+            ("/bin/web $FOO/x", #""$FOO/x" is not a variable: inside a word, a variable needs braces"#),
+            ("/bin/web $1", #""$1" is not a variable; write $$ for a dollar sign"#),
+            ("/bin/web $", #""$" is not a variable; write $$ for a dollar sign"#),
+            ("/bin/web a${#x}b", #""${#x}" is not a variable; write $${ to pass ${ to the program"#),
             ("/bin/web %", "a lone \"%\"; write %% for a percent sign"),
         ])
     func invalidCommands(line: String, message: String) throws {
@@ -173,11 +176,11 @@ struct QuotingTests {
             try app(main, "[App]\nExecStart=\nExecStart=/bin/b\n").configuration?.program.command.program == "/bin/b")
         #expect(
             try app(main, "[App]\nExecStart=/bin/b\n").lines == [
-                "web.app.d/1.conf:2:11: error: ExecStart: there is a command already, in line 2 of web.app; remove it with an empty ExecStart= above"
+                "web.app.d/1.conf:2:11: error: ExecStart: a command is already set in line 2 of web.app; clear it first with an empty ExecStart="
             ])
         #expect(
             try app("[App]\nExecStart=/bin/a\nExecStart=/bin/b\n").lines == [
-                "3:11: error: ExecStart: there is a command already, in line 2; remove it with an empty ExecStart= above"
+                "3:11: error: ExecStart: a command is already set in line 2; clear it first with an empty ExecStart="
             ])
         #expect(
             try app(main, "[App]\nExecStart=\n").lines == [

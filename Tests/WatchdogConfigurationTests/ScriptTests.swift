@@ -78,7 +78,7 @@ struct ScriptTests {
                 "launch\nexpect killed 0x8badf00",
                 "s:2:15: error: unknown code \"0x8badf00\"; did you mean \"0x8badf00d\"?"
             ),
-            ("launch\nexpect exited 256", "s:2:15: error: \"256\" is no exit code; write 0 to 255"),
+            ("launch\nexpect exited 256", "s:2:15: error: \"256\" is not an exit code; write 0 to 255"),
             ("launch\nlaunch", "s:2:1: error: the app is launched once, at the beginning"),
             ("suspend", "s:1:1: error: a script begins with launch; did you mean \"launch\"?"),
             ("launch event", "s:1:8: error: event lacks the kind of the event, such as event url"),

@@ -35,7 +35,7 @@ struct SpecifierTests {
     @Test(
         "What is none is an error at its place",
         arguments: [
-            ("a %f", "3:15: error: Description: unknown specifier %f; write %%f where no specifier is meant"),
+            ("a %f", "3:15: error: Description: unknown specifier %f; write %%f for a literal %f"),
             ("50%", "3:15: error: Description: a lone \"%\"; write %% for a percent sign"),
             ("50% off", "3:15: error: Description: a lone \"%\"; write %% for a percent sign"),
             ("%\u{e4}", "3:13: error: Description: a lone \"%\"; write %% for a percent sign"),
@@ -49,8 +49,8 @@ struct SpecifierTests {
         let app = try app("[App]\nExecStart=/bin/web %m %t\n", specifiers: Specifiers())
         #expect(
             app.lines == [
-                "2:20: error: ExecStart: what %m stands for is not known here",
-                "2:23: error: ExecStart: what %t stands for is not known here",
+                "2:20: error: ExecStart: the value of %m is not known here",
+                "2:23: error: ExecStart: the value of %t is not known here",
             ])
     }
 
@@ -90,9 +90,9 @@ struct SpecifierTests {
             ("a b", #"" " cannot be in an app's name; use letters, digits, "-", "_", "." and "@""#),
             ("wäb", #""ä" cannot be in an app's name; use letters, digits, "-", "_", "." and "@""#),
             ("a/b", #""/" cannot be in an app's name; use letters, digits, "-", "_", "." and "@""#),
-            (".web", #"an app's name begins with a letter, a digit or "_", not as ".web""#),
-            ("-web", #"an app's name begins with a letter, a digit or "_", not as "-web""#),
-            ("@web", #"an app's name begins with a letter, a digit or "_", not as "@web""#),
+            (".web", #"an app's name must begin with a letter, a digit or "_", unlike ".web""#),
+            ("-web", #"an app's name must begin with a letter, a digit or "_", unlike "-web""#),
+            ("@web", #"an app's name must begin with a letter, a digit or "_", unlike "@web""#),
         ])
     func invalidNames(text: String, reason: String) {
         #expect(throws: AppName.Invalid.self) { try AppName(text) }

@@ -74,7 +74,7 @@ struct SyntaxTests {
             ("[Watchdog", #"3:10: error: the "]" is missing after the section's name"#),
             (
                 "[Watchdog] # times",
-                "3:12: error: nothing may follow the section's name; comments stand on lines of their own"
+                "3:12: error: nothing may follow the section's name; comments must be on their own lines"
             ),
             ("[Watchdog]x", "3:11: error: nothing may follow the section's name"),
             (
@@ -102,7 +102,7 @@ struct SyntaxTests {
         let app = try app("[App]\nExecStart=/bin/web \\\n  # a comment\n\t--name %y \\\n  --port 'x\nNice=x\n")
         #expect(
             app.lines == [
-                "4:9: error: ExecStart: unknown specifier %y; write %%y where no specifier is meant",
+                "4:9: error: ExecStart: unknown specifier %y; write %%y for a literal %y",
                 "5:10: error: ExecStart: the quote that opens here is never closed",
                 #"6:6: error: Nice: "x" is not a whole number from -20 to 19"#,
             ])
@@ -119,9 +119,9 @@ struct SyntaxTests {
         #expect(
             app.lines == [
                 "1:1: error: ExecStart= is missing in [App]: the program to run",
-                "2:18: error: the byte 0xff is no UTF-8: save the file as UTF-8",
+                "2:18: error: the byte 0xff is not valid UTF-8: save the file as UTF-8",
                 #"3:6: error: Nice: "x" is not a whole number from -20 to 19"#,
-                "4:4: error: the byte 0xc3 is no UTF-8: save the file as UTF-8",
+                "4:4: error: the byte 0xc3 is not valid UTF-8: save the file as UTF-8",
             ])
     }
 
@@ -149,7 +149,7 @@ struct SyntaxTests {
         let app = try app("ExecStart=/bin/web\nNice=x\n")
         #expect(
             app.lines == [
-                #"1:1: error: the setting stands before the first section; did you mean "[App]"?"#,
+                #"1:1: error: the setting comes before the first section; did you mean "[App]"?"#,
                 #"2:6: error: Nice: "x" is not a whole number from -20 to 19"#,
             ])
     }
@@ -158,7 +158,7 @@ struct SyntaxTests {
     func repetition() throws {
         let text = "[App]\nExecStart=/bin/web\nNice=1\nNice=2\n"
         let one = try app(text)
-        #expect(one.lines == ["4:1: warning: Nice= is set again; what line 3 says is without effect"])
+        #expect(one.lines == ["4:1: warning: Nice= is set again; line 3 has no effect"])
         #expect(one.configuration?.program.niceness == 2)
         #expect(one.place(of: .nice)?.description == "web.app:4:1")
 

@@ -44,7 +44,7 @@ struct ConductTests {
     @Test("a number that is used twice, and a second greeting, are noted")
     func repeated() {
         #expect(conduct("BEGIN_TASK=1 a", "BEGIN_TASK=1 b").faults == ["it uses the number of background task 1 twice"])
-        #expect(conduct("HELLO=1", "HELLO=1").faults == ["it says HELLO twice"])
+        #expect(conduct("HELLO=1", "HELLO=1").faults == ["it sends HELLO twice"])
         #expect(conduct("READY=1", "HELLO=1").beginsWithHello == false)
         #expect(conduct().beginsWithHello == nil)
     }

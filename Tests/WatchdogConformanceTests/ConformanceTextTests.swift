@@ -34,10 +34,10 @@ struct ConformanceTextTests {
         let passed = ConformanceResult(.hello, .passed(""))
         let skipped = ConformanceResult(.busy, .skipped("why"))
         #expect(text.summary([passed]) == "conforms: 1 of 1 passed\n")
-        #expect(text.summary([passed, skipped]) == "conforms: 1 of 2 passed, 1 not tried\n")
+        #expect(text.summary([passed, skipped]) == "conforms: 1 of 2 passed, 1 not tested\n")
         #expect(
             text.summary([passed, skipped, ConformanceResult(.ready, .failed("x"))])
-                == "does not conform: 1 of 3 failed, 1 passed, 1 not tried\n")
+                == "does not conform: 1 of 3 failed, 1 passed, 1 not tested\n")
     }
 
     @Test("the JSON has one object for each requirement, in order")

@@ -179,7 +179,7 @@ struct AccessTests {
                 "sequence": 1, "timeUSec": 7}}
                 Event {"event": {"kind": "reloaded", "message": "reloaded", "sequence": 2, "timeUSec": 8}}
                 long b'{"error":"\(own).MalformedMessage",\
-                "parameters":{"reason":"a message may have 16384 bytes at most"}}\\x00'
+                "parameters":{"reason":"a message may have at most 16384 bytes"}}\\x00'
 
                 """)
         #expect(!output.contains("secret"))

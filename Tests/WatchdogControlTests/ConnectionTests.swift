@@ -74,7 +74,7 @@ struct ConnectionTests {
             try station.settle()
         }
         let answer = try #require(try caller.next())
-        #expect(answer.contains("a message may have \(limit) bytes at most"))
+        #expect(answer.contains("a message may have at most \(limit) bytes"))
         try caller.expectEnd()
         #expect(station.server.statistics.open == 0)
     }
@@ -166,7 +166,7 @@ struct ConnectionTests {
                 return "\(error)"
             }
         }
-        #expect(refusal == "watchdogd has 64 connections, and takes no more from you")
+        #expect(refusal == "watchdogd has 64 connections from you and accepts no more")
         callers[0].finish()
         try callers[0].expectEnd()
         let next = try RawCaller(station)

@@ -190,7 +190,7 @@ struct MonitorTests {
                 try ControlClient(place).monitor { _ in true }
             }
         }
-        #expect(error?.description == "watchdogd is ending")
+        #expect(error?.description == "watchdogd is shutting down")
         tick.cancel()
     }
 

@@ -46,7 +46,7 @@ enum Samples {
         probeRefusal: "no shell",
         hangs: LatencySummary(
             count: 2, median: .milliseconds(800), percentile99: .milliseconds(1_200), maximum: .milliseconds(1_200)),
-        strayAnswers: 1, lastExit: "was ended by SIGKILL", status: "Serving 12 requests",
+        strayAnswers: 1, lastExit: "was killed by SIGKILL", status: "Serving 12 requests",
         lifecycle: "foreground", output: "journal")
 
     /// Of an app that has failed too often.
@@ -96,7 +96,7 @@ enum Samples {
             AppSummary(
                 name: "worker", state: .failed, since: ago(.seconds(86_400 * 3)), restarts: 5,
                 lastIncident: IncidentSummary(
-                    kind: .crash, time: ago(.seconds(86_400 * 3)), summary: "was ended by SIGSEGV")),
+                    kind: .crash, time: ago(.seconds(86_400 * 3)), summary: "was killed by SIGSEGV")),
         ],
         invalidFiles: [InvalidFile(name: "foo", file: "/etc/watchdogd/apps.d/foo.app", diagnostics: diagnostics)])
 

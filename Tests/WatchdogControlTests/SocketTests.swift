@@ -199,7 +199,7 @@ struct ClientTests {
         #expect(error(place)?.code == .notRunning)
         #expect(error(place)?.description == "watchdogd is not running: no socket at \(place.path)")
         stopListening(try ControlSocket.bind(path: place.path, mode: 0o600))
-        #expect(error(place)?.description == "watchdogd is not running: nobody listens at \(place.path)")
+        #expect(error(place)?.description == "watchdogd is not running: nothing listens at \(place.path)")
         #expect(ControlPath.system.path == "/run/watchdogd/control")
         let missing = ControlClientError.cannotConnect(.noSuchFile, .system)
         #expect(
@@ -208,7 +208,7 @@ struct ClientTests {
         let user = try #require(ControlPath.user(environment: ["XDG_RUNTIME_DIR": "/run/user/7"]))
         #expect(
             ControlClientError.cannotConnect(.connectionRefused, user).description
-                == "watchdogd is not running: nobody listens at /run/user/7/watchdogd/control; "
+                == "watchdogd is not running: nothing listens at /run/user/7/watchdogd/control; "
                 + "start it with 'systemctl --user start watchdogd'")
         #expect(
             ControlClientError.cannotConnect(.permissionDenied, user).description

@@ -78,7 +78,7 @@ struct TextTests {
                 watchdogd 1.2
                         PID: 7
                        Apps: 3
-                       Loop: longest turn 4.20 ms; in the last minute 310 us
+                       Loop: longest iteration 4.20 ms; in the last minute 310 us
 
                 """)
     }

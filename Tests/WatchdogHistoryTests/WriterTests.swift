@@ -48,7 +48,7 @@ struct WriterTests {
         }
         #expect(writer.shutDown(within: .seconds(60)))
         #expect(told.problems.count == 1)
-        #expect(told.problems.first?.hasPrefix("launches are not kept: cannot create /proc/nowhere: ") == true)
+        #expect(told.problems.first?.hasPrefix("launches are not recorded: cannot create /proc/nowhere: ") == true)
     }
 
     @Test("What does not fit in the queue is counted and said, and the caller never waits")
@@ -91,7 +91,7 @@ struct WriterTests {
             writer.settle(within: .seconds(20))
         }
         #expect(writer.shutDown(within: .seconds(60)))
-        #expect(told.problems.contains { $0.contains("launches are not kept") && $0.contains("full") })
+        #expect(told.problems.contains { $0.contains("launches are not recorded") && $0.contains("full") })
         let total = try HistoryReader(path: folder + "/history.db").launches(of: nil, by: .app).total
         #expect(total?.count ?? 0 < 20_000)
     }

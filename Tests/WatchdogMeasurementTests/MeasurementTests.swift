@@ -42,10 +42,10 @@ struct MeasurementTests {
         #expect(run.exclusion(isCold: true) == .notCold)
         run.readBytes = 12 << 20
         run.majorFaults = 3
-        #expect(run.exclusion(isCold: false)?.description == "not warm: 12.0 MiB read; left out")
+        #expect(run.exclusion(isCold: false)?.description == "not warm: 12.0 MiB read; excluded")
         #expect(run.exclusion(isCold: true) == nil)
         (run.readBytes, run.majorFaults) = (0, 1)
-        #expect(run.exclusion(isCold: false)?.description == "not warm: 1 major fault; left out")
+        #expect(run.exclusion(isCold: false)?.description == "not warm: 1 major fault; excluded")
         run.number = 0
         #expect(run.exclusion(isCold: false) == .discarded)
     }

@@ -23,13 +23,13 @@ struct MeasurementTextTests {
         let text = MeasurementText(measurement, checks: [], width: 80).text
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         #expect(lines[0] == "true")
-        #expect(lines[1] == "4 runs until it exits; 1 more thrown away first; warm")
+        #expect(lines[1] == "4 runs until it exits; 1 discarded first; warm")
         #expect(lines[3] == "     run       wall        CPU    faults")
-        #expect(lines[4] == "       -   40.00 ms   20.00 ms      1000  thrown away")
+        #expect(lines[4] == "       -   40.00 ms   20.00 ms      1000  discarded")
         #expect(lines[5] == "       1   38.00 ms   19.00 ms      1000  ██████████████▉")
-        #expect(lines[7] == "       3   97.00 ms   48.00 ms      1000  not warm: 12.0 MiB read; left out")
-        #expect(text.contains("1 of 4 runs were left out"))
-        #expect(text.contains("other processes used 31 % of the CPUs: wall time is not to be trusted"))
+        #expect(lines[7] == "       3   97.00 ms   48.00 ms      1000  not warm: 12.0 MiB read; excluded")
+        #expect(text.contains("1 of 4 runs were excluded"))
+        #expect(text.contains("other processes used 31 % of the CPUs: wall time is unreliable"))
         #expect(text.contains("wall time        39.00 ms   1.000 ms   38.00 ms   41.00 ms"))
         #expect(lines.filter { $0.count > 80 } == [])
     }
@@ -41,7 +41,7 @@ struct MeasurementTextTests {
         ]
         let lines = MeasurementText(measurement, checks: checks, width: width).text.split(separator: "\n")
         // The reason why a run does not count is never cut.
-        #expect(lines.filter { $0.count > width && !$0.hasSuffix("left out") } == [])
+        #expect(lines.filter { $0.count > width && !$0.hasSuffix("excluded") } == [])
         #expect(lines.last == "ok      max: the median is 39.00 ms, at most 39ms is allowed" || width == 60)
     }
 
@@ -63,7 +63,7 @@ struct MeasurementTextTests {
         let text = String(decoding: bytes, as: UTF8.self)
         #expect(text.contains("\"exitCode\" : 1"))
         #expect(text.contains("\"wallNSec\" : 97000000"))
-        #expect(text.contains("not warm: 12.0 MiB read; left out"))
+        #expect(text.contains("not warm: 12.0 MiB read; excluded"))
     }
 
     @Test("JUnit: a failure, an error, and text that XML allows")

@@ -47,7 +47,7 @@ struct ExplanationTests {
         let text = Explanation(of: report).text
         #expect(text.hasPrefix("HangMain[4242] · capture · "))
         #expect(!text.contains("Fault") && !text.contains("Allowance") && !text.contains("scene-update"))
-        #expect(text.contains("Somebody asked for the stacks"))
+        #expect(text.contains("Somebody requested the stacks"))
         let page = HTMLRenderer.render(report)
         #expect(!page.contains("Fault") && !page.contains("Allowance"))
         #expect(Signature(of: report).event == "capture")

@@ -29,7 +29,7 @@ struct TerminationMessageTests {
     @Test("have one line where there is no report")
     func short() {
         #expect(
-            TerminationMessage.text("sh[7] was ended by SIGSEGV", nil, report: nil) == "sh[7] was ended by SIGSEGV\n")
+            TerminationMessage.text("sh[7] was killed by SIGSEGV", nil, report: nil) == "sh[7] was killed by SIGSEGV\n")
     }
 
     @Test(

@@ -38,7 +38,7 @@ struct EventEntryTests {
         #expect(
             lines == [
                 "a probe of exec:false failed after 3.0 s: no answer",
-                "the stacks of py could not be taken in time; killed without them", "exited with code 0",
+                "the stacks of py could not be captured in time; killed without them", "exited with code 0",
             ])
     }
 

@@ -21,15 +21,15 @@ struct MachineWarningTests {
                 chown(file, owner, 0)
                 return app.writerWarnings(below: "/tmp/").map(\.description)
             }
-            let why = "and who may decides what root runs"
+            let why = "and so decide what root runs"
             #expect(warnings(file: 0o664, folder: 0o755) == [], "the group is root's")
             #expect(
                 warnings(file: 0o666, folder: 0o755) == [
-                    "\(file): warning: not only root may write to it (owner 0, group 0, mode 0666), \(why)"
+                    "\(file): warning: users other than root can write to it (owner 0, group 0, mode 0666), \(why)"
                 ])
             #expect(
                 warnings(file: 0o644, folder: 0o777) == [
-                    "\(directory): warning: not only root may write to it (owner 0, group 0, mode 0777), \(why)"
+                    "\(directory): warning: users other than root can write to it (owner 0, group 0, mode 0777), \(why)"
                 ])
             #expect(warnings(file: 0o644, folder: 0o755, owner: 7).count == 1)
             #expect(app.writerWarnings(below: "/etc/watchdogd/") == [])

@@ -31,9 +31,9 @@ struct MetricsTests {
     func problems() {
         var note = MetricsFile.ProblemNote()
         #expect(note.sentence(for: nil, "/f") == nil)
-        #expect(note.sentence(for: "disk full", "/f") == "metrics are not written: disk full")
+        #expect(note.sentence(for: "disk full", "/f") == "cannot write metrics: disk full")
         for _ in 0..<10 { #expect(note.sentence(for: "disk full", "/f") == nil) }
-        #expect(note.sentence(for: "no folder", "/f") == "metrics are not written: no folder")
+        #expect(note.sentence(for: "no folder", "/f") == "cannot write metrics: no folder")
         #expect(note.sentence(for: nil, "/f") == "metrics are written again: /f")
         #expect(note.sentence(for: nil, "/f") == nil)
     }

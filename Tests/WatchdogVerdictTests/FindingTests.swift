@@ -267,7 +267,7 @@ struct FindingTests {
         #expect(stages?.isSame == true)
         #expect(
             stages?.line(threadIndex: 0)
-                == "Stages: thread 0: same 5 frames at 5.00 s and 10.00 s, and in all 10 looks from the first on")
+                == "Stages: thread 0: same 5 frames at 5.00 s and 10.00 s, and in all 10 samples")
     }
 
     @Test("a stack that changed says how much of it did not")

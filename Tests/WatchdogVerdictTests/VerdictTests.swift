@@ -175,13 +175,13 @@ struct VerdictTests {
         let sleeping = HangEvidence(state: "S", syscall: Samples.blocked.syscall, processorCount: 2)
         #expect(
             Verdict(judging: sleeping).line
-                == "Main thread asleep in recvfrom (fd 7) when looked at · time on the CPU not known")
+                == "Main thread asleep in recvfrom (fd 7) when sampled · time on the CPU not known")
         let running = HangEvidence(state: "R", syscall: "running", processorCount: 2)
         #expect(Verdict(judging: running).kind == .unknown)
         let disk = HangEvidence(state: "D", waitChannel: "folio_wait_bit_common", processorCount: 2)
         #expect(
             Verdict(judging: disk).line
-                == "Main thread in uninterruptible sleep in the kernel at folio_wait_bit_common when looked at"
+                == "Main thread in uninterruptible sleep in the kernel at folio_wait_bit_common when sampled"
                 + " · time on the CPU not known")
     }
 
@@ -214,14 +214,14 @@ struct VerdictTests {
             ("401 0x1 0x2 0x1 0x0 0x0 0x0 0x1 0x2", "some_wait", "in system call 401 (wait channel some_wait)"),
             (
                 "219 0x1 0x2 0x1 0x0 0x0 0x0 0x1 0x2", "hrtimer_nanosleep",
-                "in restart_syscall, an interrupted sleep taken up again (wait channel hrtimer_nanosleep)"
+                "in restart_syscall, a sleep resumed after an interruption (wait channel hrtimer_nanosleep)"
             ),
             ("-1 0x1 0x2", "userfaultfd", "outside any system call (wait channel userfaultfd)"),
-            ("running", "0", "until shortly before the look, then runnable"),
+            ("running", "0", "until just before the sample, then runnable"),
             (nil, "ep_poll", "in the kernel at ep_poll"),
-            (nil, "0", "on what is not known"),
-            (nil, nil, "on what is not known"),
-            ("garbage", "\u{1b}[31m", "on what is not known"),
+            (nil, "0", "on something unknown"),
+            (nil, nil, "on something unknown"),
+            ("garbage", "\u{1b}[31m", "on something unknown"),
         ] as [(String?, String?, String)]
     )
     func whereItWaits(syscall: String?, waitChannel: String?, text: String) {

@@ -56,7 +56,7 @@ enum SystemdKey {
     /// Every other key for services in systemd 252 to 257.
     private static let withoutCounterpart: [(reason: String, keys: String)] = [
         (
-            "apps do not depend on each other, all are launched at once; what must be there first belongs in a unit of systemd",
+            "apps have no dependencies and are launched at once; put what must start first in a systemd unit",
             """
             Requires Requisite Wants BindsTo BindTo Upholds Conflicts Before After OnSuccess OnFailure PropagatesReloadTo
             PropagateReloadTo ReloadPropagatedFrom PropagateReloadFrom PropagatesStopTo StopPropagatedFrom PartOf
@@ -73,7 +73,7 @@ enum SystemdKey {
             """
         ),
         (
-            "there are no conditions; switch the app off with Enabled=no",
+            "conditions are not supported; disable the app with Enabled=no",
             """
             ConditionPathExists ConditionPathExistsGlob ConditionPathIsDirectory ConditionPathIsSymbolicLink
             ConditionPathIsMountPoint ConditionPathIsReadWrite ConditionPathIsEncrypted ConditionPathIsSocket
@@ -95,7 +95,7 @@ enum SystemdKey {
         ("it is a note to readers; write it as a comment", "Documentation SourcePath"),
         ("an app has one name, that of its file; a symbolic link gives it another", "Alias DefaultInstance"),
         (
-            "the program stays in the foreground and is the app's main process, and that ends with it",
+            "the program stays in the foreground as the app's main process, and the app ends with it",
             "PIDFile GuessMainPID RemainAfterExit ExitType NonBlocking BusName"
         ),
         (
@@ -105,10 +105,10 @@ enum SystemdKey {
             WatchdogSignal TimeoutAbortSec TimeoutStopFailureMode TimeoutStartFailureMode TimeoutCleanSec
             """
         ),
-        ("what follows the launch belongs in the program itself, or in an app of its own", "ExecStartPost"),
-        ("an app may run for ever", "RuntimeMaxSec RuntimeRandomizedExtraSec"),
+        ("do this in the program itself, or in a separate app", "ExecStartPost"),
+        ("an app may run indefinitely", "RuntimeMaxSec RuntimeRandomizedExtraSec"),
         (
-            "which exit code is a failure is fixed: every one but 0",
+            "every exit code except 0 is a failure",
             "SuccessExitStatus RestartPreventExitStatus RestartForceExitStatus RestartMode"
         ),
         ("messages are accepted from all processes of the app", "NotifyAccess"),
@@ -117,13 +117,13 @@ enum SystemdKey {
             "Sockets FileDescriptorStoreMax FileDescriptorStorePreserve OpenFile"
         ),
         (
-            "the kernel ends the process that it chooses; [Restart] LimitMemory= says what follows",
+            "the kernel chooses the process to kill; see [Restart] LimitMemory=",
             """
             OOMPolicy ManagedOOMSwap ManagedOOMMemoryPressure ManagedOOMMemoryPressureLimit
             ManagedOOMMemoryPressureDurationSec ManagedOOMPreference
             """
         ),
-        ("the prefix + of a command says the same", "PermissionsStartOnly RootDirectoryStartOnly"),
+        ("use the command prefix + instead", "PermissionsStartOnly RootDirectoryStartOnly"),
         (
             "name the variables with Environment= or EnvironmentFile=",
             "PassEnvironment UnsetEnvironment"
@@ -138,7 +138,7 @@ enum SystemdKey {
             """
         ),
         (
-            "of the cgroup only CPUQuota=, MemoryMax= and TasksMax= can be set; all else belongs in a unit of systemd",
+            "for the cgroup, only CPUQuota=, MemoryMax= and TasksMax= can be set; put the rest in a systemd unit",
             """
             Slice AllowedCPUs StartupAllowedCPUs AllowedMemoryNodes StartupAllowedMemoryNodes CPUAccounting CPUWeight
             StartupCPUWeight CPUShares StartupCPUShares CPUQuotaPeriodSec MemoryAccounting MemoryMin DefaultMemoryMin
@@ -153,7 +153,7 @@ enum SystemdKey {
             """
         ),
         (
-            "of scheduling only Nice= can be set; all else belongs in a unit of systemd",
+            "for scheduling, only Nice= can be set; put the rest in a systemd unit",
             """
             IOSchedulingClass IOSchedulingPriority CPUSchedulingPolicy CPUSchedulingPriority CPUSchedulingResetOnFork
             CPUAffinity NUMAPolicy NUMAMask TimerSlackNSec
@@ -169,13 +169,13 @@ enum SystemdKey {
             """
         ),
         (
-            "a file that only the app's user can read serves for secrets",
+            "put secrets in a file that only the app's user can read",
             """
             SetCredential SetCredentialEncrypted LoadCredential LoadCredentialEncrypted ImportCredential
             """
         ),
         (
-            "confining an app is the work of systemd; of that watchdogd has NoNewPrivileges= only",
+            "let systemd confine apps; watchdogd supports only NoNewPrivileges=",
             """
             RootDirectory RootImage RootImageOptions RootImagePolicy MountImagePolicy ExtensionImagePolicy RootEphemeral
             RootHash RootHashSignature RootVerity ExtensionDirectories ExtensionImages MountImages DynamicUser RemoveIPC
@@ -193,7 +193,7 @@ enum SystemdKey {
         ),
         ("every signal has its default effect in an app", "IgnoreSIGPIPE"),
         (
-            "it cannot be set for an app; where it is needed, let systemd run the app",
+            "it cannot be set for an app; if the app needs it, run the app under systemd",
             "CoredumpFilter UtmpIdentifier UtmpMode USBFunctionDescriptors USBFunctionStrings MemoryKSM"
         ),
     ]

@@ -49,12 +49,12 @@ public struct CheckReport: Hashable, Sendable {
     private var summary: String {
         func number(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
         let checked = "\(number(apps.count, "app")) checked"
-        let valid = apps.isEmpty ? "" : ", all valid"
-        let verdict = isValid ? valid : invalidCount > 0 ? ", \(invalidCount) of them invalid" : ""
+        let valid = apps.isEmpty ? nil : "all valid"
+        let verdict = isValid ? valid : invalidCount > 0 ? "\(invalidCount) invalid" : nil
         let errors = errorCount > 0 ? number(errorCount, "error") : nil
         let warnings = warningCount > 0 ? number(warningCount, "warning") : nil
-        let counts = [errors, warnings].compactMap(\.self)
-        return checked + verdict + (counts.isEmpty ? "" : ": ") + counts.joined(separator: ", ")
+        let counts = [verdict, errors, warnings].compactMap(\.self)
+        return checked + (counts.isEmpty ? "" : ": ") + counts.joined(separator: ", ")
     }
 
     private var invalidCount: Int { apps.count { $0.configuration == nil } }

@@ -125,7 +125,7 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
         let main = String(fileName.dropLast(2))
         let apps = names.filter { $0.hasSuffix(AppName.fileSuffix) }.sorted()
         return ConfigurationDiagnostic(
-            severity, file: path, "there is no \(main) to which these drop-ins belong",
+            severity, file: path, "there is no \(main) for these drop-ins",
             suggestion: Similarity.nearest(to: main, among: apps).map { $0 + ".d" })
     }
 

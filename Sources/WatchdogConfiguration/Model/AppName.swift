@@ -34,7 +34,8 @@ public struct AppName: Hashable, Comparable, Sendable, CustomStringConvertible {
                 description: "\(shown) cannot be in an app's name; use letters, digits, \"-\", \"_\", \".\" and \"@\"")
         }
         guard first.isLetter || first.isDigit || first == UInt8(ascii: "_") else {
-            throw Invalid(description: "an app's name begins with a letter, a digit or \"_\", not as \(text.quoted())")
+            throw Invalid(
+                description: "an app's name must begin with a letter, a digit or \"_\", unlike \(text.quoted())")
         }
         description = text
     }

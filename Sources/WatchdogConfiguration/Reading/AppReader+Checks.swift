@@ -37,7 +37,7 @@ extension AppReader {
             report(.error, .readiness, "probe needs a Probe= in [Watchdog]")
         }
         if draft.watchdog.readiness == .none {
-            report(.warning, .launch, "without effect, because Readiness=none makes the launch end at once")
+            report(.warning, .launch, "no effect, because Readiness=none makes the launch end at once")
         }
     }
 
@@ -46,7 +46,7 @@ extension AppReader {
             guard !suspects.contains(.probe) else { return }
             for key in [.probeInterval, .probeTimeout, .probeThreshold, .probeStatus, .probeBody] as [ConfigurationKey]
             {
-                report(.warning, key, "without effect, because there is no Probe=")
+                report(.warning, key, "no effect, because there is no Probe=")
             }
             return
         }
@@ -57,7 +57,7 @@ extension AppReader {
             settings.target = .http(request)
         } else {
             for key in [.probeStatus, .probeBody] as [ConfigurationKey] {
-                report(.error, key, "only an answer to Probe=http://… has this")
+                report(.error, key, "applies only to Probe=http://…")
             }
         }
         settings.interval = probe.interval ?? settings.interval
@@ -68,14 +68,14 @@ extension AppReader {
 
     private mutating func checkExtensions() {
         guard draft.watchdog.extensionCap == .zero, draft.watchdog.allowsBlindExtension else { return }
-        report(.warning, .allowBlindExtension, "without effect, because ExtensionCap= allows none")
+        report(.warning, .allowBlindExtension, "no effect, because ExtensionCap= allows none")
     }
 
     private mutating func checkRestart() {
         let restart = draft.restart
         if restart.policy == .never {
             for key in ConfigurationKey.allCases where key.section == .restart && key != .policy {
-                report(.warning, key, "without effect, because of Policy=never")
+                report(.warning, key, "no effect, because of Policy=never")
             }
             return
         }
@@ -89,11 +89,11 @@ extension AppReader {
                     : "shorter than Delay=, which is \(TimeSpan.format(restart.delay))")
         }
         if restart.policy == .onWatchdog, draft.watchdog.enforcement == .report {
-            report(.warning, .policy, "nothing is ever restarted, because with Enforce=report nothing is killed")
+            report(.warning, .policy, "nothing is ever restarted, because Enforce=report kills nothing")
         }
         if restart.limit == .infinity, !restart.causeLimits.values.contains(where: { $0 != .infinity }) {
             for key in [.limitInterval, .atLimit] as [ConfigurationKey] {
-                report(.warning, key, "without effect, because there is no limit")
+                report(.warning, key, "no effect, because there is no limit")
             }
         }
     }

@@ -13,16 +13,16 @@ extension AppReader {
             let isSameFile = earlier.position.file == text.position(at: 0).file
             let place = "line \(earlier.position.line + 1)\(isSameFile ? "" : " of \(String(file).shown)")"
             throw ValueError(
-                message: "there is a command already, in \(place); remove it with an empty ExecStart= above",
+                message: "a command is already set in \(place); clear it first with an empty ExecStart=",
                 length: text.count)
         }
         guard commands.count <= 1 else {
             throw ValueError(
-                message: "an app has one command; what runs before it is ExecStartPre=, and a lone ; is written \\;",
+                message: "an app has one command; run others before it with ExecStartPre=, and write a lone ; as \\;",
                 length: text.count)
         }
         guard commands.first?.isPrivileged != true else {
-            throw ValueError(message: "the prefix + is for ExecStartPre= and ExecReload=; leave User= out instead")
+            throw ValueError(message: "the prefix + is only for ExecStartPre= and ExecReload=; leave out User= instead")
         }
         command = commands.first
     }
@@ -63,7 +63,7 @@ extension AppReader {
             rest.removeFirst()
         }
         guard !prefixes.contains(UInt8(ascii: "!")), !prefixes.contains(UInt8(ascii: "|")) else {
-            throw first.error("of systemd's prefixes there are -, @, : and + only")
+            throw first.error("only systemd's prefixes -, @, : and + are supported")
         }
         let program: String
         do throws(ValueError) {
@@ -100,7 +100,7 @@ extension AppReader {
             }
         }
         guard !command.arguments.isEmpty else {
-            throw first.error("after the prefix @ the program's name for itself is missing")
+            throw first.error("the prefix @ needs the program's argv[0] as the next word")
         }
         return command
     }
@@ -110,12 +110,12 @@ extension AppReader {
         let source = text[word.range].string
         let advice: String
         switch source {
-        case "#": advice = "a comment has a line of its own"
+        case "#": advice = "a comment must be on its own line"
         case "|", "||", "&", "&&", "<", ">", ">>", "2>", "2>&1", "&>": advice = "for a shell, write /bin/sh -c '…'"
         default: return
         }
         diagnostics.report(
-            .warning, word.error("no shell runs here, and the program gets \(source) as an argument; \(advice)"),
+            .warning, word.error("no shell runs here; the program gets \(source) as an argument; \(advice)"),
             in: text)
     }
 
@@ -132,11 +132,11 @@ extension AppReader {
         guard program.hasPrefix("/") || !program.contains("/") else {
             let name = program.split(separator: "/").last.map(String.init) ?? ""
             throw word.error(
-                "\(program.quoted()) is a relative path; write an absolute one, or the name alone to have it searched",
+                "\(program.quoted()) is a relative path; write an absolute path, or only the name to search PATH for it",
                 suggestion: name.hasPrefix(".") ? nil : String(name.prefix(80)))
         }
         guard program != ".", program != "..", program.hasPrefix("/") || program.utf8.count <= 255 else {
-            throw word.error("\(program.quoted()) is no name of a program")
+            throw word.error("\(program.quoted()) is not a program name")
         }
     }
 
@@ -148,14 +148,14 @@ extension AppReader {
             if Variables.isName(start) {
                 let rest = name.dropFirst(start.count)
                 throw word.error(
-                    "\(argument.quoted()) is no variable: within a word it takes braces",
+                    "\(argument.quoted()) is not a variable: inside a word, a variable needs braces",
                     suggestion: "${\(start.prefix(40))}\(rest.prefix(40))")
             }
-            throw word.error("\(argument.quoted()) is no variable; write $$ for a dollar sign")
+            throw word.error("\(argument.quoted()) is not a variable; write $$ for a dollar sign")
         }
         for case .variable(let name, _) in Variables.pieces(of: argument) where !Variables.isName(name) {
             let shown = "${\(name)}".quoted()
-            throw word.error("\(shown) is no variable; write $${ where the program itself is to see ${")
+            throw word.error("\(shown) is not a variable; write $${ to pass ${ to the program")
         }
     }
 }

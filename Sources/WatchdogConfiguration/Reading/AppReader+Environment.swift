@@ -25,7 +25,7 @@ extension AppReader {
             if Self.own.contains(variable.name) {
                 diagnostics.report(
                     .warning,
-                    word.error("Environment: watchdogd itself sets \(variable.name); this is without effect"), in: text)
+                    word.error("Environment: watchdogd sets \(variable.name) itself; this has no effect"), in: text)
             }
             if let index = variableIndices[variable.name] {
                 draft.program.environment[index] = variable
@@ -40,13 +40,13 @@ extension AppReader {
         let assignment = try expanded(word)
         guard let equals = assignment.utf8.firstIndex(of: UInt8(ascii: "=")) else {
             throw word.error(
-                "\(assignment.quoted()) has no \"=\"; a value with blanks goes in quotes: Environment=\"NAME=two words\""
+                "\(assignment.quoted()) has no \"=\"; put a value with spaces in quotes: Environment=\"NAME=two words\""
             )
         }
         let name = assignment[..<equals]
         guard Variables.isName(name) else {
             let rule = "use letters, digits and \"_\", and no digit first"
-            throw word.error("\(name.quoted()) is no name of a variable; \(rule)")
+            throw word.error("\(name.quoted()) is not a variable name; \(rule)")
         }
         let value = assignment[equals...].dropFirst()
         guard Variables.isValue(value) else {

@@ -19,7 +19,7 @@ extension AppReader {
             try set(\.watchdog.lifecycle.launchesInBackground, text, try ValueReader.boolean(text))
         case .backgroundLaunch: try set(\.watchdog.lifecycle.backgroundLaunch, text, try Self.allowance(text))
         case .backgroundLaunchCPU: try set(\.watchdog.lifecycle.launchCPUTime, text, try Self.allowance(text))
-        default: preconditionFailure("\(key.rawValue) is no key of [Watchdog]")
+        default: preconditionFailure("\(key.rawValue) is not a key of [Watchdog]")
         }
     }
 
@@ -34,7 +34,7 @@ extension AppReader {
             if settings[.expiration] != nil {
                 report(
                     .error, .expiration,
-                    "longer than Background=, of which it is the last part: \(TimeSpan.format(lifecycle.background))")
+                    "longer than Background=, which it is part of: \(TimeSpan.format(lifecycle.background))")
             } else {
                 draft.watchdog.lifecycle.expiration = lifecycle.background
             }
@@ -42,7 +42,7 @@ extension AppReader {
         if lifecycle.launchesInBackground {
             report(
                 .warning, .launch,
-                "without effect, because of LaunchInBackground=yes; BackgroundLaunch= takes its place")
+                "no effect, because of LaunchInBackground=yes; BackgroundLaunch= applies instead")
         }
     }
 }

@@ -39,7 +39,7 @@ extension AppReader {
         case .memoryMax: try set(\.program.memoryMaximum, text, try Self.amount(text, ValueReader.size))
         case .tasksMax: try set(\.program.tasksMaximum, text, try Self.amount(text, ValueReader.count))
         case .enabled: try set(\.isEnabled, text, try ValueReader.boolean(text))
-        default: preconditionFailure("\(key.rawValue) is no key of [App]")
+        default: preconditionFailure("\(key.rawValue) is not a key of [App]")
         }
     }
 
@@ -100,7 +100,7 @@ extension AppReader {
                 \.restart.consequence, text,
                 try ValueReader.choice(text, RestartSettings.Consequence.allCases.map { ($0.rawValue, $0) })
             )
-        default: preconditionFailure("\(key.rawValue) is no key of [Restart]")
+        default: preconditionFailure("\(key.rawValue) is not a key of [Restart]")
         }
     }
 
@@ -164,7 +164,7 @@ extension AppReader {
     ) throws(ValueError) -> String {
         let name = try text.expanded(by: expansion)
         guard isAccount(name) else {
-            throw ValueError(message: "\(name.quoted()) is no name or number of a \(kind)", length: text.count)
+            throw ValueError(message: "\(name.quoted()) is not the name or number of a \(kind)", length: text.count)
         }
         return name
     }

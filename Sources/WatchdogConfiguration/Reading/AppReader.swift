@@ -71,7 +71,7 @@ struct AppReader {
                 if case .outside = context {
                     diagnostics.report(
                         .error, at: key.position(at: 0), length: key.count,
-                        "the setting stands before the first section", suggestion: "[App]")
+                        "the setting comes before the first section", suggestion: "[App]")
                     context = .section(.app)
                 }
                 assign(key, value, in: context)
@@ -88,7 +88,7 @@ struct AppReader {
         let counterpart = SystemdKey.counterpart(ofSection: name)
         let names = ConfigurationSection.allCases.map(\.rawValue)
         let suggestion = counterpart?.rawValue ?? Similarity.nearest(to: name, among: names)
-        let known = suggestion == nil ? "; there are [App], [Watchdog] and [Restart]" : ""
+        let known = suggestion == nil ? "; the sections are [App], [Watchdog] and [Restart]" : ""
         diagnostics.report(
             .error, at: text.position(at: 0), length: text.count, "unknown section [\(name.prefix(80).shown)]\(known)",
             suggestion: suggestion.map { "[\($0)]" })
@@ -142,7 +142,7 @@ struct AppReader {
             suspects.insert(ours)
             let isHere = ours.section == (section ?? .app)
             report(
-                "systemd's \(name.shown)= has another name here" + (note.map { ": \($0)" } ?? ""),
+                "systemd's \(name.shown)= has a different name here" + (note.map { ": \($0)" } ?? ""),
                 suggestion: isHere ? ours.rawValue : "[\(ours.section.rawValue)] \(ours.rawValue)")
         case .none(let reason)?:
             report("\(name.shown)= has no counterpart: \(reason)")
@@ -181,7 +181,7 @@ struct AppReader {
     mutating func tell(_ error: ValueError, of key: ConfigurationKey, in value: SourceText) {
         var named = error
         named.message = "\(key.rawValue): \(error.message)"
-        if !key.isList, value.hasComment { named.message += "; comments stand on lines of their own" }
+        if !key.isList, value.hasComment { named.message += "; comments must be on their own lines" }
         diagnostics.report(.error, named, in: value)
         suspects.insert(key)
     }
@@ -191,7 +191,7 @@ struct AppReader {
         guard let before = settings[known]?.last?.position, before.file == key.position(at: 0).file else { return }
         diagnostics.report(
             .warning, at: key.position(at: 0), length: key.count,
-            "\(known.rawValue)= is set again; what line \(before.line + 1) says is without effect")
+            "\(known.rawValue)= is set again; line \(before.line + 1) has no effect")
     }
 
     /// Sets a value, or its default for an empty text.
@@ -208,7 +208,8 @@ struct AppReader {
             // A scalar has at most four bytes.
             let next = text[(offset + 1)..<min(text.count, offset + 5)].string.prefix(1)
             let error = ValueError(
-                message: "\\\(next.shown) is no escape, and the backslash stays; write \\\\ for a backslash",
+                message:
+                    "\\\(next.shown) is not an escape sequence, so the backslash stays; write \\\\ for a backslash",
                 offset: offset,
                 length: 2)
             diagnostics.report(.warning, error, in: text)

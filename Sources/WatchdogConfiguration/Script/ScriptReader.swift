@@ -222,7 +222,7 @@ struct ScriptReader {
         case "exited":
             guard let argument else { return .exited(nil) }
             guard let code = Int32(argument.text), (0...255).contains(code) else {
-                fail(argument, "\(argument.text.quoted()) is no exit code; write 0 to 255")
+                fail(argument, "\(argument.text.quoted()) is not an exit code; write 0 to 255")
                 return nil
             }
             return .exited(code)

@@ -87,7 +87,7 @@ struct UnitSyntax {
         }
         if let index = line.firstInvalidUTF8 {
             let byte = String(line[index], radix: 16)
-            let message = "the byte 0x\(byte) is no UTF-8: save the file as UTF-8"
+            let message = "the byte 0x\(byte) is not valid UTF-8: save the file as UTF-8"
             return Fault(offset: index - line.startIndex, message: message, isInComments: true)
         }
         guard let index = line.firstIndex(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }
@@ -123,7 +123,7 @@ struct UnitSyntax {
         statements.append(.section(header: text[0..<(close + 1)], name: text[1..<close].trimmed))
         let rest = text.from(close + 1).trimmed
         guard !rest.isEmpty else { return }
-        let comment = rest[0].isComment ? "; comments stand on lines of their own" : ""
+        let comment = rest[0].isComment ? "; comments must be on their own lines" : ""
         diagnostics.report(
             .error, at: rest.position(at: 0), length: rest.count, "nothing may follow the section's name\(comment)")
     }

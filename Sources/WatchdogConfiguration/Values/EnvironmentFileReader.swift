@@ -130,12 +130,12 @@ struct EnvironmentFileReader {
         let name = String(decoding: key, as: UTF8.self)
         let trimmed = name.reversed().drop { $0 == " " || $0 == "\t" || $0 == "\r" }.reversed()
         guard Variables.isName(String(trimmed)) else {
-            warn("\(String(trimmed).quoted()) is no name of a variable")
+            warn("\(String(trimmed).quoted()) is not a variable name")
             return
         }
         let bytes = value.prefix(valueEnd)
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            warn("the value of \(String(trimmed)) is no UTF-8")
+            warn("the value of \(String(trimmed)) is not valid UTF-8")
             return
         }
         guard !bytes.contains(0) else {

@@ -7,7 +7,7 @@ enum ProbeReader {
         if let path = word.afterPrefix("unix:") { return .connect(try AddressReader.unix(path)) }
         if let rest = word.afterPrefix("http://") { return .http(try request(rest)) }
         if let command = word.afterPrefix("exec:") { return .command(try shellCommand(command)) }
-        let hint = word.hasPrefix("https:") ? "; there is no TLS, use exec:curl …" : ""
+        let hint = word.hasPrefix("https:") ? "; TLS is not supported, use exec:curl …" : ""
         throw ValueError(
             message: "\(word.quoted()) is not one of tcp:ADDR, unix:PATH, http://ADDR/PATH or exec:CMD\(hint)")
     }
@@ -30,7 +30,7 @@ enum ProbeReader {
         }
         let address = try AddressReader.address(text, bareHost: .loopback)
         guard case .tcp(.any, _) = address else { return address }
-        throw ValueError(message: "a probe connects to one address, not to any; write localhost:PORT")
+        throw ValueError(message: "a probe needs a specific address; write localhost:PORT")
     }
 
     private static func request(_ text: String) throws(ValueError) -> HTTPProbe {
@@ -66,7 +66,7 @@ enum ProbeReader {
         }
         guard !ranges.isEmpty, ranges.count == parts.count else {
             throw ValueError(
-                message: "\(text.quoted()) are no status codes; write for example 200-299 or 200 204")
+                message: "\(text.quoted()) is not a list of status codes; write for example 200-299 or 200 204")
         }
         return ranges
     }

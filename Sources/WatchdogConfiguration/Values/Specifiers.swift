@@ -103,7 +103,7 @@ struct SpecifierExpansion {
         }
         let shown = "%\(Character(Unicode.Scalar(letter)))"
         let unknown = ValueError(
-            message: "unknown specifier \(shown); write %\(shown) where no specifier is meant", offset: offset,
+            message: "unknown specifier \(shown); write %\(shown) for a literal \(shown)", offset: offset,
             length: 2)
         let value =
             switch Unicode.Scalar(letter) {
@@ -131,7 +131,7 @@ struct SpecifierExpansion {
             default: throw unknown
             }
         guard let value else {
-            throw ValueError(message: "what \(shown) stands for is not known here", offset: offset, length: 2)
+            throw ValueError(message: "the value of \(shown) is not known here", offset: offset, length: 2)
         }
         return value
     }

@@ -51,7 +51,7 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
         case .noSuchFile:
             return ControlClientError(.notRunning, "watchdogd is not running: no socket at \(place.path)\(start)")
         case .connectionRefused:
-            return ControlClientError(.notRunning, "watchdogd is not running: nobody listens at \(place.path)\(start)")
+            return ControlClientError(.notRunning, "watchdogd is not running: nothing listens at \(place.path)\(start)")
         case .permissionDenied, .notPermitted:
             return ControlClientError(
                 .notAllowedToConnect, "you may not connect to watchdogd at \(place.path): permission denied")

@@ -30,8 +30,8 @@ public struct ControlPath: Hashable, Sendable {
 
     /// Why a user's watchdogd has no address, and what to do about it.
     public static let noUserPath =
-        "XDG_RUNTIME_DIR is not set, so that there is no place for the control socket;"
-        + " log in through a session, or name a path with --control"
+        "XDG_RUNTIME_DIR is not set, so there is no place for the control socket;"
+        + " log in to a session, or set a path with --control"
 
     /// The mode of the socket: everybody may observe the system's apps, nobody else a user's.
     public var socketMode: UInt32 { self == .system ? 0o666 : 0o600 }

@@ -15,7 +15,7 @@ enum MessageFault: Error, Hashable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .tooLong(let limit): "a message may have \(limit) bytes at most"
+        case .tooLong(let limit): "a message may have at most \(limit) bytes"
         case .empty: "a message is empty"
         case .notAnObject: "a message is not a JSON object"
         case .tooDeep(let limit): "a message nests arrays and objects more than \(limit) deep"

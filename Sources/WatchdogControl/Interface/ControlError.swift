@@ -50,28 +50,28 @@ extension ControlError: CustomStringConvertible {
         case .noSuchApp(let name, let suggestion):
             "there is no app \"\(name)\"" + (suggestion.map { "; did you mean \"\($0)\"?" } ?? "")
         case .notPermitted(let right, let user, let owner):
-            "not permitted: \(right.deed) is for root\(owner == 0 ? "" : " and user \(owner)"), and you are user \(user)"
+            "not permitted: only root\(owner == 0 ? "" : " and user \(owner)") may \(right.deed); you are user \(user)"
         case .invalidConfiguration(let diagnostics, let app):
             ([
                 app.map { "the configuration of \"\($0)\" is invalid; correct it, then use 'watchdogd reload'" }
                     ?? "the configuration is invalid; nothing was changed"
             ] + diagnostics.map(\.description)).joined(separator: "\n")
-        case .alreadyRunning(let name, let pid): "\(name) runs already\(Self.words(pid))"
-        case .notRunning(let name): "\(name) does not run"
+        case .alreadyRunning(let name, let pid): "\(name) is already running\(Self.words(pid))"
+        case .notRunning(let name): "\(name) is not running"
         case .unkillable(let name, let pid):
-            "processes of \(name) outlive SIGKILL\(Self.words(pid)); nothing is started beside them"
+            "processes of \(name) survived SIGKILL\(Self.words(pid)); no other instance is started beside them"
         case .launchFailed(let name, let reason): "\(name) was not launched: \(reason)"
         case .captureFailed(let name, let reason): "\(name) was not captured: \(reason)"
         case .reloadFailed(let name, let reason): "\(name) was not reloaded: \(reason)"
         case .refused(let name, let reason): "\(name) was not asked to \(reason)"
-        case .shuttingDown: "watchdogd is ending"
-        case .tooManyConnections(let limit): "watchdogd has \(limit) connections, and takes no more from you"
+        case .shuttingDown: "watchdogd is shutting down"
+        case .tooManyConnections(let limit): "watchdogd has \(limit) connections from you and accepts no more"
         case .malformedMessage(let reason): "watchdogd did not understand: \(reason)"
         case .failed(let reason): reason
         case .methodNotFound(let method): "watchdogd has no method \(method)"
         case .interfaceNotFound(let interface): "watchdogd has no interface \(interface)"
         case .invalidParameter(let parameter): "parameter \"\(parameter)\" is invalid"
-        case .expectedMore: "the method answers more than once, and has to be called with \"more\""
+        case .expectedMore: "the method replies more than once; call it with \"more\""
         case .other(let name): "watchdogd answered with \(name)"
         }
     }
@@ -82,12 +82,12 @@ extension ControlError: CustomStringConvertible {
 }
 
 extension ControlRight {
-    /// As in "*acting on apps* is for root".
+    /// As in "only root may *act on apps*".
     fileprivate var deed: String {
         switch self {
-        case .observe: "looking at apps"
-        case .inspect: "seeing more than the names and states of apps (right \"inspect\")"
-        case .act: "acting on apps (right \"act\")"
+        case .observe: "look at apps"
+        case .inspect: "see more than the names and states of apps (right \"inspect\")"
+        case .act: "act on apps (right \"act\")"
         }
     }
 }

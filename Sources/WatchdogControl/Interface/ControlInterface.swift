@@ -19,9 +19,9 @@ public enum ControlInterface {
         # ReloadApp) belong to root and to the user whose watchdogd it is. Without "inspect", replies have isWithheld.
         interface org.watchdogd.Supervisor
 
-        # stopped: does not run, and nobody is going to start it; waiting: does not run, and is going to be started again;
+        # stopped: not running, and nothing will start it; waiting: not running, and will be started again;
         # launching: runs and is not ready; running: is ready; terminating: was asked to end, or ends by its own will;
-        # capturing: its stacks are being taken; dying: was killed, and its death is awaited; failed: does not run, and is
+        # capturing: its stacks are being captured; dying: was killed, and its death is awaited; failed: not running, and
         # not started again because it has failed too often; unkillable: processes of it outlive SIGKILL.
         type AppState (
           stopped,
@@ -170,7 +170,7 @@ public enum ControlInterface {
           report: ?string
         )
 
-        # All apps in the order of their names, and the files that cannot be used. Each app is told as it is when its turn
+        # All apps in the order of their names, and the files that cannot be used. Each app is reported as it is when its turn
         # comes to be written: a long list is no picture of one instant.
         method List() -> (apps: []App, invalid: []InvalidFile, isWithheld: ?bool)
 
@@ -194,7 +194,7 @@ public enum ControlInterface {
           recentTurnUSec: int
         )
 
-        # Starts an app that does not run. The reply comes when the request is accepted or, with wait, when the app is ready.
+        # Starts an app that is not running. The reply comes when the request is accepted or, with wait, when the app is ready.
         # Of an app that has done its work before that, it says how it ended.
         method Launch(name: string, wait: ?bool) -> (pid: ?int, ended: ?string)
 
@@ -264,10 +264,10 @@ public enum ControlInterface {
         # Files cannot be used. With a name: those of this app, which is not there for that reason. Without: nothing was changed.
         error InvalidConfiguration (diagnostics: []Diagnostic, name: ?string)
 
-        # The app runs.
+        # The app is already running.
         error AlreadyRunning (name: string, pid: ?int)
 
-        # The app does not run.
+        # The app is not running.
         error NotRunning (name: string)
 
         # Processes of the app outlive SIGKILL; no other instance is started beside them.

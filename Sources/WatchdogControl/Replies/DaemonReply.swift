@@ -10,7 +10,7 @@ public struct DaemonReply: ControlReply {
     public var apps: Int
     /// The longest single turn of its loop since its start.
     public var longestTurn: Microseconds
-    /// The longest turn in the last minute.
+    /// The longest iteration in the last minute.
     public var recentTurn: Microseconds
 
     /// Creates a reply.

@@ -16,7 +16,7 @@ extension ControlText {
         let spans = [daemon.longestTurn, daemon.recentTurn].map { $0.duration.measured }
         return "watchdogd \(daemon.version.shown)\n" + wrapped("PID", "\(daemon.pid)")
             + wrapped("Apps", "\(daemon.apps)")
-            + wrapped("Loop", "longest turn \(spans[0]); in the last minute \(spans[1])")
+            + wrapped("Loop", "longest iteration \(spans[0]); in the last minute \(spans[1])")
     }
 
     /// The full status of an app, with its latest log lines.
@@ -27,7 +27,7 @@ extension ControlText {
         let state = wrapped("State", stateText(app, style))
         let name = app.state.rawValue.shown
         text += state.replacing(name, with: colored(name, for: app.state, style), maxReplacements: 1)
-        if app.state == .failed { text += wrapped("To go on", "watchdogd launch \(app.name.shown)") }
+        if app.state == .failed { text += wrapped("Relaunch", "watchdogd launch \(app.name.shown)") }
         if let pid = app.pid { text += wrapped("PID", "\(pid)") }
         if let details = reply.details {
             text += self.details(details, of: app, style)
@@ -35,9 +35,9 @@ extension ControlText {
             text += wrapped("Restarts", "\(app.restarts)")
         }
         if reply.isWithheld == true {
-            text += wrapped("Details", "shown to root and the owner of this watchdogd only")
+            text += wrapped("Details", "shown only to root and the owner of this watchdogd")
         } else if reply.isLogWithheld {
-            text += wrapped("Log", "shown to root and the owner of this watchdogd only")
+            text += wrapped("Log", "shown only to root and the owner of this watchdogd")
         }
         guard !reply.log.isEmpty else { return text }
         return text + "\n" + reply.log.map { line($0, style) }.joined()
@@ -110,8 +110,8 @@ extension ControlText {
     private static func stray(_ count: Int) -> String {
         switch count {
         case ...0: ""
-        case 1: "; 1 answer to no ping"
-        default: "; \(count) answers to no ping"
+        case 1: "; 1 answer without a ping"
+        default: "; \(count) answers without a ping"
         }
     }
 

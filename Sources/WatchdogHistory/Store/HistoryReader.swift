@@ -20,7 +20,7 @@ public final class HistoryReader {
                 isMissing ? .notFound : .notReadable,
                 isMissing
                     ? "there is no launch history at \(path) yet; 'watchdogd serve' writes it"
-                    : "cannot read \(path): \(String(cString: strerror(errno))); it is for root and its group")
+                    : "cannot read \(path): \(String(cString: strerror(errno))); only root and its group may read it")
         }
         var status = stat()
         // SQLite would wait for the writer of a FIFO.

@@ -54,7 +54,7 @@ enum HistorySchema {
         guard version <= self.version else {
             throw HistoryError(
                 .newer,
-                "\(connection.path) was written by a later watchdogd (format \(version), this one knows \(self.version)); "
+                "\(connection.path) was written by a later watchdogd (format \(version), this one reads \(self.version)); "
                     + "use that one, or another file")
         }
     }

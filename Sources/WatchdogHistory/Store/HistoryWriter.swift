@@ -157,7 +157,7 @@ private struct HistoryWork {
         retry = [.newer, .foreign].contains(error.code) ? nil : .now() + Self.patience
         guard error.description != lastProblem else { return }
         lastProblem = error.description
-        tell(.problem("launches are not kept: \(error)"))
+        tell(.problem("launches are not recorded: \(error)"))
     }
 
     mutating func write(_ entries: [HistoryEntry], dropped: Int) {
@@ -184,7 +184,7 @@ private struct HistoryWork {
             return
         }
         guard lost > 0 else { return }
-        tell(.problem("launches, hangs and ends that were not kept, because the disk was too slow or full: \(lost)"))
+        tell(.problem("launches, hangs and exits not recorded because the disk was too slow or full: \(lost)"))
         lost = 0
     }
 

@@ -6,7 +6,7 @@ public import WatchdogBase
 ///
 /// A turn is one handler and everything it calls. Nothing else happens during it, not even a kill.
 public struct LoopTurns: Hashable, Sendable {
-    /// The longest turn since the start, in nanoseconds.
+    /// The longest iteration since the start, in nanoseconds.
     private var longestEver: Int64 = 0
     private var current: Int64 = 0
     private var previous: Int64 = 0
@@ -16,10 +16,10 @@ public struct LoopTurns: Hashable, Sendable {
 
     init() {}
 
-    /// The longest turn since the loop was created.
+    /// The longest iteration since the loop was created.
     public var longest: Duration { .nanoseconds(longestEver) }
 
-    /// The longest turn in the recent past, which covers between half a minute and a minute.
+    /// The longest iteration in the recent past, which covers between half a minute and a minute.
     public func longestRecently(at now: Instant) -> Duration {
         let (current, previous) = spans(at: now.nanoseconds)
         return .nanoseconds(max(current, previous))

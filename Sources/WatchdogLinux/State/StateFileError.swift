@@ -29,7 +29,7 @@ public struct StateFileError: Error, Hashable, Sendable, CustomStringConvertible
     public var description: String {
         switch reason {
         case .unreadable(let words): words
-        case .damaged: "\(path) is no whole state file"
+        case .damaged: "\(path) is not a complete state file"
         case .newer(let format): "\(path) was written by a newer watchdogd (format \(format))"
         case .otherBoot: "\(path) is from before the machine was booted"
         }

@@ -64,11 +64,11 @@ public struct Baseline: Codable, Equatable, Sendable {
         guard format == Self.format else {
             throw Unusable(
                 description:
-                    "has format \(format), which this watchdogd does not know; write it again with --save-baseline")
+                    "has format \(format), which this watchdogd cannot read; write it again with --save-baseline")
         }
         let figures = [minorFaults, readBytes, cpuNSec, wallNSec]
         guard figures.allSatisfy({ (0...Self.largestFigure).contains($0) }) else {
-            throw Unusable(description: "has figures that are not possible; write it again with --save-baseline")
+            throw Unusable(description: "has impossible figures; write it again with --save-baseline")
         }
     }
 
@@ -139,6 +139,6 @@ extension Baseline {
         return MeasurementCheck(
             name: "baseline \(name)", outcome: .advice,
             text: "\(FigureText.time(nanoseconds: value)), baseline \(FigureText.time(nanoseconds: base)) (\(change)); "
-                + "advice only, times of different moments do not compare")
+                + "advice only, because times from different moments are not comparable")
     }
 }

@@ -65,7 +65,7 @@ public struct MeasurementCheck: Codable, Equatable, Sendable {
         case .unclear:
             return MeasurementCheck(
                 name: "against", outcome: .unclear,
-                text: "\(figures): too imprecise to tell \(limit); use more pairs (--runs) or a quieter machine")
+                text: "\(figures): too imprecise to detect \(limit); use more pairs (--runs) or a quieter machine")
         }
     }
 
@@ -75,7 +75,7 @@ public struct MeasurementCheck: Codable, Equatable, Sendable {
             name: "runs", outcome: .unclear,
             text: isCold
                 ? "no run was cold: the program's files stay in memory; name those that it reads with --evict"
-                : "no run was warm: each read from a disk; use --discard to throw more runs away, or measure with --cold"
+                : "no run was warm: each read from a disk; use --discard to discard more runs, or measure with --cold"
         )
     }
 }

@@ -10,7 +10,7 @@ public enum CommandWords {
         public let offset: Int
 
         /// One sentence without a period.
-        public var description: String { "the quote \(quote) at column \(offset + 1) does not end; add another one" }
+        public var description: String { "the quote \(quote) at column \(offset + 1) is not closed" }
     }
 
     /// Splits at blanks outside of quotes, as a shell does; nothing is expanded.

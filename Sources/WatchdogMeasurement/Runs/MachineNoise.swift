@@ -28,12 +28,12 @@ public struct MachineNoise: Codable, Equatable, Sendable {
         var sentences: [String] = []
         if others >= Self.notable {
             sentences.append(
-                "other processes used \(FigureText.percent(others)) of the CPUs: wall time is not to be trusted, CPU time is"
+                "other processes used \(FigureText.percent(others)) of the CPUs: wall time is unreliable, CPU time is reliable"
             )
         }
         if stolen >= Self.notable {
             sentences.append(
-                "the hypervisor took \(FigureText.percent(stolen)) of the CPUs: trust neither wall time nor CPU time by itself; "
+                "the hypervisor took \(FigureText.percent(stolen)) of the CPUs: neither wall time nor CPU time alone is reliable; "
                     + "compare with --against")
         }
         return sentences

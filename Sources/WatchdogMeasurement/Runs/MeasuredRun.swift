@@ -61,16 +61,16 @@ public enum RunExclusion: Equatable, Sendable, CustomStringConvertible {
     /// It should have been cold, but read nothing.
     case notCold
 
-    /// "not warm: 12.0 MiB read; left out".
+    /// "not warm: 12.0 MiB read; excluded".
     public var description: String {
         switch self {
-        case .discarded: "thrown away"
+        case .discarded: "discarded"
         case .notWarm(let bytes, let faults):
             "not warm: "
                 + (bytes > 0
                     ? "\(FigureText.bytes(bytes)) read" : "\(faults) major fault\(faults == 1 ? "" : "s")")
-                + "; left out"
-        case .notCold: "not cold: nothing was read; left out"
+                + "; excluded"
+        case .notCold: "not cold: nothing was read; excluded"
         }
     }
 }

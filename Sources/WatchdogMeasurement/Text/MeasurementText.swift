@@ -37,9 +37,9 @@ public struct MeasurementText {
         var what = "\(numbers) \(unit)\(numbers == 1 ? "" : "s") until \(measurement.until.phrase)"
         if measurement.isUntilChosen { what += " (what the first launch did)" }
         if let resolution = measurement.resolution {
-            what += ", looked for every \(TimeSpan.format(resolution)) or 1 %"
+            what += ", sampled every \(TimeSpan.format(resolution)) or 1 %"
         }
-        if discarded > 0 { what += "; \(discarded) more thrown away first" }
+        if discarded > 0 { what += "; \(discarded) discarded first" }
         lines += wrapped(what + (measurement.conditions.isCold ? "; cold" : "; warm"), indent: "")
         if let quota = measurement.conditions.cpuQuotaPercent {
             lines.append("at most \(FigureText.decimal(quota, digits: 0)) % of one CPU")
@@ -130,7 +130,7 @@ public struct MeasurementText {
             !$0.isDiscarded && $0.exclusion(isCold: measurement.conditions.isCold) != nil
         }
         if !excluded.isEmpty {
-            notes.append("\(excluded.count) of \(measurement.runs.filter { !$0.isDiscarded }.count) runs were left out")
+            notes.append("\(excluded.count) of \(measurement.runs.filter { !$0.isDiscarded }.count) runs were excluded")
         }
         if let wall = measurement.wallRatio {
             notes.append(

@@ -56,7 +56,7 @@ struct LaunchSetup {
         let end =
             switch status {
             case .exited(let code): "exited with code \(code)"
-            case .signaled(let signal, _): "was ended by \(SignalName.of(Int(signal)))"
+            case .signaled(let signal, _): "was killed by \(SignalName.of(Int(signal)))"
             case .unknown: "ended"
             }
         let before = awaited.map { ", before \($0.phrase)" } ?? ""

@@ -135,7 +135,7 @@ final class MeasuredLaunch {
     private func exited(at time: Duration) throws(MeasuringError) -> Outcome {
         errors?.read()
         guard let exit = try? process.waitExit(), let usage = exit.usage else {
-            throw .refused("\(setup.name): somebody else has taken its exit status")
+            throw .refused("\(setup.name): another process collected its exit status")
         }
         let isExpected = setup.until == nil || setup.until == .exit
         guard isExpected, setup.ignoresFailure || exit.status == .exited(code: 0) else {

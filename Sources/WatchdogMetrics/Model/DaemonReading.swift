@@ -14,7 +14,7 @@ public struct DaemonReading: Hashable, Sendable {
     public var invalidFiles = 0
     /// How late the loop woke for its timers.
     public var loopLateness = FixedHistogram(bounds: [])
-    /// The longest turn of the loop in the last minute.
+    /// The longest iteration of the loop in the last minute.
     public var longestTurn: Duration = .zero
     /// Reports that could not be written.
     public var failedReports = 0

@@ -92,7 +92,7 @@ public enum LaunchDecoder {
         }
         if let image = log.executions.last?.image, image.boundaries[.main] == nil, log.rung < .d {
             notes.append(
-                "The start-up code does not tell where main is; the phase main includes the program's own constructors."
+                "The start-up code does not reveal where main is; the phase main includes the program's own constructors."
             )
         }
         if recording.lanes.reduce(0, { $0 + $1.spans.count }) >= LaneDecoder.spanLimit {
@@ -100,7 +100,7 @@ public enum LaunchDecoder {
         }
         if log.rung == .b {
             notes.append(
-                "A blocked thread's wake-up and its waker are unknown: blocked times include waiting for a CPU. Run as root"
+                "Wake-ups and wakers of blocked threads are unknown: blocked times include waiting for a CPU. Run as root"
                     + " to see them.")
         }
         return notes

@@ -12,7 +12,7 @@ enum Advice {
         guard let linux = report.body.linux else { return foreign(report) }
         guard linux.kind != .capture else {
             return
-                "Somebody asked for the stacks: nothing was exhausted, and the app runs on. They show one moment, in "
+                "Somebody requested the stacks: no allowance was exhausted, and the app continues. They show one moment, in "
                 + "which waiting in the main loop is what an idle app does."
         }
         guard linux.allowance.kind != "triggered" else {
@@ -46,7 +46,7 @@ enum Advice {
         case .starved:
             "The app would have answered. Look at what else ran: load, CPU quota of the cgroup (cpu.max), the number of "
                 + "CPUs. If it is the app's own workers, run them at lower priority or fewer at once. A longer allowance "
-                + "hides this and cures nothing."
+                + "hides this and fixes nothing."
         case .throttled:
             "The cgroup may use no more CPU than its quota (cpu.max, cpu.cfs_quota_us; CPUQuota= in systemd), and it was used "
                 + "up. Raise the quota, or find who in the cgroup uses it: the app's own workers and children count. "
@@ -54,7 +54,7 @@ enum Advice {
         case .memoryStalled:
             "Memory was short: pages of the program and its files were thrown out and read back, again and again. Look at "
                 + "the memory limit of the cgroup (memory.max, memory.high), at what else uses memory (memory.stat, free), "
-                + "and at the app's own use. A longer allowance hides this and cures nothing."
+                + "and at the app's own use. A longer allowance hides this and fixes nothing."
         case .busy:
             "It computed and queued for a CPU by turns. Take the work off the main loop first; then look at the load and "
                 + "the CPU quota, which made it slower than it is."
@@ -66,13 +66,13 @@ enum Advice {
                 + "system whose server is gone (dmesg, iostat, /proc/mounts). Then keep file access off the main loop, so "
                 + "that the next slow disk delays a worker and not the app."
         case .stopped:
-            "Nothing in the app is wrong by this report. Find who sent SIGSTOP or SIGTSTP: a shell's job control, a "
-                + "debugger, a script; SIGCONT lets it go on."
+            "This report shows nothing wrong in the app. Find who sent SIGSTOP or SIGTSTP: a shell's job control, a "
+                + "debugger, a script; SIGCONT resumes it."
         case .traced:
-            "Nothing in the app is wrong by this report. A debugger, strace or a profiler had it in hand; end that, or run "
+            "This report shows nothing wrong in the app. A debugger, strace or a profiler controlled it; end that, or run "
                 + "with --enforce report while you use it."
         case .frozen:
-            "Nothing in the app is wrong by this report. Somebody froze its cgroup (systemctl freeze, a container's pause, "
+            "This report shows nothing wrong in the app. Somebody froze its cgroup (systemctl freeze, a container's pause, "
                 + "a snapshot); thaw it."
         case .exited:
             "Do not end the main thread while others run: leave with exit(), or keep its loop going."
@@ -106,7 +106,7 @@ enum Advice {
                 + "first screen needs."
         case "read", "readv", "write", "writev", "splice":
             "The other end of the pipe, socket, terminal or file decides how long this takes. Do it from a queue with a "
-                + "timeout, or make the descriptor non-blocking and let the main loop tell when it is ready."
+                + "timeout, or make the descriptor non-blocking and let the main loop report when it is ready."
         case "wait4", "waitid":
             "The main thread waits for a child process. Learn of its end without waiting (a pidfd or SIGCHLD as a source of "
                 + "the main loop), and end a child that takes too long."
@@ -137,6 +137,6 @@ enum Advice {
         report.body.termination?.code == 0x8bad_f00d
             ? "A watchdog of another system ended it because it was not responsive: see what the faulting thread waits for, "
                 + "and get that off the main thread."
-            : "This is a crash and no hang: begin at the app's innermost frame on the faulting thread."
+            : "This is a crash, not a hang: begin at the app's innermost frame on the faulting thread."
     }
 }

@@ -43,7 +43,7 @@ public struct Blame: Equatable, Sendable, Codable {
             return
         }
         guard linux.allowance.kind != "triggered" else {
-            self.init(.app, "it asked for its own termination")
+            self.init(.app, "it requested its own termination")
             return
         }
         if let lifecycle = linux.lifecycle, let brief = lifecycle.brief {
@@ -68,8 +68,8 @@ public struct Blame: Equatable, Sendable, Codable {
                 self.init(.app, other.text.prefix(1).lowercased() + other.text.dropFirst())
                 return
             }
-            self.init(.app, "its main thread slept in a call that its own code made, and wanted no CPU")
-        case .spinning: self.init(.app, "its main thread had a CPU for \(shares) of the time and did not come back")
+            self.init(.app, "its main thread slept in a call that its own code made")
+        case .spinning: self.init(.app, "its main thread ran for \(shares) of the time without returning to its loop")
         case .starved:
             let processes = Self.shareOfProcesses(linux) ?? 0
             if let share = Self.shareOfCPU(report.body), share >= Self.ownShare {
@@ -118,7 +118,7 @@ public struct Blame: Equatable, Sendable, Codable {
             case nil: self.init(.unknown, "somebody ended it, or the kernel, for which memory has been short before")
             case false?: self.init(.somebodyElse, "a signal from outside ended it, and not one of watchdogd's")
             }
-        case .failed: self.init(.app, "it ended itself with a code that says failure")
+        case .failed: self.init(.app, "it ended itself with an exit code that means failure")
         }
     }
 
@@ -133,10 +133,10 @@ public struct Blame: Equatable, Sendable, Codable {
     private static func crash(_ crash: CrashDetails?) -> String {
         switch crash?.signal {
         case SignalText.abort: "its own code gave up and called abort()"
-        case SignalText.illegal, SignalText.trap: "its own code ran into a trap, or into what is no instruction"
-        case SignalText.segmentation, SignalText.bus: "its own code touched memory that it may not"
-        case SignalText.arithmetic: "its own code computed what has no result"
-        case SignalText.systemCall: "its own code made a system call that it may not"
+        case SignalText.illegal, SignalText.trap: "its own code hit a trap or an invalid instruction"
+        case SignalText.segmentation, SignalText.bus: "its own code accessed memory that it may not access"
+        case SignalText.arithmetic: "its own code did arithmetic without a result"
+        case SignalText.systemCall: "its own code made a forbidden system call"
         default: "it did not handle a signal that it was sent"
         }
     }
@@ -152,7 +152,7 @@ public struct Blame: Equatable, Sendable, Codable {
         self.init(
             isKill ? .unknown : .app,
             isKill
-                ? "the report says who killed it, and nothing of the time before"
+                ? "the report says who killed it, but nothing about the time before"
                 : "an instruction of its own process raised the exception")
     }
 

@@ -124,23 +124,23 @@ public struct Explanation: Equatable, Sendable {
 
     private static func confidence(_ body: ReportBody, _ stack: ReportStack?) -> [String] {
         guard let linux = body.linux else {
-            return ["The report is not one of watchdogd: it has no evidence of the time before."]
+            return ["watchdogd did not write this report: it has no evidence of the time before."]
         }
         var lines: [String] = []
         switch linux.capture?.method {
-        case .ptrace: lines.append("All threads were stopped at one instant: the stacks fit together.")
+        case .ptrace: lines.append("All threads were stopped at one instant: the stacks are consistent.")
         case .procfsRegisters:
             let why = linux.capture?.methodReason.map { " (\($0))" } ?? ""
             lines.append("Stacks were read without stopping the process\(why): those of running threads are missing.")
         case .procfs:
             let why = linux.capture?.methodReason.map { " (\($0))" } ?? ""
-            lines.append("There are no stacks, only what the kernel tells of each thread\(why).")
-        case .core: lines.append("The kernel wrote all stacks down when the signal came: they fit together.")
-        case .journal: lines.append("The stacks are in the words of systemd-coredump, which found them in the core.")
-        case nil: lines.append(linux.crash.map { "Stacks: \($0.stacks)." } ?? "No stacks could be taken.")
+            lines.append("There are no stacks, only what the kernel reports for each thread\(why).")
+        case .core: lines.append("The kernel recorded all stacks when the signal came: they are consistent.")
+        case .journal: lines.append("The stacks come from systemd-coredump, which read them from the core.")
+        case nil: lines.append(linux.crash.map { "Stacks: \($0.stacks)." } ?? "No stacks could be captured.")
         }
         if linux.crash == nil, linux.verdict.runningTenths == nil {
-            lines.append("The CPU time over the window is not known: the verdict rests on one look.")
+            lines.append("The CPU time over the window is not known: the verdict rests on one sample.")
         }
         if let stack, stack.calls.contains(where: { $0.trust == .scan }),
             stack.decisive.allSatisfy({ $0.trust == .scan })
@@ -148,7 +148,7 @@ public struct Explanation: Equatable, Sendable {
             lines.append("The app's frames were found by scanning the stack and may be stale.")
         }
         if [.spinning, .busy, .starved, .partlyRunning].contains(linux.verdict.kind) {
-            lines.append("The stack is that of one moment.")
+            lines.append("The stack shows one moment.")
         }
         return lines + linux.notes.map { note in note.hasSuffix(".") ? note : note + "." }
     }

@@ -71,7 +71,7 @@ enum FindingAdvice {
         case .idleEventLoop:
             "Nothing on the main thread is at work, so its stack is not the cause. Look for what should have woken it: a "
                 + "continuation that is never resumed, a callback that was lost, a message that nobody sent, or an event loop "
-                + "that was never told of the channel."
+                + "that never heard of the channel."
         case .databaseLock:
             "Another session holds the lock: pg_blocking_pids() and pg_locks say which. Keep transactions short, end idle ones "
                 + "(idle_in_transaction_session_timeout), and set lock_timeout to less than the allowance."

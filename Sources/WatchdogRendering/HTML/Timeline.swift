@@ -185,8 +185,8 @@ struct Timeline: Equatable {
         let seen = counts.indices.filter { counts[$0] > 0 }.sorted { (counts[$1], $0) < (counts[$0], $1) }
         let lines = seen.prefix(5).map { index in
             let letter = TimelineLane.letter(index).map { "\($0): " } ?? ""
-            return "\(letter)\(stacks[index].place), in \(counts[index]) of \(looks.looks) looks"
+            return "\(letter)\(stacks[index].place), in \(counts[index]) of \(looks.looks) samples"
         }
-        return lines + (seen.count > 5 ? ["\(seen.count - 5) other stacks, each in fewer looks"] : [])
+        return lines + (seen.count > 5 ? ["\(seen.count - 5) other stacks, each in fewer samples"] : [])
     }
 }

@@ -117,7 +117,7 @@ extension TimelineLane {
             looks.intervalNanoseconds > 0, !spans.isEmpty
         else { return nil }
         let interval = Timeline.bounded(looks.intervalNanoseconds)
-        let times = looks.looks == 1 ? "at one look" : "at \(looks.looks) looks, \(Timeline.span(interval)) apart"
+        let times = looks.looks == 1 ? "at one sample" : "at \(looks.looks) samples, \(Timeline.span(interval)) apart"
         self.init(title: "Main thread, \(times)")
         func instant(_ look: Int) -> Int64 {
             let (distance, overflow) = interval.multipliedReportingOverflow(by: Timeline.bounded(Int64(look)))

@@ -10,7 +10,7 @@ extension ProcessSamples {
         header(&text)
         let trees = threadsByWeight.map { (thread: $0, tree: CallTree(of: $0, in: self)) }
         text.blank()
-        text.line("Call tree, outermost call first; in front of each the looks that showed it:")
+        text.line("Call tree, outermost call first; each with the number of samples that showed it:")
         for group in alike(trees) {
             text.blank()
             callTree(group.tree, of: group.threads, &text)

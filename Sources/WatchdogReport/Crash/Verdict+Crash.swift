@@ -15,7 +15,7 @@ extension Verdict {
         let function = place?.function.map { " in \($0)" } ?? ""
         guard let signal = crash.signal, let name = crash.signalName else {
             guard let code = crash.exitCode else {
-                self.init(kind: .unknown, line: "Ended; how is not known", brief: "ended")
+                self.init(kind: .unknown, line: "Ended; exit status unknown", brief: "ended")
                 return
             }
             // Shells and `env` report a child killed by a signal as 128 plus its number.

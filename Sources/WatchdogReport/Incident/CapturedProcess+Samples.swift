@@ -16,7 +16,7 @@ extension CapturedProcess {
         }
         self.init(
             method: .procfsRegisters,
-            methodReason: "these are the stacks seen most often in \(samples.sampleCount) looks at a running process",
+            methodReason: "these are the stacks seen most often in \(samples.sampleCount) samples of a running process",
             threads: threads.sorted {
                 ($0.id != samples.process ? 1 : 0, $0.id) < ($1.id != samples.process ? 1 : 0, $1.id)
             },

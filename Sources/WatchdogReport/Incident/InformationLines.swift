@@ -46,9 +46,9 @@ enum InformationLines {
             let allowance = facts.allowance.seconds(fractionDigits: 2)
             return [
                 "Hang: the main loop did not answer for \(elapsed) s, and then did; \(allowance) s were allowed",
-                "Kill: none, the process runs on",
+                "Kill: none; the process continues",
             ]
-        case .capture: return ["Capture: somebody asked for the stacks; the process runs on"]
+        case .capture: return ["Capture: somebody requested the stacks; the process continues"]
         case .crash: return ["Crash: \(elapsed) s after the launch"]
         }
     }
@@ -122,7 +122,7 @@ enum InformationLines {
         case .ptrace:
             return "Stacks: all threads stopped at once, for \(milliseconds(captured.frozenNanoseconds)) ms"
         case .procfsRegisters: return "Stacks: taken without stopping the process\(reason)"
-        case .procfs: return "Stacks: none, only what the kernel tells of each thread\(reason)"
+        case .procfs: return "Stacks: none, only what the kernel reports for each thread\(reason)"
         case .core, .journal: return "Stacks: taken after the end\(reason)"
         }
     }

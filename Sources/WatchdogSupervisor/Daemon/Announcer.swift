@@ -46,7 +46,7 @@ final class Announcer {
             return
         }
         guard unsaid > 0 else { return }
-        let text = "messages left out, because they were too many or nobody read them: \(unsaid)"
+        let text = "messages dropped because there were too many or nothing read them: \(unsaid)"
         if log.tell(JournalEntry(.messagesDropped, text), line: text) { unsaid = 0 }
     }
 

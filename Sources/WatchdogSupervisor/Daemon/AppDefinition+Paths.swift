@@ -46,7 +46,7 @@ extension AppDefinition {
     private static func obstacle(toFolder path: String) -> String? {
         switch Place(path) {
         case .missing: Place.missingWords
-        case .there(let mode): mode & S_IFMT == S_IFDIR ? nil : "is no folder"
+        case .there(let mode): mode & S_IFMT == S_IFDIR ? nil : "is not a directory"
         case .unknown: nil
         }
     }
@@ -67,7 +67,7 @@ extension AppDefinition {
             let path = "\(folder)/\(program)"
             return folder.hasPrefix("/") && Place(path) != .unknown && obstacle(toExecuting: path) != nil
         }
-        return isCertain ? "is in no folder of its PATH" : nil
+        return isCertain ? "is not in its PATH" : nil
     }
 
     private static func obstacle(toExecuting path: String) -> String? {
@@ -77,8 +77,8 @@ extension AppDefinition {
         case .there(let mode):
             switch mode & S_IFMT {
             case S_IFREG: return mode & 0o111 == 0 ? "is not executable" : nil
-            case S_IFDIR: return "is a folder"
-            default: return "is no program"
+            case S_IFDIR: return "is a directory"
+            default: return "is not a program"
             }
         }
     }

@@ -39,7 +39,7 @@ final class AppLaunch {
 
     /// Prepares to resume a launch of the previous watchdogd; call ``resume(_:)`` next.
     init(resuming inherited: InheritedLaunch, on host: Host, store: ReportStore) throws {
-        guard let machine = inherited.machine else { throw LaunchRefusal("its state makes no sense") }
+        guard let machine = inherited.machine else { throw LaunchRefusal("its saved state is not valid") }
         shell = try LaunchShell(
             host, resuming: LaunchConfiguration(resuming: inherited.state, store: store),
             cgroup: inherited.state.cgroup.flatMap { try? Cgroup(opening: $0) },

@@ -57,7 +57,7 @@ final class AppReloads {
             kept.command?.end()
             return app.daemon.later { [self] in
                 launch.shell.keepReload(nil)
-                ended(.failed("it was cut off: its ExecReload= is another one now"), of: launch)
+                ended(.failed("it was cancelled because its ExecReload= changed"), of: launch)
             }
         }
         guard !reload.resume(with: kept.command) else { return }
@@ -77,12 +77,12 @@ final class AppReloads {
     }
 
     private func obstacle(to launch: AppLaunch) -> String? {
-        guard reload == nil else { return "it is reloading already" }
+        guard reload == nil else { return "it is already reloading" }
         guard launch.supervisor.machine.lifecycleState != .suspended else { return "it is suspended" }
         return switch launch.supervisor.machine.phase {
         case .running: nil
         case .idle, .launching: "it is not ready yet"
-        case .capturing: "its stacks are being taken"
+        case .capturing: "its stacks are being captured"
         case .terminating, .dying, .ended: "it is ending"
         }
     }
@@ -98,7 +98,7 @@ final class AppReloads {
         switch result {
         case .done(let duration, let isConfirmed):
             app.count { $0.reloaded(in: duration) }
-            let how = isConfirmed ? "" : "; it did not say so itself"
+            let how = isConfirmed ? "" : "; it did not confirm it"
             app.daemon.announcer.publish(.appReloaded, of: app.name, "reloaded within \(duration.brief)\(how)", subject)
             answer?.succeed(ReloadAppReply(duration: duration, isConfirmed: isConfirmed))
         case .failed(let reason):

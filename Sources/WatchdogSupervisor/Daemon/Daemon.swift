@@ -89,7 +89,7 @@ final class Daemon {
     /// - Parameter known: the apps that have files, valid or not.
     private func resume(_ inheritance: Inheritance, known: Set<String>) {
         host.endCommands(of: inheritance.launches)
-        for problem in inheritance.problems { announcer.say("\(problem); the state of a launch is lost") }
+        for problem in inheritance.problems { announcer.say("\(problem); one launch's state is lost") }
         for launch in inheritance.latestFirst {
             let name = launch.state.name
             do {
@@ -169,7 +169,7 @@ final class Daemon {
             }
             status?.noteSaid(line)
         } catch {
-            announcer.say("the service manager does not hear of this service: \(error)")
+            announcer.say("cannot notify the service manager: \(error)")
         }
     }
 

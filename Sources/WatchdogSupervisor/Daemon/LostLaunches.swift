@@ -37,7 +37,8 @@ final class LostLaunches {
         }
         guard let root else {
             return daemon.announcer.say(
-                "\(app.name) runs already (pid \(processes.first ?? 0)), and cannot be supervised; it is left alone")
+                "\(app.name) is already running (pid \(processes.first ?? 0)), and cannot be supervised; it is left alone"
+            )
         }
         let launchID = ProcessFacts.environment(root)?[LaunchConfiguration.launchVariable] ?? ""
         _ = adopt(root, descriptors.removeValue(forKey: launchID) ?? InheritedDescriptors(), as: app)
@@ -61,7 +62,7 @@ final class LostLaunches {
             try app.adopt(launch)
             return true
         } catch {
-            daemon.announcer.say("\(app.name) runs already (pid \(pid)), and cannot be supervised: \(error)")
+            daemon.announcer.say("\(app.name) is already running (pid \(pid)), and cannot be supervised: \(error)")
             return false
         }
     }
@@ -78,6 +79,6 @@ extension Host {
     func checkNothingRuns(of name: String) throws(LaunchRefusal) {
         guard survival != nil, let cgroup = populatedCgroup(of: name) else { return }
         let pids = cgroup.processes().prefix(4).map { "\($0)" }.joined(separator: ", ")
-        throw LaunchRefusal("it runs already: pid \(pids) in \(cgroup.path)")
+        throw LaunchRefusal("it is already running: pid \(pids) in \(cgroup.path)")
     }
 }

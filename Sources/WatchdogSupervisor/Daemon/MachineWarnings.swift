@@ -17,7 +17,7 @@ extension AppDefinition {
         return limits.controllers.filter { !present.contains($0) }.compactMap { controller in
             keys[controller].map {
                 diagnostic(
-                    .warning, about: $0, "without effect here: this machine's cgroup2 has no \(controller) controller")
+                    .warning, about: $0, "no effect here: this machine's cgroup2 has no \(controller) controller")
             }
         }
     }
@@ -49,8 +49,8 @@ extension AppDefinition {
             guard isOpen || status.st_uid != 0 else { return nil }
             return ConfigurationDiagnostic(
                 .warning, file: path,
-                "not only root may write to it (owner \(status.st_uid), group \(status.st_gid), mode 0\(bits)), "
-                    + "and who may decides what root runs")
+                "users other than root can write to it (owner \(status.st_uid), group \(status.st_gid), mode 0\(bits)), "
+                    + "and so decide what root runs")
         }
     }
 }

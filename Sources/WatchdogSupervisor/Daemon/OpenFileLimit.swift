@@ -38,7 +38,7 @@ enum OpenFileLimit {
             if number >= 0 { close(number) }
             if number == wanted { return }
         }
-        throw LaunchRefusal("too few descriptors are left of \(limit); raise LimitNOFILE of watchdogd")
+        throw LaunchRefusal("too few of \(limit) file descriptors are left; raise LimitNOFILE of watchdogd")
     }
 
     /// The limit that watchdogd was started with.

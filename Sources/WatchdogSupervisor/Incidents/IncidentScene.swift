@@ -82,10 +82,10 @@ struct IncidentScene {
         facts.missed = incident.missed
         if incident.rebases > 0 {
             facts.notes.insert(
-                "The allowance was started anew \(incident.rebases) times because watchdogd itself did not run.", at: 0)
+                "The allowance was restarted \(incident.rebases) times because watchdogd itself did not run.", at: 0)
         }
         if incident.evidence == nil {
-            facts.notes.append("The process could not be looked at when the allowance was exhausted.")
+            facts.notes.append("The process could not be inspected when the allowance was exhausted.")
         }
         return facts
     }

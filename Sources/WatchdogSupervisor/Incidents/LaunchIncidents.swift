@@ -225,7 +225,7 @@ final class LaunchIncidents {
         if let id = open.owedReport { facts.id = id }
         scene.complete(&facts, record, of: incident)
         open.facts = facts
-        let reason = isRepeated ? "watchdogd itself was restarted meanwhile" : "they were not taken in time"
+        let reason = isRepeated ? "watchdogd itself was restarted meanwhile" : "they were not captured in time"
         open.capture = open.capture ?? .failed(reason)
         write(key, open, isRepeated: isRepeated)
     }

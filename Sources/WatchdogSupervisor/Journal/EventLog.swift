@@ -29,7 +29,7 @@ final class EventLog: Sendable {
         journal =
             toJournal && address.isPresent
             ? try? JournalThread(address, capacity: 1_024) { count in
-                JournalEntry(.messagesDropped, "messages dropped, because the journal did not take them: \(count)")
+                JournalEntry(.messagesDropped, "messages dropped because the journal did not accept them: \(count)")
             } : nil
         speaks = journal == nil || !isErrorJournal
     }

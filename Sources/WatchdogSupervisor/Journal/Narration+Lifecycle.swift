@@ -46,11 +46,11 @@ extension Narration {
 }
 
 extension LifecycleRefusal {
-    /// As in "background refused, *it does not run*".
+    /// As in "background refused, *it is not running*".
     var words: String {
         switch self {
-        case .notRunning: "it does not run"
-        case .notTakingPart: "it takes no part in the lifecycle"
+        case .notRunning: "it is not running"
+        case .notTakingPart: "it does not take part in the lifecycle"
         case .alreadySuspended: "it is suspended, or about to be"
         case .notSuspended: "it is not suspended"
         case .tooManyEvents: "too many events wait for it"

@@ -26,11 +26,11 @@ struct Narration {
         case .launched(let pid):
             (true, "\(name) launched, pid \(pid)")
         case .adopted(let pid):
-            (false, "\(name) was found running, pid \(pid); what was known of it is lost")
+            (false, "\(name) was found running, pid \(pid); its previous state is lost")
         case .ready(.assumed, let after):
             (
                 false,
-                "\(name) has not said that it is ready in \(after.brief); taken as launched"
+                "\(name) has not reported that it is ready within \(after.brief); assuming it launched"
                     + " (Readiness= or --readiness says how to find out)"
             )
         case .ready(let source, let after):
@@ -48,14 +48,14 @@ struct Narration {
         case .overslept(let late, let event):
             (
                 false,
-                "watchdogd itself did not run for \(late.brief); \(event.rawValue) allowance of \(name) starts anew"
+                "watchdogd itself did not run for \(late.brief); \(event.rawValue) allowance of \(name) restarts"
             )
         case .machineResumed(let suspension):
-            (false, "the machine was suspended for \(suspension.brief); allowances of \(name) start anew")
+            (false, "the machine was suspended for \(suspension.brief); allowances of \(name) restart")
         case .paused(let pause):
-            (false, "\(name) \(pause.words); its allowances stand still")
+            (false, "\(name) \(pause.words); its allowances are paused")
         case .resumed(let after):
-            (false, "\(name) runs again after \(after.brief)")
+            (false, "\(name) is running again after \(after.brief)")
         case .extended(let gained, let event):
             (true, "\(name) extended its \(event.rawValue) allowance by \(gained.brief)")
         case .extensionRefused(.noProgress):
@@ -69,9 +69,9 @@ struct Narration {
         case .transgressed:
             nil
         case .captureTimedOut:
-            (false, "the stacks of \(name) could not be taken in time; killed without them")
+            (false, "the stacks of \(name) could not be captured in time; killed without them")
         case .channelLost:
-            (false, "the channel of \(name) is lost; its main loop is not watched until it is launched again")
+            (false, "the channel of \(name) is lost; its main loop is not monitored until the next launch")
         case .exited(let status):
             (true, "\(name) \(status.words)")
         case .lifecycle(let notice):
@@ -88,13 +88,13 @@ struct Narration {
         case .failed(let missed): "\(name): \(missed)".printable(limit: 400)
         case .recovered(let failures): "\(name) answers again after \(failures) failed probes"
         case .impossible(let reason):
-            "\(name) cannot be probed, which is not held against it: \(reason)".printable(limit: 400)
+            "\(name) cannot be probed, which does not count as a failure: \(reason)".printable(limit: 400)
         case .overslept(let late):
             "watchdogd itself did not run for \(late.brief); the probe of \(name) is repeated"
         case .credited(let credit):
-            "\(name) waited \(credit.brief) for a CPU; its probes have as much time more"
+            "\(name) waited \(credit.brief) for a CPU; its probes get that much more time"
         case .paused(let pause): "\(name) \(pause.words) and is not probed"
-        case .resumed(let after): "\(name) runs again after \(after.brief) and is probed anew"
+        case .resumed(let after): "\(name) is running again after \(after.brief) and is probed again"
         }
     }
 }
@@ -120,7 +120,7 @@ extension Narration {
         case .exhausted:
             "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
                 + (incident.awaited.map { " waiting for \($0)".printable(limit: 200) } ?? "")
-        case .triggered: "it asked for it with WATCHDOG=trigger"
+        case .triggered: "it asked for this with WATCHDOG=trigger"
         case .probesFailed(let missed): "\(missed)".printable(limit: 400)
         case .launchCPUTime: "\(incident.event.rawValue) exhausted \(incident.allowance.brief) of CPU time"
         case .backgroundTasks(let tasks, _):
@@ -178,8 +178,8 @@ extension ExitStatus {
         switch self {
         case .exited(let code): "exited with code \(code)"
         case .signaled(let signal, let coreDumped):
-            "was ended by \(SignalName.of(Int(signal)))" + (coreDumped ? " (core dumped)" : "")
-        case .unknown: "ended; how is not known"
+            "was killed by \(SignalName.of(Int(signal)))" + (coreDumped ? " (core dumped)" : "")
+        case .unknown: "ended; exit status unknown"
         }
     }
 }

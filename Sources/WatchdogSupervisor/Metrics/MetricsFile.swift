@@ -64,7 +64,7 @@ final class MetricsFile {
         mutating func sentence(for problem: String?, _ path: String) -> String? {
             guard problem != self.problem else { return nil }
             self.problem = problem
-            return problem.map { "metrics are not written: \($0)" } ?? "metrics are written again: \(path)"
+            return problem.map { "cannot write metrics: \($0)" } ?? "metrics are written again: \(path)"
         }
     }
 }

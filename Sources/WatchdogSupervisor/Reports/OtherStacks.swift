@@ -33,7 +33,7 @@ final class OtherStacks: Sendable {
         let process =
             Instant.now() < deadline
             ? symbolicator.symbolicate(stacks)
-            : CapturedProcess.withoutSymbols(from: stacks, because: "there was no time left to name its frames")
+            : CapturedProcess.withoutSymbols(from: stacks, because: "there was no time to symbolicate its frames")
         named.withLock { $0[index] = process }
     }
 

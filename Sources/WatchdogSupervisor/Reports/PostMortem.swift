@@ -85,7 +85,7 @@ struct PostMortem: Sendable {
                     : "from the core file \(path)"
                 return .core(core.snapshot)
             } catch {
-                refusal = refusal ?? "the core file \(path) is of no use: \(error)"
+                refusal = refusal ?? "the core file \(path) cannot be used: \(error)"
             }
         }
         let folders = search.folders(name).map { $0.printable(limit: 255) }.joined(separator: ", ")
@@ -105,7 +105,7 @@ struct PostMortem: Sendable {
         guard
             let entry = CoredumpEntry.find(process: process, user: user, since: launchedAt, within: patience)
         else {
-            crash.stacks = "none: the journal has no entry of systemd-coredump about pid \(process)"
+            crash.stacks = "none: the journal has no systemd-coredump entry for pid \(process)"
             return .nothing
         }
         return read(entry, &crash)

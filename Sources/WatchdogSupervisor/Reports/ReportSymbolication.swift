@@ -41,7 +41,7 @@ public struct ReportSymbolication {
         try checkDirectories()
         guard let naming = ReportNaming(report) else {
             throw RunError(
-                "cannot symbolicate the report: it is not one of watchdogd, and has no build-ids to tell files by",
+                "cannot symbolicate the report: watchdogd did not write it, and it has no build IDs to match files",
                 exitCode: 65)
         }
         let images = naming.images
@@ -85,7 +85,7 @@ public struct ReportSymbolication {
             }
             guard status.st_mode & S_IFMT == S_IFDIR else {
                 throw RunError.noInput(
-                    "--debug-dir \(directory): not a directory; name the one that the file is in".singleLine(
+                    "--debug-dir \(directory): not a directory; name the directory that holds the file".singleLine(
                         limit: 4_096))
             }
         }
@@ -110,14 +110,14 @@ public struct ReportSymbolication {
         let client = usesDebuginfod ? Debuginfod(symbolicator, environment: .inherited) : nil
         for image in images where image.unnamed > 0 || wanted[image.index].map({ found[$0.buildID] != nil }) == true {
             guard let wish = wanted[image.index] else {
-                missing.append("\(image.name.singleLine(limit: 64)): the report has no build-id of it")
+                missing.append("\(image.name.singleLine(limit: 64)): the report has no build ID for it")
                 continue
             }
             if let file = found[wish.buildID] {
                 files[image.index] = file
                 continue
             }
-            var reasons = [search.impostor(of: wish) ?? "no file has its build-id"]
+            var reasons = [search.impostor(of: wish) ?? "no file has its build ID"]
             // The kernel's page (the vDSO) is in no file.
             if let client, image.path.hasPrefix("/") {
                 do throws(Debuginfod.Failure) {

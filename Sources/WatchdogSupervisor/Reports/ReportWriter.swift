@@ -103,7 +103,7 @@ final class ReportWriter: Sendable {
             facts.completeEvidence(from: captured)
         case .failed(let reason):
             captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
-            facts.notes.append("The stacks could not be taken: \(reason).")
+            facts.notes.append("The stacks could not be captured: \(reason).")
         }
         return write(&facts, host, captured, log)
     }

@@ -75,7 +75,8 @@ final class RunControl: ControlHandler {
     // MARK: - What only a daemon does
 
     private func refuse<Reply>(_ answer: ControlAnswer<Reply>) {
-        answer.fail(.failed(reason: "this watchdogd runs one program, and only tells how it is; signals end it"))
+        answer.fail(
+            .failed(reason: "this watchdogd runs one program and only reports its state; use signals to end it"))
     }
 
     func reports(_ request: ReportsRequest, answer: ControlAnswer<ReportsReply>) { refuse(answer) }

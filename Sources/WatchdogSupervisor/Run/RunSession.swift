@@ -214,7 +214,7 @@ final class RunSession {
 
     private func conclude(_ outcome: Outcome) -> Int32 {
         if unwritten > 0 {
-            let text = "messages left out, because they were too many or nobody read them: \(unwritten)"
+            let text = "messages dropped because there were too many or nothing read them: \(unwritten)"
             log.tell(JournalEntry(.messagesDropped, text, about: shell.subject), line: text, within: .seconds(1))
         }
         if outcome.cause == .exited, shell.leftBehind > 0 {

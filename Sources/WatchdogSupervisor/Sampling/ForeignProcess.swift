@@ -17,13 +17,13 @@ struct ForeignProcess {
     ///
     /// - Throws: ``RunError``, one line that says what is wrong and what to do.
     init(_ id: Int32) throws(RunError) {
-        guard id != getpid() else { throw .usage("\(id) is this watchdogd: it cannot look at itself") }
+        guard id != getpid() else { throw .usage("\(id) is this watchdogd: it cannot capture itself") }
         guard let stat = ProcessStat.read(id), let status = ProcessStatus.read(id) else {
             throw RunError("there is no process \(id)", exitCode: 66)
         }
         let name = stat.name.printable(limit: 64)
         guard status.process == id else {
-            throw .usage("\(id) is a thread of process \(status.process); say \(status.process)")
+            throw .usage("\(id) is a thread of process \(status.process); use \(status.process)")
         }
         guard stat.state != .zombie, stat.state != .dead else {
             throw RunError("process \(id) (\(name)) has ended and waits to be reaped", exitCode: 66)
@@ -37,7 +37,7 @@ struct ForeignProcess {
         do {
             pidfd = try Pidfd(opening: id)
         } catch {
-            throw RunError("cannot look at process \(id): \(error)", exitCode: 66)
+            throw RunError("cannot read process \(id): \(error)", exitCode: 66)
         }
         guard ProcessStat.read(id)?.startTime == stat.startTime else {
             throw RunError("there is no process \(id)", exitCode: 66)

@@ -37,7 +37,7 @@ public struct ProcessCapture {
             return Report(of: facts, on: .current(), capture: Symbolicator().symbolicate(snapshot))
         } catch {
             throw RunError(
-                error.errno == .noSuchProcess ? "process \(process) ended before it was looked at" : "\(error)",
+                error.errno == .noSuchProcess ? "process \(process) ended before it could be read" : "\(error)",
                 exitCode: error.errno == .noSuchProcess ? 66 : 74)
         }
     }

@@ -68,7 +68,7 @@ public struct ProcessSampling {
             }
         } catch {
             throw RunError(
-                error.errno == .noSuchProcess ? "process \(process) ended before it was looked at" : "\(error)",
+                error.errno == .noSuchProcess ? "process \(process) ended before it could be read" : "\(error)",
                 exitCode: error.errno == .noSuchProcess ? 66 : 74)
         }
         var limits = Symbolicator.Limits()

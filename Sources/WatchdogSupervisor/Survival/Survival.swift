@@ -64,7 +64,7 @@ final class Survival {
     func tell(_ problem: String) {
         guard !hasFailed else { return }
         hasFailed = true
-        onProblem("\(problem); should watchdogd end now, the next one may not know all of its apps")
+        onProblem("\(problem); if watchdogd ends now, the next one may not know all of its apps")
     }
 
     /// What the previous watchdogd left.

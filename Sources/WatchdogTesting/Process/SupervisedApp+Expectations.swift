@@ -64,7 +64,8 @@ extension SupervisedApp {
         let termination = try await terminate()
         guard let longest = termination.longestHang else {
             throw fail(
-                "expected \(name) to hang at most \(limit), but it answered no ping: does it use the Watchdog library?")
+                "expected \(name) to hang at most \(limit), but it did not answer a ping: does it use the Watchdog library?"
+            )
         }
         guard longest <= limit else {
             throw fail("expected \(name) to hang at most \(limit), but its main loop hung for \(longest)")

@@ -60,35 +60,37 @@ struct FindingRule {
             functions: NamedStack.interpreterLock + ["_PyEval_EvalFrameDefault"], depth: 12,
             condition: \.isWaitingForInterpreter),
         FindingRule(
-            kind: .pythonLock, text: "A lock of Python's threading module is waited for (a Lock, an Event, a Queue)",
+            kind: .pythonLock,
+            text: "The thread waits for a lock of Python's threading module (a Lock, an Event, a Queue)",
             functions: ["PyThread_acquire_lock_timed"], depth: 8, calls: waiting),
         FindingRule(
             kind: .dispatchSync, text: "DispatchQueue.sync waits for its turn on a queue that is busy",
             functions: ["__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow", "_dispatch_thread_event_wait_slow"],
             calls: waiting),
         FindingRule(
-            kind: .dispatchSemaphore, text: "A DispatchSemaphore is waited for; nothing says who will signal it",
+            kind: .dispatchSemaphore,
+            text: "The thread waits for a DispatchSemaphore; nothing records who will signal it",
             functions: ["_dispatch_semaphore_wait_slow", "dispatch_semaphore_wait", "_dispatch_sema4_wait"],
             calls: waiting, unless: ["_dispatch_group_wait_slow", "dispatch_group_wait"]),
         FindingRule(
-            kind: .dispatchGroup, text: "A DispatchGroup is waited for; nothing says who will leave it",
+            kind: .dispatchGroup, text: "The thread waits for a DispatchGroup; nothing records who will leave it",
             functions: ["_dispatch_group_wait_slow", "dispatch_group_wait"], calls: waiting),
         FindingRule(
-            kind: .oneTimeInitialiser, text: "A one-time initialiser is waited for, which another thread runs",
+            kind: .oneTimeInitialiser, text: "The thread waits for a one-time initialiser that another thread runs",
             functions: [
                 "_dispatch_once_wait", "swift_once", "__pthread_once_slow", "pthread_once", "__cxa_guard_acquire",
             ],
             depth: 10, calls: waiting),
         FindingRule(
-            kind: .barrier, text: "A barrier is waited for that not all of its threads have reached",
+            kind: .barrier, text: "The thread waits at a barrier that not all of its threads have reached",
             functions: ["pthread_barrier_wait", "___pthread_barrier_wait", "__pthread_barrier_wait"], depth: 6,
             calls: waiting),
         FindingRule(
-            kind: .conditionVariable, text: "JavaScript's Atomics.wait: somebody has to call Atomics.notify",
+            kind: .conditionVariable, text: "JavaScript's Atomics.wait: another thread must call Atomics.notify",
             functions: ["v8::internal::FutexEmulation::WaitSync"], depth: 8, calls: waiting),
         FindingRule(
             kind: .conditionVariable,
-            text: "A condition variable is waited for; nobody holds it, somebody has to signal it",
+            text: "The thread waits for a condition variable; no thread holds it, and another must signal it",
             functions: [
                 "std::sys::sync::condvar::futex::Condvar::wait",
                 "std::sys::sync::condvar::futex::Condvar::wait_timeout",
@@ -106,7 +108,7 @@ struct FindingRule {
             ],
             depth: 8, calls: waiting, condition: { !$0.isWaitingForInterpreter }),
         FindingRule(
-            kind: .readWriteLock, text: "A read-write lock is waited for; where readers hold it, it does not name them",
+            kind: .readWriteLock, text: "The thread waits for a read-write lock; the lock does not name its readers",
             functions: [
                 "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "___pthread_rwlock_rdlock",
                 "___pthread_rwlock_wrlock",
@@ -115,7 +117,7 @@ struct FindingRule {
             ],
             depth: 6, calls: waiting),
         FindingRule(
-            kind: .posixSemaphore, text: "A semaphore is waited for; nothing says who will post it",
+            kind: .posixSemaphore, text: "The thread waits for a semaphore; nothing records who will post it",
             functions: [
                 "sem_wait", "sem_timedwait", "sem_clockwait", "__new_sem_wait", "__new_sem_wait_slow64",
                 "__new_sem_wait_slow64.constprop.0", "___new_sem_wait",
@@ -124,13 +126,14 @@ struct FindingRule {
             unless: ["_dispatch_semaphore_wait_slow", "PyThread_acquire_lock_timed", "_dispatch_sema4_wait"]),
         FindingRule(
             kind: .allocatorLock,
-            text: "The allocator's lock is waited for: a signal handler or a child of fork may have entered it twice",
+            text:
+                "The thread waits for the allocator's lock: a signal handler or a child of fork may have entered it twice",
             functions: [
                 "malloc", "free", "calloc", "realloc", "_int_free", "_int_malloc", "__libc_malloc", "tcache_init",
             ],
             depth: 4, calls: waiting),
         FindingRule(
-            kind: .loader, text: "A library is being loaded, or the loader's lock is waited for",
+            kind: .loader, text: "The thread loads a library or waits for the loader's lock",
             functions: ["_dl_open", "dlopen", "dl_open_worker", "_dl_init", "call_init", "_dl_fini", "dlclose"]),
         FindingRule(
             kind: .connecting, text: "A connection is being made",
@@ -141,17 +144,17 @@ struct FindingRule {
             functions: ["fsync", "fdatasync", "msync", "syncfs", "sync", "sync_file_range"], depth: 3,
             calls: ["fsync", "fdatasync", "msync", "syncfs", "sync", "sync_file_range"]),
         FindingRule(
-            kind: .childProcess, text: "A child process is waited for",
+            kind: .childProcess, text: "The thread waits for a child process",
             functions: ["waitpid", "wait4", "__wait4", "wait", "waitid", "__waitid", "system", "do_system", "pclose"],
             depth: 6, calls: ["wait4", "waitid"]),
         FindingRule(
-            kind: .childProcess, text: "A child process of execSync or spawnSync is waited for",
+            kind: .childProcess, text: "The thread waits for a child process of execSync or spawnSync",
             functions: ["node::SyncProcessRunner::TryInitializeAndRunLoop"], depth: 6, calls: polling),
         FindingRule(
             kind: .databaseLock, text: "PostgreSQL waits for a lock that another of its sessions holds",
             functions: ["ProcSleep"], calls: polling),
         FindingRule(
-            kind: .databaseAnswer, text: "The answer of a database server is waited for",
+            kind: .databaseAnswer, text: "The thread waits for a database server's answer",
             functions: [
                 "PQexec", "PQexecParams", "PQexecPrepared", "PQgetResult", "pqWaitTimed", "mysql_real_query",
                 "mysql_query",
@@ -159,7 +162,7 @@ struct FindingRule {
             ],
             depth: 8, calls: polling.union(["recvfrom", "recvmsg", "read"])),
         FindingRule(
-            kind: .embeddedScript, text: "A Lua script runs inside the program, which does nothing else meanwhile",
+            kind: .embeddedScript, text: "A Lua script runs inside the program and blocks everything else",
             functions: ["lua_pcall", "lua_pcallk", "lua_call", "lua_callk", "lua_resume"]),
         FindingRule(
             kind: .regularExpression, text: "A regular expression is being matched; some take exponential time",

@@ -74,12 +74,12 @@ public struct StackStages: Codable, Hashable, Sendable {
         func seconds(_ nanoseconds: Int64) -> String { Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) }
         let moments = "\(seconds(firstNanoseconds)) s and \(seconds(lastNanoseconds)) s"
         if isSame {
-            let between = looks > 1 ? ", and in all \(looks) looks from the first on" : ""
+            let between = looks > 1 ? ", and in all \(looks) samples" : ""
             return "Stages: thread \(index): same \(sameFrames) frames at \(moments)\(between)"
         }
         if sameFrames == firstFrames, sameFrames == lastFrames {
             return "Stages: thread \(index): same \(sameFrames) frames at \(moments), but others in between "
-                + "(\(looks - sameLooks) of \(looks) looks)"
+                + "(\(looks - sameLooks) of \(looks) samples)"
         }
         guard sameFrames > 0 else {
             return "Stages: thread \(index): other frames at \(moments): it moved in between"

@@ -120,14 +120,14 @@ private struct Judgement {
         switch evidence.state {
         case "D":
             self.init(
-                .uninterruptible, "Main thread in uninterruptible sleep\(there) when looked at",
+                .uninterruptible, "Main thread in uninterruptible sleep\(there) when sampled",
                 brief: "D state\(place.brief)")
         case "S", "I":
-            self.init(.blocked, "Main thread asleep\(there) when looked at", brief: "blocked\(place.brief)")
+            self.init(.blocked, "Main thread asleep\(there) when sampled", brief: "blocked\(place.brief)")
         case "R":
-            self.init(.unknown, "Main thread runnable when looked at, no evidence whether it got a CPU")
+            self.init(.unknown, "Main thread runnable when sampled; no evidence whether it got a CPU")
         case nil where place.isKnown:
-            self.init(.blocked, "Main thread \(place.text) when looked at", brief: "blocked\(place.brief)")
+            self.init(.blocked, "Main thread \(place.text) when sampled", brief: "blocked\(place.brief)")
         default:
             self.init(.unknown, "No evidence of what the main thread did")
         }

@@ -17,7 +17,7 @@ struct WaitingPlace {
             let name = call.name ?? "system call \(call.number)"
             let subject = evidence.subject ?? WaitText(evidence.waits).subject ?? call.descriptor.map { "fd \($0)" }
             if call.isRestart {
-                text = "in \(name), an interrupted sleep taken up again\(suffix)"
+                text = "in \(name), a sleep resumed after an interruption\(suffix)"
             } else if let subject {
                 text = "in \(name) (\(subject))\(evidence.state == "D" ? suffix : "")"
             } else {
@@ -30,11 +30,11 @@ struct WaitingPlace {
             brief = ""
             isKnown = true
         case .running:
-            text = "until shortly before the look, then runnable"
+            text = "until just before the sample, then runnable"
             brief = ""
             isKnown = false
         case nil:
-            text = channel.map { "in the kernel at \($0)" } ?? "on what is not known"
+            text = channel.map { "in the kernel at \($0)" } ?? "on something unknown"
             brief = channel.map { " at \($0)" } ?? ""
             isKnown = channel != nil
         }

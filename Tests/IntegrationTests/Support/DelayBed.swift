@@ -149,7 +149,7 @@ final class DelayBed {
             #expect(now?.pid == app.pid && now?.lastIncident == nil, "\(app.name)", sourceLocation: sourceLocation)
         }
         let turn = try client.describeDaemon().longestTurn.duration
-        print("delay \(what): killed after \(duration.milliseconds) ms, longest turn \(turn.seconds * 1000) ms")
+        print("delay \(what): killed after \(duration.milliseconds) ms, longest iteration \(turn.seconds * 1000) ms")
         #expect(turn < max(Self.longestTurn, baseline * 2), "\(what)", sourceLocation: sourceLocation)
     }
 

@@ -117,7 +117,7 @@ extension EndToEnd {
             #expect(try container.property("NRestarts", of: "watchdogd") == "0")
         }
 
-        @Test("a hang is killed with its stacks taken; the report is for root and the group that reads logs")
+        @Test("a hang is killed with its stacks taken; the report is readable by root and the group that reads logs")
         func hang() throws {
             try container.serve([
                 "hang": hanging,

@@ -362,7 +362,7 @@ class Supervisor:
         launch, update, terminate, ping: the allowances, and the time between pings; watchdogd's own by default.
         time_scale: multiplies all of them.
         expect: such as `0x8badf00d:scene-update`; the exit status is then 0 if it comes so, and else 1.
-        script: the text of a lifecycle script; the exit status is then 0 if all comes as it says, and else 1.
+        script: the text of a lifecycle script; the exit status is then 0 if every step succeeds, and else 1.
         env: variables for the program, besides those of this process.
         arguments: more options of `watchdogd run`.
         """
