@@ -79,7 +79,7 @@ extension EndToEnd {
                     \(path):4:1: warning: EnvironmentFile: \(here)/none.env does not exist on this machine
                     \(path):7:1: warning: EnvironmentFile: \(here)/*.conf matches no file on this machine
                     \(path):8:1: warning: StandardOutput: the folder \(here)/logs does not exist on this machine
-                    \(path):9:1: warning: StandardError: the folder \(plain) is no folder on this machine
+                    \(path):9:1: warning: StandardError: the folder \(plain) is not a directory on this machine
                     1 app checked: all valid, 6 warnings
 
                     """)

@@ -50,7 +50,7 @@ extension EndToEnd {
             #expect(list.output.hasSuffix("of this watchdogd see more than names and states.\n"))
             let status = try seen("status", "secretive")
             #expect(status.code == 0 && status.output.contains("State: running"))
-            #expect(status.output.contains("Details: shown to root"))
+            #expect(status.output.contains("Details: shown only to root"))
             for output in [list.output, status.output] {
                 #expect(!output.contains("PID") && !output.contains(service.scratch.path))
             }
