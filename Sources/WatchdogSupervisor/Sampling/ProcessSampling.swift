@@ -87,7 +87,9 @@ public struct ProcessSampling {
         sigaddset(&signals, SIGTERM)
         while true {
             let left = max(0, (moment - .now()).nanoseconds)
-            var time = timespec(tv_sec: Int(left / 1_000_000_000), tv_nsec: Int(left % 1_000_000_000))
+            var time = timespec()
+            time.tv_sec = Int(left / 1_000_000_000)
+            time.tv_nsec = Int(left % 1_000_000_000)
             if sigtimedwait(&signals, nil, &time) > 0 { return false }
             if errno != EINTR { return true }
         }
