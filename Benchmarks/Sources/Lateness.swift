@@ -93,7 +93,7 @@ struct Lateness {
 
     private func judge(_ run: SupervisedRun, into samples: inout Samples) throws {
         let details = try run.report()
-        guard !details.notes.contains(where: { $0.contains("started anew") }) else {
+        guard !details.notes.contains(where: { $0.contains("was restarted") }) else {
             samples.rebased += 1
             return
         }

@@ -168,11 +168,18 @@ final class TriedProgram {
 
     /// What the program uses of one CPU during a time in which nobody asks anything of it.
     func load(over time: Duration) throws(ConformanceError) -> Double {
-        let before = tree.processes().compactMap { ProcessCPU.time($0) }.reduce(.zero, +)
+        let before = demand
         let start = Instant.now()
         _ = try wait(time) { _ in false }
-        let after = tree.processes().compactMap { ProcessCPU.time($0) }.reduce(.zero, +)
-        return max(0, (after - before) / max(.now() - start, .milliseconds(1)))
+        return max(0, (demand - before) / max(.now() - start, .milliseconds(1)))
+    }
+
+    /// The time that its threads had a CPU or waited for one: on a busy machine, a busy loop mostly waits.
+    private var demand: Duration {
+        let schedules = tree.processes().flatMap { process in
+            Procfs.numbers(in: "/proc/\(process)/task").compactMap { ThreadSchedule.read(process, thread: $0) }
+        }
+        return schedules.reduce(.zero) { $0 + $1.runTime + $1.runDelay }
     }
 
     // MARK: The channel in the program

@@ -58,7 +58,7 @@ extension EndToEnd {
             let ending = try supervise(["--update", "20s"], command)
             #expect(ending.exitCode == 0)
             #expect(ending.messages.count < 120)
-            #expect(ending.messages.last?.contains("messages left out") == true)
+            #expect(ending.messages.last?.contains("messages dropped") == true)
         }
 
         @Test("A flood on the channel leaves room for answers: nobody is killed")

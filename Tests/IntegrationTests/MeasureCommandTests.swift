@@ -207,7 +207,7 @@ extension EndToEnd {
             arguments: [
                 ([], 64, "a program is missing"), (["--runs", "0", "--", "true"], 64, "--runs 0 is out of range"),
                 (["--runs", "6", "--against", "true", "--", "true"], 64, "--runs 6 is too few for --against"),
-                (["--against", "a 'b", "--", "true"], 64, "the quote ' at column 3 does not end"),
+                (["--against", "a 'b", "--", "true"], 64, "the quote ' at column 3 is not closed"),
                 (["--until", "later", "--", "true"], 64, "--until"), (["--max", "400", "--", "true"], 64, "unit"),
                 (["--cpu-quota", "half", "--", "true"], 64, "write for example 50%"),
                 (["--evict", "/tmp", "--", "true"], 64, "add --cold"),

@@ -137,7 +137,7 @@ extension EndToEnd {
             #expect(symlink("/dev/full", scratch["full.prom"]) == 0)
             let service = try Service(
                 ["live": Self.sleeper], options: ["--metrics-file", scratch["full.prom"]], scratch: scratch)
-            try service.program.line("metrics are not written", on: .errors)
+            try service.program.line("cannot write metrics", on: .errors)
             try service.wait(for: "live") { $0.state == .running }
             #expect(try metrics(service)["watchdogd_app_state{app=\"live\",state=\"running\"}"] == 1)
             #expect(try service.end() == 0)

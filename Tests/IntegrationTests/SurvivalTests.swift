@@ -353,7 +353,7 @@ extension EndToEnd {
             try succession.succeed()
             for name in ["a", "b"] { _ = try #require(pinged(succession, name, after: .now())) }
             try expectOneLife(succession, ["a", "b"], before)
-            #expect(try succession.program.line("found running", on: .errors).contains("what was known of it is lost"))
+            #expect(try succession.program.line("found running", on: .errors).contains("its previous state is lost"))
             // It is watched over again.
             try succession.killDaemon()
             try succession.succeed()

@@ -117,7 +117,7 @@ final class Service: ServedDaemon {
     func end(within limit: Duration = patience, sourceLocation: SourceLocation = #_sourceLocation) throws -> Int32? {
         if program.status == nil { try program.send(SIGTERM) }
         let status = try program.end(within: limit)
-        _ = eventually(within: .milliseconds(300)) { processes.isEmpty }
+        _ = eventually(within: .seconds(2)) { processes.isEmpty }
         #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
         #expect(Leftovers.cgroup(ofSupervisor: program.pid) == nil, sourceLocation: sourceLocation)
         #expect(!scratch.exists("control"), "the socket is gone", sourceLocation: sourceLocation)

@@ -223,7 +223,7 @@ final class Succession: ServedDaemon {
         }
         let status = try program.end()
         #expect(status.code == 0, sourceLocation: sourceLocation)
-        _ = eventually(within: .milliseconds(300)) { processes.isEmpty }
+        _ = eventually(within: .seconds(2)) { processes.isEmpty }
         #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
         try pump()
         #expect(store.isEmpty, "nothing stays in the store", sourceLocation: sourceLocation)

@@ -76,7 +76,7 @@ final class Supervision {
     func end(within limit: Duration = patience, sourceLocation: SourceLocation = #_sourceLocation) throws -> Ending {
         let status = try program.end(within: limit)
         // One that was sent SIGKILL a moment ago needs that moment.
-        _ = eventually(within: .milliseconds(300)) { processes.isEmpty }
+        _ = eventually(within: .seconds(2)) { processes.isEmpty }
         #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
         #expect(Leftovers.cgroup(ofSupervisor: program.pid) == nil, sourceLocation: sourceLocation)
         #expect(
