@@ -59,6 +59,7 @@ extension RunCommand {
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
         configuration.expectations = expect
         configuration.runTime = runTime
+        configuration.faults = faults.fault
         configuration.resultFiles = TestResultFiles(junit: junit, tap: tap)
         configuration.timeScale = factor
         try lifecycle.apply(to: &configuration)

@@ -102,6 +102,7 @@ struct RunCommand: ParsableCommand {
     var reports: String?
 
     @OptionGroup var history: RunHistoryOption
+    @OptionGroup var faults: RunFaultOption
 
     @Option(
         help: ArgumentHelp("Write a JSON summary on exit; - is standard output.", valueName: "file"),

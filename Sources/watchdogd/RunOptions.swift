@@ -19,6 +19,16 @@ enum RunOptions {
         return duration
     }
 
+    private static func validated<Value, Failure: Error & CustomStringConvertible>(
+        _ body: () throws(Failure) -> Value
+    ) throws -> Value {
+        do throws(Failure) {
+            return try body()
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
     static func readiness(_ text: String) throws -> ReadinessChoice {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         switch (parts[0], parts.count > 1 ? parts[1] : nil) {
@@ -34,11 +44,7 @@ enum RunOptions {
     }
 
     static func probe(_ text: String) throws -> ProbeSettings {
-        do {
-            return try ProbeSettings(parsing: text)
-        } catch {
-            throw ValidationError(error.description)
-        }
+        try validated { () throws(ProbeSettings.SyntaxError) in try ProbeSettings(parsing: text) }
     }
 
     static func statuses(_ text: String) throws -> ProbeStatuses {
@@ -77,11 +83,11 @@ enum RunOptions {
     }
 
     static func expectation(_ text: String) throws -> Expectation {
-        do {
-            return try Expectation(parsing: text)
-        } catch {
-            throw ValidationError(error.description)
-        }
+        try validated { () throws(Expectation.SyntaxError) in try Expectation(parsing: text) }
+    }
+
+    static func fault(_ text: String) throws -> Fault {
+        try validated { () throws(Fault.SyntaxError) in try Fault(parsing: text) }
     }
 
     static func variable(_ text: String) throws -> (name: String, value: String) {

@@ -22,14 +22,16 @@ public final class CPUQuota {
 
     /// Creates the cgroup below that of the calling process.
     ///
-    /// - Parameter share: The CPU time per second of wall time, from 0.01: 0.5 is half of one CPU.
-    public init(share: Double) throws(Unavailable) {
+    /// - Parameters:
+    ///   - share: The CPU time per second of wall time, from 0.01: 0.5 is half of one CPU.
+    ///   - isFirst: Whether only version 1 will do, where a process is in a cgroup of version 2 beside it.
+    public init(share: Double, onlyOfVersionOne isFirst: Bool = false) throws(Unavailable) {
         let quota = max(1_000, Int64(share * Double(Self.period)))
         let membership = String(decoding: Procfs.read("/proc/self/cgroup") ?? [], as: UTF8.self)
         let mounts = CgroupMount.all()
         var reasons: [String] = []
         var created: String?
-        for mount in mounts where mount.isUnified || mount.controllers?.contains("cpu") == true {
+        for mount in mounts where mount.isUnified ? !isFirst : mount.controllers?.contains("cpu") == true {
             do throws(Unavailable) {
                 created =
                     try mount.isUnified
@@ -47,6 +49,13 @@ public final class CPUQuota {
     }
 
     deinit { Cgroup.removeTree(path) }
+
+    /// Moves a running process, but not those that it has started, into the cgroup.
+    public func move(_ process: Int32) throws(LinuxError) {
+        let descriptor = try OwnedDescriptor(opening: "\(path)/cgroup.procs", flags: O_WRONLY)
+        let bytes = Array("\(process)".utf8)
+        _ = try check("move process \(process) to \(path)") { Glibc.write(descriptor.number, bytes, bytes.count) }
+    }
 
     private static func second(quota: Int64) throws(Unavailable) -> String {
         do {

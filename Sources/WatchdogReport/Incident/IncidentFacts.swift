@@ -149,6 +149,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var status: String?
     /// The app's own words about what it was doing (`SUMMARY=`).
     public var summary: String?
+    /// The faults that watchdogd injected into the launch so far, in its own words.
+    public var faults: [String] = []
     /// The pings of this launch.
     public var pings: PingSummary?
     /// The last lines that the app printed, not redacted; the report redacts them.

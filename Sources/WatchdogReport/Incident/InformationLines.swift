@@ -26,6 +26,7 @@ enum InformationLines {
         if let stages = insight.stages { lines.append(stages.line(threadIndex: stacks.faultingThread)) }
         if let missed = facts.missed { lines.append("\(missed.label): \(missed.words)") }
         lines += occasion(facts) + (facts.crash.map(self.crash) ?? [state(facts)])
+        lines += facts.faults.map { "Fault: \($0) (injected)" }
         if let status = facts.status { lines.append("Status: \(status)") }
         if let summary = facts.summary { lines.append("Summary: \(summary)") }
         if let pings = facts.pings { lines.append(self.pings(pings)) }

@@ -34,6 +34,8 @@ final class LaunchEvidence {
     private var memoryKillNotes = MemoryKillNotes()
     /// The program's working directory at the last check.
     private(set) var workingDirectory: String?
+    /// The faults that were injected so far.
+    var faults: [String] = []
 
     init(_ host: Host, cgroup: Cgroup?, update allowance: Duration) {
         self.host = host

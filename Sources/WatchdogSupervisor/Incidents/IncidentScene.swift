@@ -112,6 +112,7 @@ struct IncidentScene {
         facts.arguments = launch.arguments.map(\.description)
         facts.environment = launch.environment.dictionary
         facts.cgroup = tree.cgroup?.path
+        facts.faults = evidence.faults
         facts.status = record.account.status
         facts.summary = record.account.summary
         facts.exitStatus = record.account.exitStatus

@@ -67,9 +67,11 @@ public struct Run {
             printsReports: configuration.printsReports)
         defer { host.stop() }
         defer { Strays.end() }
+        var launch = launch
+        let limits = try FaultLimits(configuration.faults, of: &launch, on: host)
         let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { app.shell.stop() }
-        let session = try RunSession(configuration, app, loop)
+        let session = try RunSession(configuration, app, limits, loop)
         let control = try socket.map { socket throws(LinuxError) in
             try RunControl(socket, for: app, of: configuration.spec, on: loop)
         }
@@ -79,7 +81,9 @@ public struct Run {
         let sources = try loop.onSignal(signals) { app.supervisor.signalReceived($0.signal) }
         try host.start()
         if !launch.cgroupLimits.controllers.isEmpty { _ = host.cgroupParent?.enable(launch.cgroupLimits.controllers) }
-        for refusal in app.shell.limitCgroup() { StandardError.say("\(launch.name) \(refusal)") }
+        let refusals = app.shell.limitCgroup()
+        if limits.needsCgroup, let refusal = refusals.first { throw RunError.unavailable("--fault: \(refusal)") }
+        for refusal in refusals { StandardError.say("\(launch.name) \(refusal)") }
         try app.shell.start(app.supervisor)
         session.describe()
         session.begin()

@@ -64,6 +64,8 @@ public struct RunConfiguration: Sendable {
     public var expectations: [Expectation] = []
     /// How long after its launch the program is asked to terminate; nil if it is not.
     public var runTime: Duration?
+    /// What goes wrong with the run, and when; the times are not scaled.
+    public var faults: [Fault] = []
     /// Where the results of the expectations go.
     public var resultFiles = TestResultFiles()
     /// The user to run as.

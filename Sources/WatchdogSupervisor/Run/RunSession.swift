@@ -33,6 +33,7 @@ final class RunSession {
     private let history: LaunchHistory?
     private var script: ScriptRunner?
     private var remote: RemoteControl?
+    private var faults: FaultInjector?
     private let expectations: RunExpectations
     /// Asks the program to terminate when everything that is expected of the run has been seen, or its time is over.
     private var end: Timer?
@@ -49,7 +50,7 @@ final class RunSession {
     /// Messages that were dropped because there were too many or nobody read standard error.
     private var unwritten = 0
 
-    init(_ configuration: RunConfiguration, _ launch: AppLaunch, _ loop: EventLoop) throws {
+    init(_ configuration: RunConfiguration, _ launch: AppLaunch, _ limits: FaultLimits, _ loop: EventLoop) throws {
         self.configuration = configuration
         self.launch = launch
         (shell, supervisor) = (launch.shell, launch.supervisor)
@@ -73,6 +74,7 @@ final class RunSession {
         shell.incidents.onHangReport = { [unowned self] in hangReported($0, $1) }
         shell.incidents.onCrashReport = { [unowned self] in crashReported($0, $1) }
         end = try launch.shell.host.timer { [unowned self] _ in supervisor.requestTermination() }
+        faults = try FaultInjector(configuration.faults, limits, shell, isQuiet: configuration.verbosity == .quiet)
         remote = try configuration.remote.map { try RemoteControl($0, supervisor, on: loop) }
         if let refusal = shell.cgroupRefusal { remote?.tell(.limited(reason: "no cgroup: \(refusal)")) }
         script = try configuration.script.map {
@@ -125,6 +127,7 @@ final class RunSession {
         endedAt = shell.now
         history?.ended(launch, outcome, isCausedByMemory: shell.mayHaveEndedForMemory)
         script?.ended(outcome)
+        faults?.ended()
         if let crash = supervisor.crash(in: outcome) { launch.report(crash) }
         driver.receive(.ended(launch.id, .init(outcome, hasPendingReports: launch.hasPendingReports, reason: "")))
     }
@@ -161,6 +164,7 @@ final class RunSession {
             if !isTold { unwritten += 1 }
         }
         script?.noticed(notice)
+        faults?.noticed(notice)
         remote?.noticed(notice)
         history?.noticed(notice, of: launch, in: Self.lane)
         switch notice {
@@ -359,13 +363,6 @@ final class RunSession {
         return endedAt.map { (.ended, $0 - launchedAt) }
     }
 
-    private func withSignposts(_ launch: RunSummary.Launch) -> RunSummary.Launch {
-        var launch = launch
-        launch.add(
-            supervisor.trace, launchedAt: supervisor.machine.launchedAt, ready: supervisor.machine.launchDuration)
-        return launch
-    }
-
     // MARK: - Summary
 
     private func write(_ summary: RunSummary) throws {
@@ -390,7 +387,7 @@ final class RunSession {
             pid: shell.pid,
             termination: outcome.cause.name,
             spawnError: supervisor.spawnFailure.map { "\($0)" },
-            launch: readiness.map(withSignposts),
+            launch: readiness?.adding(supervisor.trace, launchedAt: machine.launchedAt, ready: machine.launchDuration),
             pings: RunSummary.Pings(machine.pings, strayAnswers: machine.strayAnswers),
             probes: machine.probes.count > 0 ? RunSummary.Pings(machine.probes, strayAnswers: 0) : nil,
             hangs: RunSummary.Hangs(
@@ -411,6 +408,7 @@ final class RunSession {
                     isMet: expectations.allSatisfy(\.isMet)),
             expectations: expectations.isEmpty ? nil : expectations,
             script: configuration.script.map { RunSummary.Script(path: $0.path, failure: script?.failure) },
+            faults: faults?.summary(launchedAt: machine.launchedAt),
             lifecycle: RunSummary.Lifecycle(machine.lifecycleRecord, launchedAt: machine.launchedAt),
             exitCode: exitCode
         )

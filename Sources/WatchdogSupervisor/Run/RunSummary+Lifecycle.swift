@@ -5,7 +5,14 @@ import WatchdogPolicy
 import WatchdogWire
 
 extension RunSummary.Launch {
-    mutating func add(_ trace: LaunchTrace, launchedAt: Instant?, ready: Duration?) {
+    /// The launch with what the app told about it.
+    func adding(_ trace: LaunchTrace, launchedAt: Instant?, ready: Duration?) -> Self {
+        var launch = self
+        launch.add(trace, launchedAt: launchedAt, ready: ready)
+        return launch
+    }
+
+    private mutating func add(_ trace: LaunchTrace, launchedAt: Instant?, ready: Duration?) {
         guard let launchedAt else { return }
         firstFrameMilliseconds = trace.firstFrame.map { ($0 - launchedAt).milliseconds }
         usefulMilliseconds = trace.useful.map { ($0 - launchedAt).milliseconds }

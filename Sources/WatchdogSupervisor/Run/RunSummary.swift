@@ -49,6 +49,13 @@ struct RunSummary: Codable, Equatable {
         var failure: String?
     }
 
+    struct Fault: Codable, Equatable {
+        /// In the form of the command line.
+        var fault: String
+        /// When it began, counted from the launch; absent if the run ended before.
+        var milliseconds: Double?
+    }
+
     struct Lifecycle: Codable, Equatable {
         struct Moment: Codable, Equatable {
             var state: String
@@ -142,6 +149,8 @@ struct RunSummary: Codable, Equatable {
     /// Each of them.
     var expectations: [ExpectationResult]?
     var script: Script?
+    /// The faults that were to be injected.
+    var faults: [Fault]?
     var lifecycle: Lifecycle?
     var exitCode: Int32
 

@@ -124,6 +124,9 @@ final class LaunchTree {
         try? main?.process.send(signal)
     }
 
+    /// Stops the main process, as anybody else could, until SIGCONT.
+    func pause() { try? main?.process.send(SIGSTOP) }
+
     /// Stops watching, and removes the cgroup if it is empty.
     func stop() {
         pending?.cancel()

@@ -20,6 +20,10 @@ public struct LaunchSettings: Sendable {
     public var readiness: String?
     /// Whether an exhausted allowance only writes a report, and the app lives on.
     public var reportsOnly = false
+    /// What goes wrong, and when, as after `watchdogd run --fault`.
+    ///
+    /// For example `stop 2s at ready+1s`; the times are not scaled.
+    public var faults: [String] = []
     /// Variables that are set in addition to the test's own.
     public var environment: [String: String] = [:]
     /// The directory to run in; nil for the test's own.
@@ -52,6 +56,7 @@ public struct LaunchSettings: Sendable {
         }
         if let readiness { options += ["--readiness", readiness] }
         if reportsOnly { options += ["--enforce", "report"] }
+        for fault in faults { options += ["--fault", fault] }
         if let workingDirectory { options += ["--chdir", workingDirectory] }
         for (name, value) in environment.sorted(by: { $0.key < $1.key }) { options += ["--env", "\(name)=\(value)"] }
         return options

@@ -62,6 +62,11 @@ struct Summary: Decodable {
         var reportError: String?
     }
 
+    struct Fault: Decodable {
+        var fault: String
+        var milliseconds: Double?
+    }
+
     struct Exit: Decodable {
         var code: Int32?
         var signal: String?
@@ -93,6 +98,7 @@ struct Summary: Decodable {
     var summary: String?
     var expectation: Expectation?
     var lifecycle: Lifecycle?
+    var faults: [Fault]?
     var exitCode: Int32
 
     init(_ text: some Sequence<UInt8>) throws {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+extension Fault {
+    /// Why a text is not a fault.
+    public struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
+        /// One sentence without a period, with what to write instead.
+        public let description: String
+    }
+
+    private static let names = ["stop", "cpu", "cpu-quota", "memory"]
+    /// More processes than any machine needs to have none of its CPUs left.
+    private static let mostProcesses = 1_024
+
+    /// Parses `stop SPAN`, `cpu N`, `cpu-quota P%` or `memory SIZE`, then `at MOMENT` and `for SPAN` in any order.
+    ///
+    /// A moment is `launch` or `ready`, perhaps with `+SPAN`; `+SPAN` alone counts from the launch. Without one, `stop`
+    /// begins when the app is ready, and `cpu` at the launch.
+    ///
+    /// - Throws: ``SyntaxError``.
+    public init(parsing text: String) throws(SyntaxError) {
+        var words = text.split(separator: " ").map(String.init)
+        guard let name = words.first else {
+            throw SyntaxError(description: "the fault is empty; use \(Self.list(Self.names))")
+        }
+        words.removeFirst()
+        let isClause = { (word: String) in word == "at" || word == "for" }
+        let value = words.prefix { !isClause($0) }
+        var rest = words.dropFirst(value.count)
+        var clauses: [String: String] = [:]
+        while let clause = rest.popFirst() {
+            let words = rest.prefix { !isClause($0) }
+            rest = rest.dropFirst(words.count)
+            guard clauses.updateValue(words.joined(), forKey: clause) == nil else {
+                throw SyntaxError(description: "\"\(clause)\" is given twice; leave one out")
+            }
+        }
+        let moment = try clauses["at"].map { text throws(SyntaxError) in try Self.moment(text) }
+        let duration = try clauses["for"].map { text throws(SyntaxError) in try Self.span(text) }
+        try self.init(name, value.joined(), moment, duration)
+        if kind.isLimit, let clause = ["at", "for"].first(where: { clauses[$0] != nil }) {
+            throw SyntaxError(
+                description: "\(name) holds from the launch to the end of the app; leave out \"\(clause)\"")
+        }
+    }
+
+    private init(_ name: String, _ value: String, _ moment: Moment?, _ duration: Duration?) throws(SyntaxError) {
+        switch name {
+        case "stop":
+            guard value.isEmpty != (duration == nil) else {
+                throw SyntaxError(description: "stop needs one length; write for example stop 2s")
+            }
+            self.init(.stop, at: moment ?? Moment(.ready), for: duration == nil ? try Self.span(value) : duration)
+        case "cpu":
+            guard let processes = Int(value), (1...Self.mostProcesses).contains(processes) else {
+                throw SyntaxError(
+                    description:
+                        "cpu needs a number of processes from 1 to \(Self.mostProcesses); write for example cpu 4")
+            }
+            self.init(.cpu(processes: processes), at: moment ?? Moment(.launch), for: duration)
+        case "cpu-quota":
+            guard value.hasSuffix("%"), let percent = Int(value.dropLast()), (1...10_000).contains(percent) else {
+                throw SyntaxError(
+                    description: "cpu-quota needs a share of one CPU from 1% to 10000%; write for example cpu-quota 20%"
+                )
+            }
+            self.init(.cpuQuota(percent: percent), at: moment ?? Moment(.launch), for: duration)
+        case "memory":
+            self.init(.memory(try Self.size(value)), at: moment ?? Moment(.launch), for: duration)
+        default:
+            let suggestion = Similarity.nearest(to: name, among: Self.names).map { "did you mean \($0)?" }
+            throw SyntaxError(description: "unknown fault \"\(name)\"; \(suggestion ?? "use \(Self.list(Self.names))")")
+        }
+    }
+
+    private static func moment(_ text: String) throws(SyntaxError) -> Moment {
+        let parts = text.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let origin = parts[0].isEmpty && parts.count > 1 ? .launch : Moment.Origin(rawValue: parts[0])
+        guard let origin else {
+            throw SyntaxError(
+                description: "\"\(text)\" is not a moment; write at launch, at ready, at ready+2s or at +5s")
+        }
+        return Moment(origin, delay: parts.count > 1 ? try span(parts[1]) : .zero)
+    }
+
+    private static func span(_ text: String) throws(SyntaxError) -> Duration {
+        let span: Duration
+        do {
+            span = try TimeSpan.parse(text)
+        } catch {
+            throw SyntaxError(description: error.description)
+        }
+        guard span >= .milliseconds(1) else { throw SyntaxError(description: "use at least 1ms") }
+        return span
+    }
+
+    private static func size(_ text: String) throws(SyntaxError) -> UInt64 {
+        let units: [Character: Int] = ["K": 10, "M": 20, "G": 30]
+        let shift = text.last.flatMap { units[$0] }
+        let number = UInt64(shift == nil ? text[...] : text.dropLast())
+        guard let number, number > 0, number <= (1 << 50) >> UInt64(shift ?? 0) else {
+            throw SyntaxError(
+                description: "memory needs a size in bytes, or with K, M or G; write for example memory 64M")
+        }
+        return number << UInt64(shift ?? 0)
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.dropLast().joined(separator: ", ") + " or \(names[names.count - 1])"
+    }
+}

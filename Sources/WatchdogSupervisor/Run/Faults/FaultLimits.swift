@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+
+/// The faults that limit the app for all of its launch, and by what they do.
+///
+/// Isolation: the loop's thread.
+struct FaultLimits {
+    /// Whether a limit is one of the app's cgroup.
+    private(set) var needsCgroup = false
+    /// By what each limit holds, for messages.
+    private(set) var means: [Fault.Kind: String] = [:]
+    private var quota: CPUQuota?
+
+    /// Adds the limits to a launch.
+    ///
+    /// - Throws: ``RunError`` if this machine or user cannot make one of the faults.
+    init(_ faults: [Fault], of launch: inout LaunchConfiguration, on host: Host) throws(RunError) {
+        for fault in faults {
+            guard means[fault.kind] == nil || !fault.kind.isLimit else { continue }
+            switch fault.kind {
+            case .memory(let bytes): limitMemory(to: bytes, of: &launch, on: host)
+            case .cpuQuota(let percent): try limitCPU(to: percent, of: &launch, on: host)
+            case .stop, .cpu: break
+            }
+        }
+    }
+
+    private mutating func limitMemory(to bytes: UInt64, of launch: inout LaunchConfiguration, on host: Host) {
+        if host.cgroupParent?.enable(["memory"]).contains("memory") == true {
+            launch.cgroupLimits.memory = min(bytes, launch.cgroupLimits.memory ?? .max)
+            needsCgroup = true
+            means[.memory(bytes)] = "a limit of its cgroup"
+        } else {
+            // Since Linux 4.7, RLIMIT_DATA counts all private writable memory: getrlimit(2).
+            launch.attributes.limits.append(ResourceLimit(.data, soft: bytes, hard: bytes))
+            means[.memory(bytes)] = "RLIMIT_DATA of each process"
+        }
+    }
+
+    private mutating func limitCPU(
+        to percent: Int, of launch: inout LaunchConfiguration, on host: Host
+    ) throws(RunError) {
+        let kind = Fault.Kind.cpuQuota(percent: percent)
+        let share = Double(percent) / 100
+        if host.cgroupParent?.enable(["cpu"]).contains("cpu") == true {
+            let quota = Duration.milliseconds(10 * percent)
+            launch.cgroupLimits.cpuQuota = min(quota, launch.cgroupLimits.cpuQuota ?? quota)
+            needsCgroup = true
+            means[kind] = "a limit of its cgroup"
+            return
+        }
+        guard quota == nil else {
+            throw RunError.usage("--fault \(kind): there already is a cpu-quota; leave one out")
+        }
+        do throws(CPUQuota.Unavailable) {
+            quota = try CPUQuota(share: share, onlyOfVersionOne: true)
+            means[kind] = "a cgroup of version 1"
+        } catch {
+            throw RunError.unavailable("--fault \(kind): cannot limit the CPU: \(error)")
+        }
+    }
+
+    /// Applies to the processes of an app that runs what cannot be set before.
+    ///
+    /// - Returns: why that failed; nil if all of them are limited.
+    func hold(_ processes: () -> [Int32]) -> String? {
+        guard let quota else { return nil }
+        var moved: Set<Int32> = []
+        // A process that is not moved yet can start another one.
+        for _ in 0..<8 {
+            let others = processes().filter { !moved.contains($0) }
+            if others.isEmpty { break }
+            for process in others {
+                do throws(LinuxError) {
+                    try quota.move(process)
+                } catch  where error.errno != .noSuchProcess {
+                    return "\(error)"
+                } catch {
+                    // It has ended.
+                }
+                moved.insert(process)
+            }
+        }
+        return nil
+    }
+}

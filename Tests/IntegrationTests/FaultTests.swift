@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogReport
+
+extension EndToEnd {
+    @Suite("Faults on demand")
+    struct FaultTests {
+        private static let python = "/usr/bin/python3"
+        private static let allocating = [python, "-c", "block = bytearray(300 << 20)"]
+
+        @Test("A program that is stopped for longer than its allowance lives on, and the summary says when it was")
+        func stop() throws {
+            let run = try Supervision(
+                ["--update", "1s", "--ping", "100ms", "--fault", "stop 1500ms at ready+200ms"], [product("HealthyApp")])
+            try run.line("injects the fault stop 1.5s at ready+200ms", on: .errors)
+            try run.line("HealthyApp is stopped by a signal; its allowances are paused", on: .errors)
+            try run.line("HealthyApp runs again after", on: .errors)
+            try run.send(SIGTERM)
+            let ending = try run.end()
+            #expect(ending.summary?.incidents.isEmpty == true)
+            let faults = try #require(ending.summary?.faults)
+            #expect(faults.map(\.fault) == ["stop 1.5s at ready+200ms"])
+            #expect(faults.first?.milliseconds ?? 0 >= 200)
+        }
+
+        @Test("A crash log says which fault was injected")
+        func report() throws {
+            let ending = try supervise(
+                ["--update", "1s", "--ping", "100ms", "--fault", "cpu 1 for 300ms", "--fault", "cpu 1 at +1h"],
+                [product("HangMain"), "--how", "sleep", "--after", "0.1"])
+            #expect(ending.exitCode == 137)
+            let information =
+                try #require(ending.reports.first).body
+                .applicationSpecificInformation?["watchdogd"] ?? []
+            #expect(information.filter { $0.hasPrefix("Fault: ") } == ["Fault: cpu 1 at launch for 300ms (injected)"])
+            #expect(ending.summary?.faults?.last?.milliseconds == nil, "that one never began")
+        }
+
+        @Test("The processes of a fault end with watchdogd")
+        func spinners() throws {
+            let run = try Supervision(["--fault", "cpu 2 at launch", "--readiness", "none"], ["/bin/sleep", "1000"])
+            var spinners: [Int32] = []
+            #expect(
+                eventually {
+                    spinners = self.spinners(of: run.program.pid)
+                    return spinners.count == 2
+                })
+            try run.send(SIGTERM)
+            _ = try run.end()
+            #expect(spinners.allSatisfy { !isSpinner($0) })
+        }
+
+        private func spinners(of watchdogd: Int32) -> [Int32] {
+            let children = contents(of: "/proc/\(watchdogd)/task/\(watchdogd)/children") ?? []
+            return String(decoding: children, as: UTF8.self).split(separator: " ").compactMap { Int32($0) }
+                .filter(isSpinner)
+        }
+
+        private func isSpinner(_ process: Int32) -> Bool {
+            guard let stat = contents(of: "/proc/\(process)/stat").map({ String(decoding: $0, as: UTF8.self) }) else {
+                return false
+            }
+            return stat.contains("(watchdogd-fault)") && !stat.contains(") Z ")
+        }
+
+        @Test("A program that needs more memory than the fault leaves fails; with enough it does not")
+        func memory() throws {
+            #expect(try supervise(["--fault", "memory 128M"], Self.allocating).exitCode != 0)
+            #expect(try supervise(["--fault", "memory 4G"], Self.allocating).exitCode == 0)
+        }
+
+        @Test(
+            "A fault that is not one ends watchdogd before the launch",
+            arguments: [("memroy 1", "did you mean memory?"), ("cpu 0", "cpu 4"), ("stop 2s at noon", "at ready")])
+        func refused(fault: String, words: String) throws {
+            let scratch = try Scratch()
+            let program = try Program(
+                [product("watchdogd"), "run", "--fault", fault, "--", "/usr/bin/touch", scratch["launched"]])
+            #expect(try program.end().code == 64)
+            #expect(program.text(.errors).contains(words), "\(program.text(.errors))")
+            #expect(!scratch.exists("launched"))
+        }
+    }
+}
