@@ -74,11 +74,11 @@ extension EndToEnd {
             let scratch = try Scratch()
             let service = try service(scratch)
             try service.wait(for: "app-1") { $0.restarts >= 1 }
-            let attacker = try attacker(scratch, ["connect", "20", scratch["control"]])
+            let attacker = try attacker(scratch, ["connect", "60", scratch["control"]])
             let began = Instant.now()
             #expect(try service.command("list").code == 0)
             #expect(Instant.now() - began < .seconds(10))
-            #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
+            #expect(try attacker.end(within: .seconds(90)) == .exited(code: 0), "\(attacker.text(.errors))")
             #expect(attacker.text(.output).hasPrefix("connected 10000"), "\(attacker.text(.output))")
             try expectUnharmed(service)
             #expect(try service.end() == 0)

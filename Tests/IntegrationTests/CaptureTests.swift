@@ -47,9 +47,9 @@ extension EndToEnd {
             let linux = try #require(report.body.linux)
             let allowance = linux.allowance
             let due = allowance.nanoseconds + allowance.creditNanoseconds
-            #expect(allowance.elapsedNanoseconds - due < 400_000_000)
+            #expect(allowance.elapsedNanoseconds - due < 10_000_000_000)
             #expect(linux.kill.outcome == "verified")
-            #expect(linux.kill.nanoseconds ?? .max < 1_000_000_000)
+            #expect(linux.kill.nanoseconds ?? .max < 10_000_000_000)
             let notes = linux.notes + (linux.capture?.notes ?? [])
             #expect(notes.contains { $0.contains(fault.note) }, "\(notes)")
             // What the snapshot alone tells is there: the threads, and where the main thread was.

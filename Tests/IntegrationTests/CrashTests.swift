@@ -296,7 +296,14 @@ extension EndToEnd {
             let service = try Service([
                 "gone": app(stubborn, "Terminate=300ms\n", in: "/"), "stays": app("/bin/sleep 1000", in: "/"),
             ])
-            try service.wait(for: "gone") { $0.state == .running }
+            let pid = try #require(try service.wait(for: "gone") { $0.state == .running && $0.pid != nil }.pid)
+            // Running means executed: the shell has yet to ignore SIGTERM, bit 14 of the mask.
+            #expect(
+                eventually {
+                    let status = contents(of: "/proc/\(pid)/status").map { String(decoding: $0, as: UTF8.self) } ?? ""
+                    let mask = status.split(separator: "\n").first { $0.hasPrefix("SigIgn:") }?.dropFirst(7)
+                    return mask.flatMap { UInt64($0.drop { $0 == "\t" }, radix: 16) }.map { $0 & 0x4000 != 0 } == true
+                })
             service.remove("gone")
             #expect(try service.command("reload").code == 0)
             #expect(eventually { names(in: service.scratch["reports"]).count == 1 })

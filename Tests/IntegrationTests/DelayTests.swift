@@ -217,8 +217,10 @@ extension EndToEnd {
             try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true)
             for name in names { try bed.launch(name) }
             // Children that have not executed yet are called as their parent is.
-            let unborn = ProcessFacts.all.filter {
-                $0 != bed.service.program.pid && ProcessStat.read($0)?.state == .uninterruptible
+            let daemon = bed.service.program.pid
+            let unborn = ProcessFacts.all.filter { process in
+                guard let stat = ProcessStat.read(process), stat.state == .uninterruptible else { return false }
+                return stat.parent == daemon || ProcessStat.read(stat.parent)?.parent == daemon
             }
             for process in unborn { kill(process, SIGSTOP) }
         }

@@ -178,7 +178,7 @@ extension EndToEnd {
         func reportEach() throws {
             let ending = try supervise(
                 ["--enforce", "report", "--update", "300ms"],
-                python(#"notify("READY=1", "WATCHDOG=1"); [(time.sleep(0.8), notify("WATCHDOG=1")) for _ in range(2)]"#)
+                python(#"notify("READY=1", "WATCHDOG=1"); [(time.sleep(1.5), notify("WATCHDOG=1")) for _ in range(2)]"#)
             )
             #expect(ending.exitCode == 0)
             #expect(ending.summary?.incidents.count == 2)

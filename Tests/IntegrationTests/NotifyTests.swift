@@ -188,7 +188,7 @@ extension EndToEnd {
                     if os.fork() == 0:
                         notify(f"MAINPID={os.getpid()}", "READY=1")
                         say("daemon", os.getpid())
-                        time.sleep(0.6)
+                        time.sleep(3)
                         os._exit(23)
                     os._exit(0)
                 os.wait()

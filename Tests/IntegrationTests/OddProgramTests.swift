@@ -61,7 +61,7 @@ extension EndToEnd {
             let report = try #require(ending.reports.first)
             #expect(report.body.threads.count == 300)
             #expect(report.body.threads.allSatisfy { !$0.frames.isEmpty } == true)
-            #expect(report.body.linux?.capture?.frozenNanoseconds ?? .max < 500_000_000)
+            #expect(report.body.linux?.capture?.frozenNanoseconds ?? .max < 5_000_000_000)
         }
 
         @Test("A program that may not be looked at is killed all the same, and the report says what is missing")

@@ -39,6 +39,7 @@ extension EndToEnd {
             let run = try Supervision(["--update", "700ms"], Self.hanging)
             let pid = try pid(run)
             kill(pid, SIGSTOP)
+            try run.line("is stopped by a signal", on: .errors)
             #expect(try run.program.lives(for: .milliseconds(1200)))
             kill(pid, SIGCONT)
             let ending = try run.end()

@@ -153,7 +153,7 @@ extension EndToEnd {
         func redisNeverReady() throws {
             let scratch = try Scratch()
             let run = try Supervision(
-                ["--readiness", "notify", "--launch", "1500ms"], redis(scratch, "--port", "0"), scratch: scratch)
+                ["--readiness", "notify", "--launch", "4s"], redis(scratch, "--port", "0"), scratch: scratch)
             let ending = try run.end()
             #expect(ending.exitCode == 137)
             let report = try #require(ending.reports.first)

@@ -24,12 +24,12 @@ extension EndToEnd {
                 errors: program.text(.errors).split(separator: "\n").map(String.init))
         }
 
-        /// Two incidents, the second one second after the first.
+        /// Two incidents, the second 1.5 s after the first.
         private func twoReports() throws -> Ending {
             let ending = try supervise(
                 ["--name", "editor", "--enforce", "report", "--update", "300ms"],
                 python(
-                    #"notify("READY=1", "WATCHDOG=1"); time.sleep(1.1); notify("WATCHDOG=1"); time.sleep(0.6); exit(0)"#
+                    #"notify("READY=1", "WATCHDOG=1"); time.sleep(1.5); notify("WATCHDOG=1"); time.sleep(1.5); exit(0)"#
                 ))
             try #require(ending.reports.count == 2)
             return ending
