@@ -35,6 +35,8 @@ extension EndToEnd {
                 let status = try #require(contents(of: "/proc/\(service.program.pid)/status"))
                 return String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("FDSize:") }
             }
+            // Its socket exists before it is ready for launches; it answers afterwards.
+            _ = try service.client.list()
             let before = try size()
             try service.write(Self.sleeper, to: "app")
             _ = try service.client.reload()

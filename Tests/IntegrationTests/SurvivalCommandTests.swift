@@ -112,7 +112,7 @@ extension EndToEnd {
             try succession.killDaemon()
             try succession.scratch.write(app.replacing("1235", with: "0.01"), to: "apps/app.app")
             try succession.succeed()
-            try succession.program.line("could not be reloaded: it was cut off", on: .errors)
+            try succession.program.line("could not be reloaded: it was cancelled", on: .errors)
             #expect(eventually { succession.processes == [pid].compactMap(\.self) })
             #expect(try succession.client.reload(AppRequest("app")).duration == nil)
             try succession.end()
