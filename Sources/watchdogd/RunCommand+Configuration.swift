@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
@@ -15,7 +16,11 @@ extension RunCommand {
 
     func configuration(ofApp name: String) throws -> RunConfiguration {
         let places = try DaemonPlaces()
-        return RunConfiguration(app: try InstalledApp.find(name, in: config ?? places.configurationDirectory))
+        let app = try InstalledApp.find(name, in: config ?? places.configurationDirectory)
+        guard app.observed == nil else {
+            throw ValidationError("\(name) is observed and not launched; use 'watchdogd observe' or serve it")
+        }
+        return RunConfiguration(app: app)
     }
 
     var configurationOfCommand: RunConfiguration {

@@ -13,7 +13,8 @@ struct Watchdogd: ParsableCommand {
         abstract: "The 0x8badf00d watchdog for Linux: detects a hung program, captures its stacks and kills it.",
         version: watchdogdVersion,
         subcommands: [
-            RunCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self, PingCommand.self,
+            RunCommand.self, ObserveCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self,
+            PingCommand.self,
             LaunchCommand.self,
             TerminateCommand.self, RestartCommand.self, CaptureCommand.self, ReloadCommand.self, EventsCommand.self,
             LogsCommand.self, LaunchesCommand.self, MetricsCommand.self,

@@ -30,6 +30,7 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             allowed: [
                 "WatchdogLinux/Examining/Examination+Answering.swift",
                 "WatchdogSupervisor/Sampling/ProcessCapture.swift",
+                "WatchdogSupervisor/Observe/ObservedProcess.swift",
                 // Processes of a lost launch are found before the loop turns.
                 "WatchdogSupervisor/Survival/LaunchResumption.swift",
                 "WatchdogSupervisor/Daemon/LostLaunches.swift",
@@ -63,6 +64,8 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             pattern: #"\bLaunchConfiguration\s*\(\s*(?:app\b|$)|\bStandardStreams\s*\(\s*opening\b"#,
             allowed: [
                 "WatchdogSupervisor/Daemon/LaunchLookup.swift",
+                // A value; nothing is looked up.
+                "WatchdogSupervisor/Observe/ObservedProcess.swift",
                 // Processes of a lost launch are adopted before the loop turns.
                 "WatchdogSupervisor/Daemon/LostLaunches.swift",
                 "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",

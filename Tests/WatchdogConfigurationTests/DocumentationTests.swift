@@ -28,7 +28,8 @@ struct DocumentationTests {
 
     @Test("The example has every key, each once")
     func exampleIsComplete() throws {
-        let keys = try example().compactMap { setting($0)?.key } + [.execStart]
+        // A program is either launched or observed.
+        let keys = try example().compactMap { setting($0)?.key } + [.execStart, .observe]
         #expect(Set(keys) == Set(ConfigurationKey.allCases))
         #expect(keys.count == ConfigurationKey.allCases.count)
     }

@@ -96,7 +96,7 @@ struct InvalidValueTests {
             ("ProbeStatus=99", #""99" is not a list of status codes; write for example 200-299 or 200 204"#),
             ("ProbeStatus=299-200", #""299-200" is not a list of status codes; write for example 200-299 or 200 204"#),
             ("ProbeStatus=,", #""," is not a list of status codes; write for example 200-299 or 200 204"#),
-            ("Enforce=maim", #""maim" is not one of kill or report"#),
+            ("Enforce=maim", #""maim" is not one of kill, report or restart-unit"#),
             ("ExtensionCap=-1s", #""-1s" is not a time span; write for example 20s, 1min 30s or 250ms"#),
             ("KeepReports=1s", #""1s" is too short: use at least 1min"#),
             ("TimeScale=0", #""0" is not a number from 0.001 to 1000"#),

@@ -6,6 +6,8 @@ public import WatchdogPolicy
 public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     /// The program.
     case execStart = "ExecStart"
+    /// A service or container of someone else's, in the place of the program.
+    case observe = "Observe"
     /// Commands that run before the program.
     case execStartPre = "ExecStartPre"
     /// Commands that make the program reload its configuration.
@@ -168,7 +170,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     /// The section of the key.
     public var section: ConfigurationSection {
         switch self {
-        case .execStart, .execStartPre, .execReload, .description, .version, .user, .group, .supplementaryGroups,
+        case .execStart, .observe, .execStartPre, .execReload, .description, .version, .user, .group,
+            .supplementaryGroups,
             .workingDirectory, .environment, .environmentFile, .umask, .nice, .oomScoreAdjust, .limitCPU,
             .limitFSIZE, .limitDATA, .limitSTACK, .limitCORE, .limitRSS, .limitNOFILE, .limitAS, .limitNPROC,
             .limitMEMLOCK, .limitLOCKS, .limitSIGPENDING, .limitMSGQUEUE, .limitNICE, .limitRTPRIO, .limitRTTIME,

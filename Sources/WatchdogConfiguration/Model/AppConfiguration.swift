@@ -11,6 +11,8 @@ public struct AppConfiguration: Hashable, Sendable {
     public var name: AppName
     /// `Enabled=`: whether the daemon launches the app when it starts.
     public var isEnabled = true
+    /// `Observe=`: what runs in the place of the program; nil if watchdogd launches the program.
+    public var observed: ObservedSettings?
     /// The section `[App]`.
     public var program: ProgramSettings
     /// The section `[Watchdog]`.
@@ -63,7 +65,7 @@ public struct AppConfiguration: Hashable, Sendable {
             name: name.description,
             allowances: watchdog.allowances,
             pingInterval: watchdog.pingInterval,
-            readiness: watchdog.readiness.readiness,
+            readiness: observed == nil ? watchdog.readiness.readiness : .none,
             enforcement: watchdog.enforcement,
             fairness: fairness
         )

@@ -26,7 +26,8 @@ public struct AppDefinition: Hashable, Sendable {
         self.files = files.map(\.path)
         var configuration = reader.draft
         if let command = reader.command { configuration.program.command = command }
-        self.configuration = reader.diagnostics.hasErrors || reader.command == nil ? nil : configuration
+        let isComplete = reader.command != nil || configuration.observed != nil
+        self.configuration = reader.diagnostics.hasErrors || !isComplete ? nil : configuration
         diagnostics = reader.diagnostics.diagnostics
         places = reader.settings.mapValues { settings in
             settings.map { reader.diagnostics.files[$0.position.file].place($0.position) }

@@ -12,6 +12,7 @@ extension AppReader {
         checkExtensions()
         checkLifecycle()
         checkRestart()
+        checkObserved()
     }
 
     mutating func report(
@@ -23,7 +24,7 @@ extension AppReader {
     }
 
     private mutating func checkCommand() {
-        guard command == nil, !suspects.contains(.execStart) else { return }
+        guard command == nil, draft.observed == nil, suspects.isDisjoint(with: [.execStart, .observe]) else { return }
         let message = "ExecStart= is missing in [App]: the program to run"
         if let header = headers[.app] {
             diagnostics.report(.error, at: header, length: 3, message)

@@ -18,6 +18,7 @@ extension AppReader {
         let expansion = expansion
         switch key {
         case .execStart: try setCommand(text)
+        case .observe: try setObserved(text)
         case .execStartPre: try addCommands(to: \.program.preparations, key, text)
         case .execReload: try addCommands(to: \.program.reloadCommands, key, text)
         case .description: try set(\.program.description, text, try text.expanded(by: expansion))
@@ -57,11 +58,7 @@ extension AppReader {
         case .probeThreshold: probe.threshold = text.isEmpty ? nil : try ValueReader.integer(text, in: 1...1000)
         case .probeStatus: probe.statuses = text.isEmpty ? nil : try Self.statuses(text)
         case .probeBody: probe.body = text.isEmpty ? nil : try Self.body(text)
-        case .enforce:
-            try set(
-                \.watchdog.enforcement, text,
-                try ValueReader.choice(text, AppSpec.Enforcement.allCases.map { ($0.rawValue, $0) })
-            )
+        case .enforce: try setEnforcement(text)
         case .hangReports: try set(\.watchdog.hangReports, text, try Self.hangReports(text))
         case .crashReports: try set(\.watchdog.crashReports, text, try Self.crashReports(text))
         case .crashStacks: try set(\.watchdog.takesCrashStacks, text, try ValueReader.boolean(text))

@@ -27,6 +27,8 @@ struct AppReader {
     var draft: AppConfiguration
     private let defaults: AppConfiguration
     var command: Command?
+    /// Whether `Enforce=restart-unit` is in force.
+    var restartsUnit = false
     var probe = ProbeDraft()
     /// The index of each variable in the draft: a file may set ten thousand.
     var variableIndices: [String: Int] = [:]

@@ -38,6 +38,13 @@ public final class Cgroup: Sendable {
         try OwnedDescriptor(opening: "\(path)/cgroup.events", flags: O_RDONLY)
     }
 
+    /// The directory of a cgroup; nil if it is not mounted here.
+    ///
+    /// - Parameter path: as in `/proc/PID/cgroup`.
+    public static func directory(of path: String) -> String? {
+        mounts.lazy.compactMap { $0.directory(of: path) }.first
+    }
+
     /// The cgroups in a directory whose names match, regardless of who created them.
     public static func all(in directory: String, where isMeant: (String) -> Bool) -> [Cgroup] {
         subdirectories(directory).filter(isMeant).compactMap { try? Cgroup(opening: "\(directory)/\($0)") }

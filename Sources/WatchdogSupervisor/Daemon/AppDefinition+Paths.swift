@@ -9,7 +9,7 @@ extension AppDefinition {
     ///
     /// Omits what this user cannot read, and what depends on the daemon's environment. A template is never launched.
     var pathWarnings: [ConfigurationDiagnostic] {
-        guard let program = configuration?.program, !name.isTemplate else { return [] }
+        guard let program = configuration?.program, configuration?.observed == nil, !name.isTemplate else { return [] }
         var warnings: [ConfigurationDiagnostic] = []
         func warn(_ key: ConfigurationKey, at index: Int? = nil, _ path: String, _ obstacle: String?) {
             guard let obstacle else { return }

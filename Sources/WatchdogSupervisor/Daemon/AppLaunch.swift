@@ -22,10 +22,12 @@ final class AppLaunch {
     var notes = LaunchNotes()
     /// When the launch entered its current state.
     private(set) var stateBegan = Timestamp.now()
+    /// Whether the observation was ended, and not the process.
+    private(set) var isLetGo = false
     /// What the previous watchdogd left of the launch; nil once it is resumed.
     private var inherited: InheritedLaunch?
     /// The process that was found; nil once it is adopted.
-    private var found: Pidfd?
+    private var found: (process: Pidfd, launched: LaunchMoment?)?
 
     /// Creates the sockets and the cgroup of a launch.
     ///
@@ -59,7 +61,17 @@ final class AppLaunch {
             host, resuming: configuration, cgroup: cgroup, descriptors, notifyAddress: notifyAddress)
         shell.keeper = host.survival?.keeper(for: configuration.launchID)
         id = LaunchID(configuration.launchID.description)
-        found = process
+        found = (process, nil)
+        supervisor = Supervisor(spec: configuration.sharedSpec, shell: shell)
+    }
+
+    /// Prepares to observe a process that someone else started; call ``adopt()`` next.
+    init(observing process: ObservedProcess, _ configuration: LaunchConfiguration, on host: Host) throws {
+        shell = try LaunchShell(
+            host, resuming: configuration, cgroup: process.cgroup.flatMap { try? Cgroup(opening: $0) },
+            InheritedDescriptors(), notifyAddress: "")
+        id = LaunchID(configuration.launchID.description)
+        found = (process.process, process.launched)
         supervisor = Supervisor(spec: configuration.sharedSpec, shell: shell)
     }
 
@@ -107,9 +119,23 @@ final class AppLaunch {
         LaunchResumption(shell: shell, supervisor: supervisor).resume(inherited)
     }
 
+    /// Starts the program, or adopts the process that was found.
+    func begin() {
+        if found == nil { supervisor.launch() } else { adopt() }
+    }
+
+    /// Asks the program to terminate; a process that someone else owns is merely no longer observed.
+    func end() {
+        guard shell.configuration.observed != nil else { return supervisor.requestTermination() }
+        isLetGo = true
+        shell.tree.letGo()
+    }
+
     /// Adopts the process that was found.
     func adopt() {
-        if let found { LaunchResumption(shell: shell, supervisor: supervisor).adopt(found) }
+        if let (process, launched) = found {
+            LaunchResumption(shell: shell, supervisor: supervisor).adopt(process, launched: launched)
+        }
         found = nil
     }
 

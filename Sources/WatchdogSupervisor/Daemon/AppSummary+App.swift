@@ -10,6 +10,7 @@ extension AppState {
     init(of app: DaemonApp) {
         switch app.machine.phase {
         case .stopped: self = .stopped
+        case .creating where app.configuration?.observed != nil: self = .waiting
         case .creating, .preparing: self = .launching
         case .live: self = Self(live: app.live?.supervisor.machine.phase ?? .idle)
         // A launch that is due happens in this turn of the loop.

@@ -27,6 +27,8 @@ final class Daemon {
     let started = Duration(since1970: .now())
     /// Reports that could not be written.
     private(set) var failedReports = 0
+    /// The service manager that owns the apps with `Observe=`.
+    private(set) lazy var serviceBus = ServiceBus(to: places.scope == .system ? .system : .user)
     private lazy var lostLaunches = LostLaunches(of: self)
 
     private(set) var apps: [String: DaemonApp] = [:]

@@ -10,6 +10,7 @@ import WatchdogVerdict
 extension DaemonApp {
     func create() {
         guard let configuration else { preconditionFailure("an app without a configuration is not launched") }
+        guard configuration.observed == nil else { return observing.begin(configuration) }
         creation.begin(configuration, for: takeLaunchingEvent()) { [weak self] in self?.created($0) }
     }
 
@@ -36,6 +37,7 @@ extension DaemonApp {
         }
         launch.shell.incidents.onReport = { [unowned self, unowned launch] in
             notices.reported($0, $1, of: launch)
+            observing.restartUnit(of: launch)
             reportWritten($1, of: launch)
         }
         launch.shell.incidents.onHangReport = { [unowned self, unowned launch] in
@@ -49,6 +51,7 @@ extension DaemonApp {
     }
 
     private func noticed(_ notice: Notice, of launch: AppLaunch) {
+        guard launch.shell.configuration.observed == nil || observing.noticed(notice, of: launch) else { return }
         launch.note(notice)
         count(notice, of: launch)
         daemon.history?.noticed(notice, of: launch, in: historyLane)
@@ -98,6 +101,7 @@ extension DaemonApp {
             moves.abandon()
             reloads.abandon()
             notices.ended(outcome.status)
+            observing.stop()
         }
         // A crash report that the previous watchdogd began is being written already.
         if launch.shell.incidents.owedCrash == nil, let crash = launch.supervisor.crash(in: outcome) {

@@ -33,6 +33,7 @@ final class DaemonApp {
     let notices: AppNotices
     let creation: LaunchCreation
     private(set) lazy var moves = AppMoves(of: self)
+    private(set) lazy var observing = AppObserving(of: self)
     private(set) lazy var reloads = AppReloads(of: self)
 
     /// What was counted of the app since the daemon's start.
@@ -162,13 +163,15 @@ final class DaemonApp {
     private func perform(_ effect: AppEffect) {
         switch effect {
         case .create: create()
-        case .cancelCreation: creation.cancel()
+        case .cancelCreation:
+            creation.cancel()
+            observing.stop()
         case .prepare(let id): if let launch = launches[id] { prepare(launch) }
         case .cancelPreparation: preparation?.cancel()
-        case .start(let id): launches[id]?.supervisor.launch()
+        case .start(let id): launches[id]?.begin()
         case .resume(let id): if let launch = launches[id] { resume(launch) }
         case .adopt(let id): launches[id]?.adopt()
-        case .terminate(let id): launches[id]?.supervisor.requestTermination()
+        case .terminate(let id): launches[id]?.end()
         case .killRemains(let id): try? launches[id]?.shell.cgroup?.kill()
         case .inspect(let id):
             guard let launch = launches[id] else { break }
@@ -184,6 +187,7 @@ final class DaemonApp {
         case .publish(let notice):
             if case .decided(.restart(_, let cause), _, _) = notice { launchCause = cause.rawValue }
             if case .launchFailed = notice { meter.launchFailed() }
+            if observing.isSilent(about: notice) { break }
             notices.publish(notice) { launches[$0] }
         }
     }
@@ -192,7 +196,8 @@ final class DaemonApp {
     func save() {
         isUnsaved = false
         guard let survival = daemon.host.survival, !isForgotten else { return }
-        if let saved = machine.saved {
+        // An observed process is found again.
+        if configuration?.observed == nil, let saved = machine.saved {
             survival.keep(KeptApp(saved, lastIncident: notices.lastIncident, lastExit: notices.lastExit), of: name)
         } else {
             survival.forget(app: name)

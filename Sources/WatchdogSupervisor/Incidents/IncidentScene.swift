@@ -41,9 +41,9 @@ struct IncidentScene {
             appName: launch.name,
             pid: Int(process?.pid ?? tree.pid ?? 0),
             executablePath: process.flatMap { ProcessFacts.executable($0.pid) } ?? launch.executable,
-            userID: Int(launch.credentials?.user ?? host.userID),
-            parentName: "watchdogd",
-            parentPID: Int(getpid()),
+            userID: Int(launch.observed?.user ?? launch.credentials?.user ?? host.userID),
+            parentName: launch.observed?.parentName ?? "watchdogd",
+            parentPID: Int(launch.observed?.parent ?? getpid()),
             launchTime: launched?.time ?? .now(),
             captureTime: .now(),
             launchInstant: launched?.instant ?? now,
@@ -110,7 +110,11 @@ struct IncidentScene {
     /// - Parameter incident: the machine's incident; nil if the machine did not decide one.
     func complete(_ facts: inout IncidentFacts, _ record: LaunchRecord, of incident: Incident? = nil) {
         facts.arguments = launch.arguments.map(\.description)
-        facts.environment = launch.environment.dictionary
+        if let observed = launch.observed {
+            facts.notes.append("watchdogd only observes this process, which was started \(observed.owner).")
+        } else {
+            facts.environment = launch.environment.dictionary
+        }
         facts.cgroup = tree.cgroup?.path
         facts.faults = evidence.faults
         facts.status = record.account.status
@@ -123,8 +127,10 @@ struct IncidentScene {
                 record.trace, launchedAt: $0, ready: record.launchDuration,
                 until: incident?.decidedAt ?? facts.captureInstant)
         }
-        facts.pings = record.account.pingSummary(
-            until: facts.captureInstant, last: record.lastPingSent, slowest: record.slowestPing)
+        if launch.observed == nil {
+            facts.pings = record.account.pingSummary(
+                until: facts.captureInstant, last: record.lastPingSent, slowest: record.slowestPing)
+        }
         facts.kill =
             switch incident?.isDeathVerified {
             case nil: .none

@@ -34,6 +34,8 @@ struct LaunchConfiguration {
     var launchingEvent: LaunchingEvent?
     /// Distinguishes this launch from all others.
     var launchID = IncidentID.random()
+    /// What is known of a process that someone else started and owns; nil for a launch by watchdogd.
+    var observed: ObservedDetails?
 
     /// The target of a readiness probe.
     enum Probe {

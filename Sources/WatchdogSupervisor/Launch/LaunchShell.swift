@@ -85,7 +85,8 @@ final class LaunchShell: LaunchEffects {
         let emit = { (event: LaunchEvent) in relay.shell?.handle(event) ?? () }
         key = host.makeKey()
         tree = LaunchTree(
-            host, key: key, configuration.name, cgroup: cgroup, marker: configuration.launchMarker, terminal: terminal,
+            host, key: key, configuration.name, cgroup: cgroup, marker: configuration.launchMarker,
+            isObserved: configuration.observed != nil, terminal: terminal,
             hearLastWords: { sockets.hearLastWords() }, emit: emit)
         evidence = LaunchEvidence(host, cgroup: cgroup.cgroup, update: configuration.spec.allowances.update)
         commands = LaunchCommands(host, plain, below: cgroup.cgroup, emit: emit)

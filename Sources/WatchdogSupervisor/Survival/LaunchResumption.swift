@@ -45,9 +45,13 @@ struct LaunchResumption {
     }
 
     /// Adopts a process of the app whose history is lost.
-    func adopt(_ process: Pidfd) {
+    ///
+    /// - Parameter launched: when it was launched; nil if that is not known.
+    func adopt(_ process: Pidfd, launched: LaunchMoment? = nil) {
         guard let stat = ProcessStat.read(process.pid) else { return }
-        takeUp(process, startTime: stat.startTime) { supervisor.handle(.machine(.adopted(pid: process.pid))) }
+        takeUp(process, startTime: stat.startTime, launched: launched) {
+            supervisor.handle(.machine(.adopted(pid: process.pid)))
+        }
     }
 
     /// Finds the process that the previous watchdogd was starting when it ended.
@@ -70,9 +74,13 @@ struct LaunchResumption {
     /// Holds a process that was found running, stores its descriptors, and reads the messages it has sent.
     ///
     /// - Parameter tell: reports the process to the supervisor.
-    private func takeUp(_ process: Pidfd, startTime: UInt64?, tell: () -> Void) {
+    private func takeUp(
+        _ process: Pidfd, startTime: UInt64?, launched: LaunchMoment? = nil, tell: () -> Void
+    ) {
+        let launched = launched ?? .now()
         let saved = LaunchState.Process(
-            pid: process.pid, startTime: startTime, launchedAt: shell.now, launchTime: .now(), thread: nil)
+            pid: process.pid, startTime: startTime, launchedAt: launched.instant, launchTime: launched.time, thread: nil
+        )
         shell.tree.resume(saved)
         hold(process, saved, thread: nil)
         tell()

@@ -25,6 +25,8 @@ final class LaunchTree {
     let cgroup: Cgroup?
     /// Why there is no cgroup.
     let cgroupRefusal: String?
+    /// Whether someone else owns the processes: then none is signaled, stopped or ended, and the cgroup stays.
+    private let isObserved: Bool
     private(set) var main: MainProcess?
     /// Says hello and answers pings in place of the main process.
     private var answering: MainProcess?
@@ -48,15 +50,18 @@ final class LaunchTree {
     ///   - key: identifies the launch to the host.
     ///   - cgroup: the cgroup for the processes, or why there is none.
     ///   - marker: an environment entry that only the app's processes have.
+    ///   - isObserved: whether someone else owns the processes.
     ///   - terminal: lent to the program, if it gets one.
     init(
         _ host: Host, key: Int, _ name: String, cgroup: (cgroup: Cgroup?, refusal: String?), marker: String,
-        terminal: ForegroundTerminal?, hearLastWords: @escaping () -> Void, emit: @escaping (LaunchEvent) -> Void
+        isObserved: Bool, terminal: ForegroundTerminal?, hearLastWords: @escaping () -> Void,
+        emit: @escaping (LaunchEvent) -> Void
     ) {
         self.host = host
         self.key = key
         self.name = name
         self.marker = marker
+        self.isObserved = isObserved
         self.terminal = terminal
         self.hearLastWords = hearLastWords
         self.emit = emit
@@ -118,6 +123,7 @@ final class LaunchTree {
     var members: TreeMembers { containment?.members ?? .listed([]) }
 
     func signal(_ signal: Int32) {
+        guard !isObserved else { return }
         guard !PassedSignals.stops.contains(signal) else { return requestStop(by: signal) }
         if signal == SIGCONT { isStopRequested = false }
         // If the process is already gone, its exit is about to be handled.
@@ -125,7 +131,7 @@ final class LaunchTree {
     }
 
     /// Stops the main process, as anybody else could, until SIGCONT.
-    func pause() { try? main?.process.send(SIGSTOP) }
+    func pause() { if !isObserved { try? main?.process.send(SIGSTOP) } }
 
     /// Stops watching, and removes the cgroup if it is empty.
     func stop() {
@@ -134,6 +140,7 @@ final class LaunchTree {
         freezer.cancel()
         main?.source?.cancel()
         if let main { host.setOwner(of: main.pid, to: nil) }
+        guard !isObserved else { return }
         // Fails with EBUSY while it holds a process that cannot be killed; the next watchdogd then removes it.
         try? cgroup?.remove()
     }
@@ -312,6 +319,14 @@ final class LaunchTree {
         emit(.exited(status))
     }
 
+    /// Ends the observation of a process that someone else owns, as if it had exited.
+    func letGo() {
+        guard isObserved, !isReaped else { return }
+        main?.source?.cancel()
+        isReaped = true
+        emit(.exited(.unknown))
+    }
+
     /// Asks what the main process left behind to end; reports `treeEmptied`.
     func terminate() {
         // Frozen processes would handle SIGTERM only when they run again.
@@ -323,6 +338,8 @@ final class LaunchTree {
     func kill() { beginEnd(.kill) }
 
     private func beginEnd(_ way: TreeEnd.Way) {
+        // What remains is its owner's business.
+        guard !isObserved else { return emit(.machine(.treeEmptied)) }
         end.begin(way, { [unowned self] in main?.process }, containment) { [unowned self] in
             emit(.machine(.treeEmptied))
         }
@@ -331,7 +348,7 @@ final class LaunchTree {
     // MARK: - Stop and resume
 
     func freeze() {
-        guard let containment else { return }
+        guard let containment, !isObserved else { return }
         let process = main.flatMap { main in
             main.startTime.map { ExaminedProcess(id: main.pid, startTime: $0, cgroup: cgroup?.path) }
         }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogLinux
+import WatchdogRendering
+
+extension EndToEnd.SystemdTests {
+    /// A service that pushes WATCHDOG=1 for a second, and then waits for ever.
+    private static let stall = """
+        import os, socket, time
+        def say(text):
+            name = os.environ["NOTIFY_SOCKET"]
+            address = "\\0" + name[1:] if name[0] == "@" else name
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(text.encode(), address)
+        say("READY=1")
+        for i in range(2):
+            say("WATCHDOG=1")
+            time.sleep(0.5)
+        time.sleep(1000)
+        """
+
+    @Test("A service that stops pushing is captured before systemd aborts it, and followed to its next process")
+    func observedPushes() throws {
+        let container = try systemdContainer()
+        try container.serve(["stall": "[App]\nObserve=stall\n"])
+        try container.write(Self.stall, to: "/run/stall.py")
+        try container.shell(
+            """
+            systemd-run --quiet --unit=stall --property=Type=notify --property=WatchdogSec=8 --property=Restart=always \\
+                /usr/bin/python3 /run/stall.py
+            """)
+        defer { _ = try? container.run(["systemctl", "stop", "stall"]) }
+        let first = try container.property("MainPID", of: "stall")
+        let path = try #require(try container.reports(count: 1, within: .seconds(60)).first)
+        let text = TextRenderer.render(try container.report(path))
+        #expect(text.contains("scene-update watchdog transgression"), "\(text)")
+        #expect(text.contains("started by systemd, as stall.service"), "\(text)")
+        #expect(text.contains("Thread 0"), "\(text)")
+        // systemd ends it, not watchdogd, and watchdogd finds the next one.
+        #expect(
+            try eventually(within: .seconds(60)) {
+                let now = try container.property("MainPID", of: "stall")
+                let observed = try container.app("stall")?.pid
+                return now != first && now != "0" && "\(observed ?? 0)" == now
+            })
+        let log = try container.log()
+        #expect(log.contains("stall has failed (watchdog)"), "\(log)")
+    }
+
+    @Test(
+        "nginx as Debian ships it: its workers stop, it has a report, and systemd restarts it on request",
+        .enabled(if: isInstalled("nginx"), "nginx is not installed"))
+    func observedServer() throws {
+        let container = try systemdContainer()
+        try container.shell("systemctl start nginx")
+        defer { _ = try? container.run(["systemctl", "kill", "--signal=KILL", "nginx"]) }
+        try container.serve([
+            "nginx": """
+            [App]
+            Observe=nginx
+            [Watchdog]
+            Probe=http://127.0.0.1:80/
+            ProbeInterval=500ms
+            ProbeTimeout=2s
+            ProbeThreshold=2
+            Enforce=restart-unit
+            """
+        ])
+        let before = try #require(try container.app("nginx", becomes: "running").pid)
+        try container.shell("kill -STOP $(cat /proc/\(before)/task/\(before)/children)")
+        let path = try #require(try container.reports(count: 1, within: .seconds(60)).first)
+        let text = TextRenderer.render(try container.report(path))
+        #expect(text.contains("ngx_master_process_cycle"), "\(text)")
+        #expect(text.contains("Kill: none"), "\(text)")
+        // systemd kills stopped workers when their TimeoutStopSec= is over.
+        #expect(
+            try eventually(within: .seconds(60)) {
+                guard let now = try container.app("nginx")?.pid else { return false }
+                let main = try container.property("MainPID", of: "nginx")
+                return now != before && "\(now)" == main
+            })
+        let log = try container.log()
+        #expect(log.contains("asked systemd to restart nginx.service"), "\(log)")
+        // The end of watchdogd is not the end of what it observes.
+        try container.shell("systemctl stop watchdogd")
+        #expect(try container.property("ActiveState", of: "nginx") == "active")
+    }
+}

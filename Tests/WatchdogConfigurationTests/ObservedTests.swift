@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogConfiguration
+import WatchdogPolicy
+
+@Suite("What runs already and is observed")
+struct ObservedTests {
+    @Test(
+        "A target is a process, a container or a service",
+        arguments: [
+            ("1234", ObservedTarget.process(1_234)),
+            ("nginx", .service("nginx.service")),
+            ("nginx.service", .service("nginx.service")),
+            ("postgresql@15-main", .service("postgresql@15-main.service")),
+            ("3f2a9c1b77de", .container("3f2a9c1b77de")),
+            // One digit less is the name of a service.
+            ("3f2a9c1b77d", .service("3f2a9c1b77d.service")),
+            (String(repeating: "a", count: 64), .container(String(repeating: "a", count: 64))),
+            (String(repeating: "a", count: 65), .service(String(repeating: "a", count: 65) + ".service")),
+        ])
+    func targets(text: String, target: ObservedTarget) throws {
+        #expect(try ObservedTarget(parsing: text) == target)
+    }
+
+    @Test(
+        "What has no process is refused, with what to write instead",
+        arguments: [
+            ("x.timer", "x.timer has no process; only services can be observed, such as nginx.service"),
+            (
+                "a b",
+                "\"a b\" is not a service, a process ID or a container ID; "
+                    + "use a name such as nginx.service or a number such as 1234"
+            ),
+            (
+                "../x",
+                "\"../x\" is not a service, a process ID or a container ID; "
+                    + "use a name such as nginx.service or a number such as 1234"
+            ),
+        ])
+    func noTargets(text: String, message: String) {
+        #expect {
+            try ObservedTarget(parsing: text)
+        } throws: {
+            "\($0)" == message
+        }
+    }
+
+    @Test("A service's name has at most 255 bytes")
+    func longNames() throws {
+        let longest = "n" + String(repeating: "x", count: 254 - ".service".utf8.count)
+        #expect(throws: Never.self) { try ObservedTarget(parsing: longest) }
+        #expect(throws: ObservedTarget.ParseError.self) { try ObservedTarget(parsing: longest + "x") }
+    }
+
+    @Test("An observed app needs no program, is reported and not killed, and is followed for ever")
+    func observed() throws {
+        let app = try app("[App]\nObserve=nginx\n[Watchdog]\nProbe=tcp:127.0.0.1:80\nEnforce=restart-unit\n")
+        #expect(app.lines == [])
+        let configuration = try #require(app.configuration)
+        #expect(configuration.observed?.target == .service("nginx.service"))
+        #expect(configuration.observed?.restartsUnit == true)
+        #expect(configuration.spec.enforcement == .report)
+        #expect(configuration.restart.policy == .always)
+        #expect(configuration.restart.limit == .infinity)
+    }
+
+    @Test(
+        "What contradicts an observation is an error, and what has no meaning for it a warning",
+        arguments: [
+            ("[App]\nObserve=nginx\nExecStart=/bin/web\n", ["2:1: error: Observe: cannot be combined with ExecStart="]),
+            (
+                "[App]\nObserve=1234\n",
+                ["2:9: error: Observe: a process ID changes with each start; name a service or a container"]
+            ),
+            ("[App]\nObserve=nginx\nUser=www\n", ["3:1: warning: User: no effect, because of Observe="]),
+            (
+                "[App]\nObserve=nginx\n[Watchdog]\nEnforce=kill\n",
+                ["4:1: error: Enforce: watchdogd does not kill what it observes; use report or restart-unit"]
+            ),
+            (
+                "[App]\nObserve=3f2a9c1b77de\n[Watchdog]\nEnforce=restart-unit\n",
+                ["4:1: error: Enforce: restart-unit applies only to a service"]
+            ),
+            (
+                "[App]\nExecStart=/bin/web\n[Watchdog]\nEnforce=restart-unit\n",
+                ["4:1: error: Enforce: restart-unit needs an Observe= in [App]"]
+            ),
+        ])
+    func contradictions(text: String, lines: [String]) throws {
+        #expect(try app(text).lines == lines)
+    }
+}
