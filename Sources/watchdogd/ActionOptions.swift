@@ -3,9 +3,72 @@
 import ArgumentParser
 import Glibc
 import WatchdogControl
+import WatchdogSupervisor
 
-/// The options of commands that act on one app.
+/// The options of commands that act on apps, one after the other.
 struct ActionOptions: ParsableArguments {
+    @OptionGroup var daemon: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(inversion: .prefixedNo, help: "Wait until the request is done.")
+    var wait = true
+
+    @Argument(
+        help: ArgumentHelp("The app's name, or a pattern such as 'web*'; may be repeated.", valueName: "app"),
+        completion: .appNames)
+    var names: [String]
+
+    /// Calls the daemon for each app; prints replies only as JSON, because the exit code is enough for people.
+    ///
+    /// A failure does not keep the other apps from their turn; the first one decides the exit code.
+    ///
+    /// - Parameters:
+    ///   - isSettled: whether an error means that there was nothing to do; it is printed and is no failure.
+    ///   - call: acts on one app.
+    ///   - tell: prints what people want to know of the reply.
+    func perform<Reply: ControlReply>(
+        isSettled: (ControlError) -> Bool = { _ in false },
+        _ call: (ControlClient, AppRequest) throws(ControlClientError) -> Reply,
+        then tell: (Reply, String) -> Void = { _, _ in }
+    ) throws {
+        var failure: ExitCode?
+        for name in try matchingNames {
+            do {
+                let reply = try daemon.choice.settle(printsJSON: output.json, isSettled) {
+                    client throws(ControlClientError) in try call(client, AppRequest(name, waits: wait))
+                }
+                guard let reply else { continue }
+                if output.json { print(ControlText.json(reply), terminator: "") } else { tell(reply, name) }
+            } catch let code as ExitCode {
+                failure = failure ?? code
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// The names as given, with patterns replaced by the apps that they match: glob(7).
+    private var matchingNames: [String] {
+        get throws {
+            guard names.contains(where: isPattern) else { return names }
+            let apps = try daemon.withClient(output) { client throws(ControlClientError) in try client.list().apps }
+            var result: [String] = []
+            for name in names {
+                let matches = isPattern(name) ? apps.map(\.name).filter { fnmatch(name, $0, 0) == 0 } : [name]
+                guard !matches.isEmpty else {
+                    StandardError.say("no app matches '\(name)'; 'watchdogd list' shows them")
+                    throw ExitCode(66)
+                }
+                result += matches.filter { !result.contains($0) }
+            }
+            return result
+        }
+    }
+
+    private func isPattern(_ name: String) -> Bool { name.contains { "*?[".contains($0) } }
+}
+
+/// The options of a command that acts on one app.
+struct OneAppOptions: ParsableArguments {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
@@ -14,20 +77,34 @@ struct ActionOptions: ParsableArguments {
 
     @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
     var name: String
+}
 
-    /// Calls the daemon; prints the reply only as JSON, because the exit code is enough for people.
-    @discardableResult
-    func perform<Reply: ControlReply>(
-        _ call: (ControlClient, AppRequest) throws(ControlClientError) -> Reply
-    ) throws -> Reply {
-        let reply = try daemon.withClient(output) { client throws(ControlClientError) in
-            try call(client, AppRequest(name, waits: wait))
+extension DaemonChoice {
+    /// Calls the daemon; returns nil if it answers that there was nothing to do, which is printed.
+    func settle<Reply>(
+        printsJSON: Bool = false, _ isSettled: (ControlError) -> Bool,
+        _ body: (ControlClient) throws(ControlClientError) -> Reply
+    ) throws -> Reply? {
+        try withClient(printsJSON: printsJSON) { client throws(ControlClientError) -> Reply? in
+            do throws(ControlClientError) {
+                return try body(client)
+            } catch {
+                guard let refusal = error.controlError, isSettled(refusal) else { throw error }
+                print(printsJSON ? ControlText.json(error) : "\(error)\n", terminator: "")
+                return nil
+            }
         }
-        if output.json { print(ControlText.json(reply), terminator: "") }
-        return reply
+    }
+}
+
+extension ControlError {
+    /// A launch has nothing to do.
+    var isAlreadyRunning: Bool {
+        if case .alreadyRunning = self { true } else { false }
     }
 
-    func tell(_ reply: LaunchReply) {
-        if !output.json { CommonCommand.tell(reply, of: name) }
+    /// A termination has nothing to do.
+    var isNotRunning: Bool {
+        if case .notRunning = self { true } else { false }
     }
 }

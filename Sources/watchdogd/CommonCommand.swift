@@ -9,10 +9,12 @@ import WatchdogControl
 enum CommonCommand {
     /// Returns false for a command line that the parser must handle.
     static func run(_ words: [String]) throws -> Bool {
-        guard words.count == 3 || words.count == 5, let name = words.last, isPlain(name), name != "help" else {
+        guard words.count == 3 || words.count == 5, let name = words.last, isPlain(name), name != "help",
+            !name.contains(where: { "*?[".contains($0) })
+        else {
             return false
         }
-        var daemon = DaemonChoice.usual
+        var daemon = DaemonChoice.unselected
         if words.count == 5 {
             guard words[2] == "--control", isPlain(words[3]) else { return false }
             daemon = .at(words[3])
@@ -20,11 +22,14 @@ enum CommonCommand {
         let request = AppRequest(name, waits: true)
         switch words[1] {
         case "launch":
-            tell(try daemon.withClient { client throws(ControlClientError) in try client.launch(request) }, of: name)
+            let reply = try daemon.settle(\.isAlreadyRunning) { client throws(ControlClientError) in
+                try client.launch(request)
+            }
+            if let reply { tell(reply, of: name) }
         case "restart":
             tell(try daemon.withClient { client throws(ControlClientError) in try client.restart(request) }, of: name)
         case "terminate":
-            _ = try daemon.withClient { client throws(ControlClientError) in try client.terminate(request) }
+            _ = try daemon.settle(\.isNotRunning) { client throws(ControlClientError) in try client.terminate(request) }
         default: return false
         }
         return true

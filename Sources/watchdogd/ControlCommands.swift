@@ -58,9 +58,9 @@ struct StatusCommand: ParsableCommand {
 struct LaunchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "launch",
-        abstract: "Launch an app that is not running.",
+        abstract: "Launch apps that are not running.",
         discussion: """
-            Exits with 0 once the app is ready or has done its work (it exited with 0, and its restart policy does not \
+            Exits with 0 once the app is ready, was running already, or has done its work (it exited with 0, and its restart policy does not \
             restart it), and with 1 if the app could not be launched. Stops waiting after two seconds for an app that \
             can report that it is ready but has not.
             """
@@ -69,7 +69,9 @@ struct LaunchCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        action.tell(try action.perform { client, request throws(ControlClientError) in try client.launch(request) })
+        try action.perform(
+            isSettled: \.isAlreadyRunning,
+            { client, request throws(ControlClientError) in try client.launch(request) }, then: CommonCommand.tell)
     }
 }
 
@@ -77,7 +79,7 @@ struct LaunchCommand: ParsableCommand {
 struct TerminateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "terminate",
-        abstract: "Ask an app to exit, and do not restart it.",
+        abstract: "Ask apps to exit, and do not restart them.",
         discussion: """
             The app gets its allowance to exit. If it exceeds that, it is killed, and a crash log shows what kept it. \
             A second terminate kills it at once.
@@ -87,19 +89,22 @@ struct TerminateCommand: ParsableCommand {
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        try action.perform { client, request throws(ControlClientError) in try client.terminate(request) }
+        try action.perform(
+            isSettled: \.isNotRunning,
+            { client, request throws(ControlClientError) in try client.terminate(request) })
     }
 }
 
 /// `watchdogd restart`.
 struct RestartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restart", abstract: "Ask an app to exit, and launch it again.")
+        commandName: "restart", abstract: "Ask apps to exit, and launch them again.")
 
     @OptionGroup var action: ActionOptions
 
     func run() throws {
-        action.tell(try action.perform { client, request throws(ControlClientError) in try client.restart(request) })
+        try action.perform(
+            { client, request throws(ControlClientError) in try client.restart(request) }, then: CommonCommand.tell)
     }
 }
 

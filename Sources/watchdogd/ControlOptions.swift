@@ -31,13 +31,11 @@ struct ControlOptions: ParsableArguments {
         try choice.withClient(printsJSON: output.json, body)
     }
 
-    /// `WATCHDOGD_CONTROL` names the socket where no option selects a daemon.
     var choice: DaemonChoice {
         if let control { return .at(control) }
         if system { return .system }
         if user { return .user }
-        guard let path = Environment.inherited["WATCHDOGD_CONTROL"], !path.isEmpty else { return .usual }
-        return .at(path)
+        return .unselected
     }
 }
 
@@ -47,6 +45,12 @@ enum DaemonChoice {
     case system
     case user
     case at(String)
+
+    /// The daemon if no option selects one: `WATCHDOGD_CONTROL` may name its socket.
+    static var unselected: DaemonChoice {
+        guard let path = Environment.inherited["WATCHDOGD_CONTROL"], !path.isEmpty else { return .usual }
+        return .at(path)
+    }
 
     /// Connects, calls the body, and prints an error in one line; then throws its sysexits.h exit code.
     ///
@@ -61,9 +65,19 @@ enum DaemonChoice {
             return try body(ControlClient(try place, patience: patience))
         } catch {
             if printsJSON { print(ControlText.json(error), terminator: "") }
-            StandardError.say(error.description)
+            StandardError.say(error.description + hint(for: error))
             throw ExitCode(error.exitCode)
         }
+    }
+
+    /// Names the other daemon if only that one runs.
+    private func hint(for error: ControlClientError) -> String {
+        let isSystem = (try? place) == .system
+        guard error.code == .notRunning, let other = isSystem ? ControlPath.user() : .system,
+            access(other.path, F_OK) == 0
+        else { return "" }
+        return isSystem
+            ? ", or use --user for the daemon of this user" : ", or use --system for the daemon of the machine"
     }
 
     private var place: ControlPath {

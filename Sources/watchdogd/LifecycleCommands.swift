@@ -7,7 +7,7 @@ import WatchdogControl
 struct ForegroundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "foreground",
-        abstract: "Move an app to the foreground.",
+        abstract: "Move apps to the foreground.",
         discussion: "Resumes the app first if it is suspended. Exits with 0 once the app is in the foreground."
     )
 
@@ -22,7 +22,7 @@ struct ForegroundCommand: ParsableCommand {
 struct BackgroundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "background",
-        abstract: "Move an app to the background.",
+        abstract: "Move apps to the background.",
         discussion: "An app that takes part in the lifecycle is suspended once its background tasks have ended."
     )
 
@@ -37,7 +37,7 @@ struct BackgroundCommand: ParsableCommand {
 struct SuspendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "suspend",
-        abstract: "Suspend an app after giving it time to clean up.",
+        abstract: "Suspend apps after giving them time to clean up.",
         discussion:
             "The app moves to the background, ends its tasks and is frozen. No deadline runs until it is resumed."
     )
@@ -53,7 +53,7 @@ struct SuspendCommand: ParsableCommand {
 struct ResumeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Resume a suspended app.",
+        abstract: "Resume suspended apps.",
         discussion: "An app that takes part in the lifecycle resumes in the background."
     )
 
@@ -72,7 +72,7 @@ struct EventCommand: ParsableCommand {
         discussion: "Exits with 0 once the app has handled it."
     )
 
-    @OptionGroup var action: ActionOptions
+    @OptionGroup var action: OneAppOptions
 
     @Flag(help: "Launch the app if it is not running.")
     var launch = false
@@ -90,9 +90,10 @@ struct EventCommand: ParsableCommand {
     }
 
     func run() throws {
-        try action.perform { client, request throws(ControlClientError) in
-            try client.sendEvent(
-                EventRequest(request.name, kind: kind, payload: payload, waits: request.waits, launches: launch))
+        let request = EventRequest(action.name, kind: kind, payload: payload, waits: action.wait, launches: launch)
+        let reply = try action.daemon.withClient(action.output) { client throws(ControlClientError) in
+            try client.sendEvent(request)
         }
+        if action.output.json { print(ControlText.json(reply), terminator: "") }
     }
 }

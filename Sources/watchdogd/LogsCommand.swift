@@ -9,9 +9,9 @@ import WatchdogSupervisor
 struct LogsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logs",
-        abstract: "Show an app's output.",
+        abstract: "Show the output of apps.",
         discussion: """
-            Shows the lines of the latest launch, from the journal or from the app's output file. --follow shows those \
+            Shows the lines of the latest launch of each app, from the journal or from its output file. --follow shows those \
             of all launches and, with journalctl or tail, new lines until interrupted.
             """
     )
@@ -25,8 +25,8 @@ struct LogsCommand: ParsableCommand {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
-    var name: String
+    @Argument(help: ArgumentHelp("The app's name; may be repeated.", valueName: "app"), completion: .appNames)
+    var names: [String]
 
     func validate() throws {
         if follow {
@@ -35,12 +35,19 @@ struct LogsCommand: ParsableCommand {
             try OutputOptions.check(
                 lines: lines, most: ControlLimits().logLines, instead: ", or up to 10000 with --follow")
         }
+        guard !follow || names.count == 1 else {
+            throw ValidationError("--follow applies to one app; journalctl --follow shows all of them")
+        }
         guard !(follow && output.json) else {
             throw ValidationError("--follow and --json cannot be combined; to follow as JSON, use journalctl -o json")
         }
     }
 
     func run() throws {
+        for name in names { try show(name) }
+    }
+
+    private func show(_ name: String) throws {
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.describe(DescribeRequest(name, logLines: follow ? 0 : lines))
         }
@@ -48,22 +55,34 @@ struct LogsCommand: ParsableCommand {
             StandardError.say("not permitted: only root and the owner of this watchdogd may read the output of apps")
             throw ExitCode(77)
         }
-        if follow { try go(on: reply.details?.output ?? "inherit") }
+        let place = reply.details?.output ?? "inherit"
+        if follow { try go(on: place, of: name) }
         if output.json {
             for line in reply.log { print(ControlText.jsonLine(line), terminator: "") }
         } else {
+            if names.count > 1 { print("\(name):") }
             print(ControlText.log(reply.log, style: output.style), terminator: "")
+            if reply.log.isEmpty, lines > 0 { StandardError.say(Self.absence(of: name, place)) }
+        }
+    }
+
+    /// Why there are no lines.
+    private static func absence(of name: String, _ place: String) -> String {
+        switch place {
+        case "inherit", "null":
+            "\(name) writes to \(place), which cannot be read back; set StandardOutput= in the app's file"
+        case "journal": "\(name) has written nothing to the journal since its latest launch, or there is no journal"
+        default: "\(name) has written nothing to \(place) since its latest launch"
         }
     }
 
     /// Replaces this process with the program that follows the output.
-    private func go(on place: String) throws -> Never {
+    private func go(on place: String, of name: String) throws -> Never {
         let command: [String]
         switch place {
         case "journal": command = ["journalctl", "--follow", "--lines=\(lines)", "--identifier=\(name)"]
         case "inherit", "null":
-            StandardError.say(
-                "\(name) writes to \(place), which cannot be read back; set StandardOutput= in the app's file")
+            StandardError.say(Self.absence(of: name, place))
             throw ExitCode(69)
         default: command = ["tail", "--lines=\(lines)", "--follow=name", "--retry", "--", place]
         }

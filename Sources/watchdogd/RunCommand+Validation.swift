@@ -45,6 +45,10 @@ extension RunCommand {
         }
         guard config == nil else { throw ValidationError("--config requires --app") }
         guard !command.isEmpty else {
+            let words = CommandLine.arguments.drop { $0 != "run" }.dropFirst()
+            if let first = words.first, !first.hasPrefix("-"), !words.contains("--") {
+                throw ValidationError("put -- before the program: watchdogd run -- \(words.joined(separator: " "))")
+            }
             throw ValidationError("a command is missing; write watchdogd run [options] -- COMMAND [ARGS...]")
         }
         guard factor.isFinite, factor >= 0.001, factor <= 1000 else {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import ArgumentParser
+import Glibc
+import WatchdogBase
+import WatchdogControl
 public import WatchdogSupervisor
 
 extension ProcessSampling.Format: ExpressibleByArgument {}
@@ -9,7 +12,7 @@ extension ProcessSampling.Format: ExpressibleByArgument {}
 struct SampleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample",
-        abstract: "Sample a running process and show where its threads spend their time.",
+        abstract: "Sample a running app or process and show where its threads spend their time.",
         discussion: """
             Does not stop sleeping threads. Stops a thread on a CPU for some tens of microseconds to read its stack; \
             with --no-stop, such a thread is counted without a stack. Ctrl-C stops sampling early.
@@ -32,16 +35,22 @@ struct SampleCommand: ParsableCommand {
     @Flag(help: "Never stop a thread.")
     var noStop = false
 
-    @Argument(help: ArgumentHelp("The process ID.", valueName: "pid"))
-    var process: Int32
+    @OptionGroup var daemon: ControlOptions
+
+    @Argument(help: ArgumentHelp("The app's name, or a process ID.", valueName: "app"), completion: .appNames)
+    var name: String
 
     func validate() throws {
-        guard process > 0 else { throw ValidationError("\(process) is not a process ID; use a number above 0") }
+        if let process = Int32(name), process <= 0 {
+            throw ValidationError("\(process) is not a process ID; use a number above 0")
+        }
         guard duration <= .seconds(600) else { throw ValidationError("--for is out of range; use at most 10min") }
         guard duration >= interval else { throw ValidationError("--interval is longer than --for; use a shorter one") }
     }
 
     func run() throws {
+        let process = try Int32(name) ?? mainProcess
+        if isatty(STDERR_FILENO) == 1 { StandardError.say("sampling process \(process) for \(duration.brief)") }
         do {
             let sampling = ProcessSampling(
                 of: process, duration: duration, interval: interval, stopsRunning: !noStop)
@@ -49,6 +58,20 @@ struct SampleCommand: ParsableCommand {
         } catch let error as RunError {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)
+        }
+    }
+
+    /// The main process of the app.
+    private var mainProcess: Int32 {
+        get throws {
+            let app = try daemon.choice.withClient { client throws(ControlClientError) in
+                try client.describe(DescribeRequest(name)).app
+            }
+            guard let pid = app.pid else {
+                StandardError.say("\(name) is not running, so there is nothing to sample")
+                throw ExitCode(66)
+            }
+            return pid
         }
     }
 }

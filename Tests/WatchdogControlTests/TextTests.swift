@@ -78,7 +78,7 @@ struct TextTests {
                 watchdogd 1.2
                         PID: 7
                        Apps: 3
-                       Loop: longest iteration 4.20 ms; in the last minute 310 us
+                       Loop: longest iteration 4.20 ms; in the last minute 310 µs
 
                 """)
     }
@@ -207,7 +207,7 @@ struct TextTests {
         for (seconds, text) in rough { #expect(Duration.seconds(seconds).rough == text) }
         #expect(Duration.seconds(-5).rough == "0s")
         let measured: [(Duration, String)] = [
-            (.zero, "0 us"), (.microseconds(999), "999 us"), (.microseconds(2_346), "2.35 ms"),
+            (.zero, "0 µs"), (.microseconds(999), "999 µs"), (.microseconds(2_346), "2.35 ms"),
             (.microseconds(9_999), "10 ms"), (.milliseconds(312), "312 ms"), (.milliseconds(999), "999 ms"),
             (.microseconds(999_600), "1.00 s"), (.seconds(20), "20.00 s"), (.seconds(125), "2min 5s"),
         ]

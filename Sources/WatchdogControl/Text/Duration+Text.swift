@@ -21,11 +21,11 @@ extension Duration {
         return text.isEmpty ? "0s" : text
     }
 
-    /// About three significant digits: `52 us`, `2.35 ms`, `312 ms`, `20.00 s`, `2min 5s`.
+    /// About three significant digits: `52 µs`, `2.35 ms`, `312 ms`, `20.00 s`, `2min 5s`.
     var measured: String {
         let nanoseconds = max(0, nanoseconds)
         switch nanoseconds {
-        case ..<1_000_000: return "\(nanoseconds / 1_000) us"
+        case ..<1_000_000: return "\(nanoseconds / 1_000) µs"
         case ..<9_995_000: return Self.hundredths((nanoseconds + 5_000) / 10_000) + " ms"
         case ..<999_500_000: return "\((nanoseconds + 500_000) / 1_000_000) ms"
         case ..<119_995_000_000: return Self.hundredths((nanoseconds + 5_000_000) / 10_000_000) + " s"

@@ -7,7 +7,7 @@ extension Duration {
     var shown: String {
         let microseconds = max(0, wholeMicroseconds)
         switch microseconds {
-        case ..<1_000: return "\(microseconds) us"
+        case ..<1_000: return "\(microseconds) µs"
         case ..<999_500: return Self.threeDigits(microseconds, per: 1_000) + " ms"
         case ..<999_500_000: return Self.threeDigits(microseconds, per: 1_000_000) + " s"
         default: return "\(microseconds / 1_000_000) s"
