@@ -110,7 +110,10 @@ struct OutputOptions: ParsableArguments {
 
     /// The style of printed text: on a terminal, as wide as the terminal, and colored unless `NO_COLOR` is set
     /// (no-color.org).
-    var style: ControlText.Style {
+    var style: ControlText.Style { Self.standard }
+
+    /// The same for commands without these options.
+    static var standard: ControlText.Style {
         guard isatty(STDOUT_FILENO) == 1 else { return ControlText.Style(columns: nil) }
         var size = winsize()
         let columns = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) - 1 : 0

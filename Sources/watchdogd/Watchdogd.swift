@@ -14,6 +14,7 @@ struct Watchdogd: ParsableCommand {
         version: watchdogdVersion,
         subcommands: [
             RunCommand.self, ObserveCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self,
+            TopCommand.self,
             PingCommand.self,
             LaunchCommand.self,
             TerminateCommand.self, RestartCommand.self, CaptureCommand.self, ReloadCommand.self, EventsCommand.self,

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+
+@testable import WatchdogControl
+
+@Suite("watchdogd top")
+struct TopTests {
+    private static let now = Timestamp(microseconds: 1_700_000_000_000_000)
+
+    private var style: ControlText.Style {
+        ControlText.Style(time: LocalTime(now: Self.now, offset: { _ in 0 }))
+    }
+
+    private func app(
+        _ name: String, _ state: AppState = .running, ping: Duration? = nil, cpu: Double? = nil,
+        memory: UInt64? = nil, report: String? = nil
+    ) -> TopApp {
+        var summary = AppSummary(name: name, state: state, since: Self.now, uptime: .seconds(3_700))
+        if let report {
+            summary.lastIncident = IncidentSummary(
+                kind: .watchdog, time: Timestamp(microseconds: Self.now.microseconds - 4_000_000), summary: "killed",
+                event: "scene-update", verdict: "Main thread blocked", report: report)
+        }
+        return TopApp(summary, ping: ping, cpu: cpu, memory: memory, tasks: 3)
+    }
+
+    private func names(_ screen: TopScreen) -> [String] { screen.visible.map(\.summary.name) }
+
+    @Test("80 columns show every figure, and wide ones the verdict")
+    func table() {
+        var screen = TopScreen()
+        let apps = [
+            app("web", ping: .microseconds(900), cpu: 0.034, memory: 35 << 20),
+            app("postgres-primary@main", .waiting, cpu: 1.5, memory: 11 << 30, report: "/r/1.ips"),
+        ]
+        for ping in [Duration.microseconds(100), .microseconds(450)] {
+            screen.update([app("web", ping: ping)])
+        }
+        screen.update(apps)
+        let narrow = screen.lines(columns: 79, rows: nil, style: style, isUnicode: true)
+        #expect(
+            narrow == [
+                "APP*         STATE       UPTIME  CPU%    MEM TASKS  PING99 TREND    INCIDENT",
+                "postg...main waiting         1h   150  11.0G     3       -          4s ago",
+                "web          running         1h   3.4    35M     3   900µs      ▁▄█ -",
+                "",
+                "2 apps: 1 waiting, 1 running",
+            ])
+        let wide = screen.lines(columns: 159, rows: nil, style: style, isUnicode: false)
+        #expect(wide[1].contains("postgres-primary@main"))
+        #expect(wide[1].hasSuffix("scene-update, 4s ago: Main thread blocked"))
+        #expect(wide[2].contains("     .=#"))
+    }
+
+    @Test(
+        "A terminal's lines fill its height, none is wider than it, and the selected one stays visible",
+        arguments: [5, 24])
+    func height(rows: Int) throws {
+        var screen = TopScreen()
+        screen.update((0..<100).map { app("app\($0)") })
+        for _ in 0..<60 { _ = screen.press(.down) }
+        let lines = screen.lines(columns: 79, rows: rows, style: style, isUnicode: true)
+        #expect(lines.count == rows)
+        #expect(lines.allSatisfy { $0.count <= 79 })
+        let selected = try #require(names(screen).dropFirst(59).first)
+        #expect(lines.contains { $0.hasPrefix(selected + " ") })
+    }
+
+    @Test("Keys sort; what is unknown comes last, and equal ones are sorted by name")
+    func order() {
+        var screen = TopScreen()
+        screen.update([
+            app("a", cpu: 0.1), app("b", ping: .seconds(1), cpu: 0.9), app("c", memory: 5, report: "/r/1.ips"),
+            app("d", cpu: 0.1),
+        ])
+        #expect(names(screen) == ["a", "b", "c", "d"])
+        for (key, expected) in [
+            ("c", ["b", "a", "d", "c"]), ("m", ["c", "a", "b", "d"]), ("p", ["b", "a", "c", "d"]),
+            ("i", ["c", "a", "b", "d"]), ("n", ["a", "b", "c", "d"]),
+        ] {
+            #expect(screen.press(.character(Character(key))) == nil)
+            #expect(names(screen) == expected, "\(key)")
+        }
+    }
+
+    @Test("A filter is typed, kept by Enter, and dropped by Escape; then Escape quits")
+    func filter() {
+        var screen = TopScreen()
+        screen.update([app("web"), app("web2"), app("db")])
+        for key in [TopKey.character("/"), .character("w"), .character("q"), .backspace, .character("e"), .enter] {
+            #expect(screen.press(key) == nil)
+        }
+        #expect(names(screen) == ["web", "web2"])
+        #expect(screen.press(.escape) == nil)
+        #expect(names(screen) == ["db", "web", "web2"])
+        #expect(screen.press(.escape) == .quit)
+        #expect(screen.press(.character("q")) == .quit)
+    }
+
+    @Test("Enter opens the crash log of the selected app, and says why if there is none")
+    func opening() {
+        var screen = TopScreen()
+        screen.update([app("a"), app("b", report: "/r/b.ips")])
+        func footer() -> String? { screen.lines(columns: 79, rows: 10, style: style, isUnicode: true).last }
+        #expect(screen.press(.enter) == nil)
+        #expect(footer() == "select an app with the arrow keys first")
+        _ = screen.press(.down)
+        #expect(screen.press(.enter) == nil)
+        #expect(footer() == "a has no crash log")
+        _ = screen.press(.character("j"))
+        #expect(screen.press(.enter) == .open(report: "/r/b.ips"))
+        // It is gone with the app.
+        screen.update([app("a")])
+        #expect(screen.press(.enter) == nil)
+    }
+
+    @Test("What a hostile app is called cannot reach the terminal")
+    func hostileNames() {
+        var screen = TopScreen()
+        screen.update([app("x\u{1b}[2J\n")])
+        let lines = screen.lines(columns: 79, rows: 10, style: style, isUnicode: true)
+        #expect(!lines.joined().unicodeScalars.contains { $0.value < 0x20 })
+    }
+
+    @Test("Keys as terminals send them; unknown sequences are dropped whole")
+    func keys() {
+        #expect(
+            TopKey.keys(in: Array("q\u{1b}[A\u{1b}OB\u{1b}[5~\u{1b}[6~\r\u{7f}/".utf8))
+                == [.character("q"), .up, .down, .pageUp, .pageDown, .enter, .backspace, .character("/")])
+        #expect(TopKey.keys(in: [0x1b]) == [.escape])
+        #expect(TopKey.keys(in: Array("\u{1b}[1;5Cx\u{1b}[".utf8)) == [.character("x")])
+        #expect(TopKey.keys(in: [0xff, 0x01, 0xc3, 0xa4]) == [])
+    }
+
+    @Test("The ping column shows what was answered since the reading before")
+    func pings() {
+        func text(_ counts: [Int]) -> [String] {
+            let limits = ["0.001", "0.01", "+Inf"]
+            let lines = zip(limits, counts).map {
+                "watchdogd_app_ping_duration_seconds_bucket{app=\"web\",le=\"\($0)\"} \($1)"
+            }
+            return ["# TYPE x histogram\n" + lines.joined(separator: "\n") + "\nnonsense{app=\"web\"} 1\n"]
+        }
+        let before = PingBuckets(text([1_000, 1_000, 1_000]))
+        // 99 of 100 within 1 ms, then 98.
+        #expect(PingBuckets(text([1_099, 1_100, 1_100])).percentile99(of: "web", since: before) == .milliseconds(1))
+        #expect(PingBuckets(text([1_098, 1_100, 1_100])).percentile99(of: "web", since: before) == .milliseconds(10))
+        #expect(before.percentile99(of: "web", since: before) == nil)
+        #expect(before.percentile99(of: "other", since: before) == nil)
+        // Longer than the last limit, and a daemon that was restarted.
+        #expect(PingBuckets(text([1_000, 1_000, 1_100])).percentile99(of: "web", since: before) == nil)
+        #expect(PingBuckets(text([5, 5, 5])).percentile99(of: "web", since: before) == .milliseconds(1))
+    }
+}
