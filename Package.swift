@@ -80,6 +80,7 @@ let package = Package(
         ),
         library("WatchdogReportStore", ["WatchdogBase", "WatchdogReport"]),
         library("WatchdogConfiguration", ["WatchdogBase", "WatchdogPolicy"]),
+        library("WatchdogImport", ["WatchdogBase", "WatchdogConfiguration"]),
         library("WatchdogMetrics", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
         library("WatchdogRecording", ["WatchdogBase"]),
         library("WatchdogMeasurement", ["WatchdogBase"]),
@@ -148,7 +149,7 @@ let package = Package(
                 "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
                 "WatchdogRendering", "WatchdogReportStore", "WatchdogBase", "WatchdogPolicy", "NetworkConditioner",
                 "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
-                "WatchdogConformance",
+                "WatchdogConformance", "WatchdogImport",
                 argumentParser,
             ],
             swiftSettings: swiftSettings
@@ -230,6 +231,8 @@ let package = Package(
             ["SeededRandom", "WatchdogConfiguration", "WatchdogBase", "WatchdogPolicy"],
             exclude: ["Goldens"]
         ),
+        tests(
+            "WatchdogImportTests", ["WatchdogImport", "WatchdogConfiguration", "WatchdogBase"], exclude: ["Fixtures"]),
         .target(
             name: "ReportFixtures",
             dependencies: [

@@ -20,6 +20,7 @@ struct Module: Sendable, CustomTestStringConvertible {
         // Pure core.
         Module("WatchdogPolicy", "WatchdogBase"),
         Module("WatchdogConfiguration", "WatchdogBase", "WatchdogPolicy"),
+        Module("WatchdogImport", "WatchdogBase", "WatchdogConfiguration"),
         Module("WatchdogRecording", "WatchdogBase", "FoundationEssentials"),
         // Glibc: logarithms.
         Module("WatchdogMeasurement", "WatchdogBase", "FoundationEssentials", "Glibc"),
@@ -93,7 +94,7 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport",
             "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogSupervisor", "NetworkConditioner",
             "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
-            "WatchdogConformance", "ArgumentParser", "FoundationEssentials",
+            "WatchdogConformance", "WatchdogImport", "ArgumentParser", "FoundationEssentials",
             "Glibc"
         ),
         // The test kit.

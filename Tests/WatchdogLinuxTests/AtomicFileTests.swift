@@ -34,6 +34,17 @@ struct AtomicFileTests {
         }
     }
 
+    @Test("A file is created once; a second attempt leaves the first as it is, and nothing beside it")
+    func created() throws {
+        try withFile { folder, path in
+            try AtomicFile.create([1, 2], at: path)
+            let error = #expect(throws: LinuxError.self) { try AtomicFile.create([3], at: path) }
+            #expect(error?.errno == .fileExists)
+            #expect(try content(path) == [1, 2])
+            #expect(try names(in: folder) == ["state"])
+        }
+    }
+
     @Test("What a killed process of the same id has left does not stop a write")
     func leftover() throws {
         try withFile { folder, path in

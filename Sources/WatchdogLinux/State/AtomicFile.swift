@@ -19,6 +19,28 @@ public enum AtomicFile {
             try writeAll(bytes, to: file, path)
             return
         }
+        try complete(bytes, at: path, mode: mode) { rename($0, path) }
+    }
+
+    /// Creates a file that does not exist yet, complete from the start.
+    ///
+    /// - Parameter mode: whatever the umask says; nil for 0640 less the umask.
+    /// - Throws: ``LinuxError`` for the step that failed; EEXIST if there is anything of this name.
+    public static func create(_ bytes: [UInt8], at path: String, mode: UInt32? = nil) throws(LinuxError) {
+        // Unlike rename(2), link(2) replaces nothing.
+        try complete(bytes, at: path, mode: mode) { temporary in
+            let result = link(temporary, path)
+            let code = errno
+            unlink(temporary)
+            errno = code
+            return result
+        }
+    }
+
+    /// Writes a temporary file, and gives it its name by `name`.
+    private static func complete(
+        _ bytes: [UInt8], at path: String, mode: UInt32?, _ name: (_ temporary: String) -> Int32
+    ) throws(LinuxError) {
         let temporary = temporary(path)
         do throws(LinuxError) {
             let file = try OwnedDescriptor(
@@ -27,7 +49,7 @@ public enum AtomicFile {
                 throw LinuxError("set the mode of \(temporary)", Errno(rawValue: errno))
             }
             try writeAll(bytes, to: file, temporary)
-            guard fsync(file.number) == 0, rename(temporary, path) == 0 else {
+            guard fsync(file.number) == 0, name(temporary) == 0 else {
                 throw LinuxError("write \(path)", Errno(rawValue: errno))
             }
         } catch {

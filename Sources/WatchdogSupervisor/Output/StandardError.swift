@@ -31,6 +31,11 @@ public enum StandardError {
     @discardableResult
     static func mention(_ text: String) -> Bool { say(text, within: .zero) }
 
+    /// Writes lines that begin with the place they are about, and so without a prefix.
+    public static func list(_ lines: [String]) {
+        for line in lines where !say(line.singleLine(), prefix: "", within: .seconds(1)) { return }
+    }
+
     /// Writes lines without a prefix, or as one object; lines that cannot be written immediately are lost.
     static func show(_ lines: String) {
         guard format == .text else { return _ = say(lines, as: .info, within: .zero) }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogConfiguration
+
+/// Makes apps of the services of a compose file: compose-spec.
+struct ComposeImport {
+    static func result(
+        file: ConfigurationFile, folder: String, specifiers: Specifiers
+    ) throws(ImportError) -> ImportResult {
+        let root = try YAMLReader.read(file)
+        let whole = ImportPlace(file: file.path)
+        guard root.entries != nil else {
+            throw ImportError(
+                ImportPlace(file: file.path, line: root.line), "a compose file is a mapping with \"services:\"")
+        }
+        guard let services = root["services"], let entries = services.entries else {
+            throw ImportError(whole, "there is no \"services:\" with services in the file")
+        }
+        var result = ImportResult()
+        for entry in entries {
+            let place = ImportPlace(file: file.path, line: entry.line)
+            guard let name = try? AppName(entry.key) else {
+                throw ImportError(place, "\(Printable.quoted(entry.key)) cannot be an app's name")
+            }
+            guard entry.value.entries != nil else {
+                throw ImportError(place, "the service \(Printable.quoted(entry.key)) is no mapping")
+            }
+            let draft = AppDraft(name: name, origin: file.path, specifiers: specifiers)
+            var service = ComposeService(entry.value, place: place, folder: folder, draft: draft)
+            try service.read()
+            result.apps.append(try service.draft.finished())
+            result.notes += service.draft.notes
+        }
+        return result
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Texts in quotes.
+enum YAMLQuoted {
+    /// The text in quotes at the start, and what follows; nil if the quote is never closed.
+    static func read(_ text: Substring) -> (value: String, rest: Substring)? {
+        guard let quote = text.first else { return nil }
+        var value = ""
+        var rest = text.dropFirst()
+        while let character = rest.first {
+            rest = rest.dropFirst()
+            if character == quote {
+                // A doubled single quote is one.
+                guard quote == "'", rest.first == "'" else { return (value, rest) }
+                rest = rest.dropFirst()
+                value.append("'")
+            } else if character == "\\", quote == "\"" {
+                guard let next = rest.first else { return nil }
+                rest = rest.dropFirst()
+                switch next {
+                case "n": value.append("\n")
+                case "t": value.append("\t")
+                case "r": value.append("\r")
+                case "\"", "\\", "/", " ": value.append(next)
+                default: value.append("\\\(next)")
+                }
+            } else {
+                value.append(character)
+            }
+        }
+        return nil
+    }
+}
+
+/// Reads `[a, b]` and `{a: b}`.
+struct YAMLFlow {
+    private static let maximumDepth = 16
+
+    private var rest: Substring
+    private let path: String
+    private let line: Int
+
+    init(text: String, path: String, line: Int) {
+        rest = text[...]
+        self.path = path
+        self.line = line
+    }
+
+    /// Whether every bracket outside of quotes is closed.
+    static func isBalanced(_ text: String) -> Bool {
+        var depth = 0
+        var rest = text[...]
+        var previous: Character = "["
+        while let character = rest.first {
+            if character == "\"" || character == "'", "[{,: ".contains(previous) {
+                guard let (_, after) = YAMLQuoted.read(rest) else { return false }
+                rest = after
+            } else {
+                if "[{".contains(character) { depth += 1 }
+                if "]}".contains(character) { depth -= 1 }
+                rest = rest.dropFirst()
+            }
+            previous = character
+        }
+        return depth <= 0
+    }
+
+    mutating func read() throws(ImportError) -> YAMLNode {
+        let node = try value(depth: 0)
+        guard rest.trimmed.isEmpty else { throw error("nothing may follow the closing bracket") }
+        return node
+    }
+
+    private func error(_ message: String) -> ImportError { ImportError(ImportPlace(file: path, line: line), message) }
+
+    private mutating func skipBlanks() { rest = rest.drop { $0 == " " || $0 == "\t" } }
+
+    private mutating func value(depth: Int) throws(ImportError) -> YAMLNode {
+        guard depth < Self.maximumDepth else { throw error("the value is nested more than 16 levels deep") }
+        skipBlanks()
+        switch rest.first {
+        case "[":
+            rest = rest.dropFirst()
+            return YAMLNode(value: .sequence(try items(depth)), line: line)
+        case "{":
+            rest = rest.dropFirst()
+            return YAMLNode(value: .mapping(try entries(depth)), line: line)
+        default:
+            let (text, isQuoted) = try scalar()
+            let isNull = !isQuoted && ["", "~", "null"].contains(text)
+            return YAMLNode(value: isNull ? .null : .scalar(text), line: line)
+        }
+    }
+
+    private mutating func scalar() throws(ImportError) -> (String, isQuoted: Bool) {
+        skipBlanks()
+        if rest.first == "\"" || rest.first == "'" {
+            guard let (value, after) = YAMLQuoted.read(rest) else { throw error("the quote is never closed") }
+            rest = after
+            return (value, true)
+        }
+        guard rest.first.map({ !"&*!".contains($0) }) ?? true else {
+            throw error(
+                "anchors, aliases and tags of YAML are not supported; import what 'docker compose config' prints")
+        }
+        var text = ""
+        while let character = rest.first, !",]}".contains(character) {
+            if character == ":", rest.dropFirst().first.map({ " \t,]}".contains($0) }) ?? true { break }
+            text.append(character)
+            rest = rest.dropFirst()
+        }
+        return (String(text.trimmed), false)
+    }
+
+    /// Whether another part follows; takes the comma or the closing bracket.
+    private mutating func goesOn(_ close: Character) throws(ImportError) -> Bool {
+        skipBlanks()
+        switch rest.first {
+        case ",":
+            rest = rest.dropFirst()
+            return true
+        case close:
+            rest = rest.dropFirst()
+            return false
+        default: throw error("\",\" or \"\(close)\" is missing before \(Printable.quoted(rest))")
+        }
+    }
+
+    private mutating func items(_ depth: Int) throws(ImportError) -> [YAMLNode] {
+        var items: [YAMLNode] = []
+        repeat {
+            skipBlanks()
+            if rest.first == "]" { continue }
+            items.append(try value(depth: depth + 1))
+        } while try goesOn("]")
+        return items
+    }
+
+    private mutating func entries(_ depth: Int) throws(ImportError) -> [YAMLNode.Entry] {
+        var entries: [YAMLNode.Entry] = []
+        repeat {
+            skipBlanks()
+            if rest.first == "}" { continue }
+            let (key, _) = try scalar()
+            skipBlanks()
+            guard rest.first == ":" else { throw error("\":\" is missing after \(Printable.quoted(key))") }
+            rest = rest.dropFirst()
+            entries.append(YAMLNode.Entry(key: key, line: line, value: try value(depth: depth + 1)))
+        } while try goesOn("}")
+        return entries
+    }
+}

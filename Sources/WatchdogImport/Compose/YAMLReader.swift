@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogConfiguration
+
+/// Reads the part of YAML 1.2 in which people write compose files, and refuses the rest: docs/adr/0015.
+///
+/// Block mappings and sequences, flow ones, plain and quoted texts, `|` and `>`. No anchors, aliases, tags, merge keys,
+/// complex keys, or several documents.
+struct YAMLReader {
+    /// Deeper than any compose file.
+    private static let maximumDepth = 32
+
+    private struct Line {
+        var indent: Int
+        var text: String
+        let number: Int
+    }
+
+    private let path: String
+    /// All lines, for block scalars.
+    private let raw: [String]
+    private var lines: [Line] = []
+    private var index = 0
+
+    /// Reads a file.
+    static func read(_ file: ConfigurationFile) throws(ImportError) -> YAMLNode {
+        var reader = try YAMLReader(file)
+        guard let first = reader.lines.first else { return YAMLNode(value: .null, line: 1) }
+        let node = try reader.block(first.indent, depth: 0)
+        if let rest = reader.current { throw reader.error("the indentation fits nothing above", rest.number) }
+        return node
+    }
+
+    private init(_ file: ConfigurationFile) throws(ImportError) {
+        path = file.path
+        raw = try ForeignText.lines(of: file)
+        for (index, line) in raw.enumerated() {
+            let blanks = line.prefix { $0 == " " }
+            let rest = line.dropFirst(blanks.count)
+            guard let first = rest.first, first != "#", !rest.trimmed.isEmpty else { continue }
+            if lines.isEmpty, rest == "---" { continue }
+            // Tabs in block scalars and after them are met when they are read.
+            lines.append(Line(indent: blanks.count, text: String(rest.trimmed), number: index + 1))
+        }
+    }
+
+    private var current: Line? { index < lines.count ? lines[index] : nil }
+
+    private func error(_ message: String, _ line: Int) -> ImportError {
+        ImportError(ImportPlace(file: path, line: line), message)
+    }
+
+    // MARK: - Blocks
+
+    private mutating func block(_ indent: Int, depth: Int) throws(ImportError) -> YAMLNode {
+        guard let line = current else { return YAMLNode(value: .null, line: raw.count) }
+        guard depth < Self.maximumDepth else { throw error("the file is nested more than 32 levels deep", line.number) }
+        try check(line)
+        if line.text == "-" || line.text.hasPrefix("- ") { return try sequence(indent, depth) }
+        if try Self.split(line.text) != nil { return try mapping(indent, depth) }
+        index += 1
+        return try inline(line.text, line.number, indent - 1, depth)
+    }
+
+    private func check(_ line: Line) throws(ImportError) {
+        guard !raw[line.number - 1].prefix(while: { $0 == " " || $0 == "\t" }).contains("\t") else {
+            throw error("a tab in the indentation; YAML wants blanks", line.number)
+        }
+        guard line.text != "---", line.text != "..." else {
+            throw error("only one document in a file can be read", line.number)
+        }
+    }
+
+    private mutating func sequence(_ indent: Int, _ depth: Int) throws(ImportError) -> YAMLNode {
+        let start = lines[index].number
+        var items: [YAMLNode] = []
+        while let line = current, line.indent == indent, line.text == "-" || line.text.hasPrefix("- ") {
+            try check(line)
+            let rest = line.text.dropFirst().drop { $0 == " " }
+            if rest.isEmpty || rest.hasPrefix("#") {
+                index += 1
+                let next = current.map { $0.indent > indent } ?? false
+                items.append(
+                    next
+                        ? try block(lines[index].indent, depth: depth + 1)
+                        : YAMLNode(value: .null, line: line.number))
+            } else {
+                // What follows the dash is a block of its own, further in.
+                lines[index].indent = indent + line.text.count - rest.count
+                lines[index].text = String(rest)
+                items.append(try block(lines[index].indent, depth: depth + 1))
+            }
+        }
+        return YAMLNode(value: .sequence(items), line: start)
+    }
+
+    private mutating func mapping(_ indent: Int, _ depth: Int) throws(ImportError) -> YAMLNode {
+        let start = lines[index].number
+        var entries: [YAMLNode.Entry] = []
+        while let line = current, line.indent == indent {
+            try check(line)
+            guard let (rawKey, rest) = try Self.split(line.text) else {
+                throw error("\(Printable.quoted(line.text)) is no \"key: value\"", line.number)
+            }
+            let key = try scalar(rawKey, line.number)
+            guard key != "<<" else { throw unsupported("merge keys", line.number) }
+            guard !entries.contains(where: { $0.key == key }) else {
+                throw error("the key \(Printable.quoted(key)) is set twice", line.number)
+            }
+            index += 1
+            let value: YAMLNode
+            if rest.isEmpty {
+                // A sequence may begin in the column of its key.
+                let isBelow = current.map { $0.indent > indent || $0.indent == indent && $0.text.isItem } ?? false
+                value =
+                    isBelow
+                    ? try block(lines[index].indent, depth: depth + 1)
+                    : YAMLNode(value: .null, line: line.number)
+            } else {
+                value = try inline(rest, line.number, indent, depth)
+            }
+            entries.append(YAMLNode.Entry(key: key, line: line.number, value: value))
+        }
+        if let line = current, line.indent > indent { throw error("the indentation fits nothing above", line.number) }
+        return YAMLNode(value: .mapping(entries), line: start)
+    }
+
+    /// Key and value of `key: value`; nil if there is no key.
+    private static func split(_ text: String) throws(ImportError) -> (key: String, rest: String)? {
+        var quote: Character?
+        var index = text.startIndex
+        if let first = text.first, first == "\"" || first == "'" { quote = first }
+        if quote != nil { index = text.index(after: index) }
+        while index < text.endIndex {
+            let character = text[index]
+            let next = text.index(after: index)
+            if let open = quote {
+                if character == open { quote = nil }
+            } else if character == ":", next == text.endIndex || text[next] == " " || text[next] == "\t" {
+                return (String(text[..<index].trimmed), withoutComment(String(text[next...].trimmed)))
+            } else if "[{".contains(character), index == text.startIndex {
+                return nil
+            }
+            index = next
+        }
+        return nil
+    }
+
+    // MARK: - Values on one line
+
+    private mutating func inline(
+        _ text: String, _ line: Int, _ indent: Int, _ depth: Int
+    ) throws(ImportError) -> YAMLNode {
+        switch text.first {
+        case "|", ">": return YAMLNode(value: .scalar(try blockScalar(text, line, indent)), line: line)
+        case "[", "{":
+            var flow = YAMLFlow(text: try joined(text, line), path: path, line: line)
+            return try flow.read()
+        case "\"", "'":
+            return YAMLNode(value: .scalar(try scalar(Self.withoutComment(text), line)), line: line)
+        default:
+            var folded = Self.withoutComment(text)
+            while let next = current, next.indent > indent {
+                guard try Self.split(next.text) == nil, !next.text.isItem else {
+                    throw error("the indentation fits nothing above", next.number)
+                }
+                folded += " " + Self.withoutComment(next.text)
+                index += 1
+            }
+            let value = try scalar(folded, line)
+            let isNull = ["", "~", "null"].contains(folded)
+            return YAMLNode(value: isNull ? .null : .scalar(value), line: line)
+        }
+    }
+
+    private static func withoutComment(_ text: String) -> String {
+        if text.hasPrefix("#") { return "" }
+        guard text.contains(" #") else { return text }
+        var quote: Character?
+        var previous: Character = " "
+        for index in text.indices {
+            let character = text[index]
+            if let open = quote {
+                if character == open { quote = nil }
+            } else if (character == "\"" || character == "'") && " [{,:".contains(previous) {
+                quote = character
+            } else if character == "#", previous == " " {
+                return String(text[..<index].trimmed)
+            }
+            previous = character
+        }
+        return text
+    }
+
+    private func unsupported(_ what: String, _ line: Int) -> ImportError {
+        error("\(what) of YAML are not supported; import what 'docker compose config' prints", line)
+    }
+
+    private func scalar(_ text: String, _ line: Int) throws(ImportError) -> String {
+        switch text.first {
+        case "&", "*": throw unsupported("anchors and aliases", line)
+        case "!": throw unsupported("tags", line)
+        case "?": throw unsupported("complex keys", line)
+        case "%", "@", "`": throw error("a plain text cannot begin with \(text.prefix(1)); put it in quotes", line)
+        case "\"", "'":
+            guard let (value, rest) = YAMLQuoted.read(text[...]) else {
+                throw error("the quote is never closed on its line", line)
+            }
+            guard rest.trimmed.isEmpty else { throw error("nothing may follow the closing quote", line) }
+            return value
+        default: return text
+        }
+    }
+
+    // MARK: - Values on several lines
+
+    /// A flow value with the lines on which it goes on.
+    private mutating func joined(_ text: String, _ line: Int) throws(ImportError) -> String {
+        var whole = Self.withoutComment(text)
+        while !YAMLFlow.isBalanced(whole) {
+            guard let next = current else { throw error("the bracket that opens here is never closed", line) }
+            whole += " " + Self.withoutComment(next.text)
+            index += 1
+        }
+        return whole
+    }
+
+    private mutating func blockScalar(_ header: String, _ line: Int, _ indent: Int) throws(ImportError) -> String {
+        let marks = Self.withoutComment(header)
+        guard marks.dropFirst().allSatisfy({ "+-".contains($0) }) else {
+            throw error("\(Printable.quoted(marks)) is not supported; write |, |-, > or >-", line)
+        }
+        var body: [Substring] = []
+        var margin: Int?
+        var number = line
+        while number < raw.count {
+            let text = raw[number]
+            let blanks = text.prefix { $0 == " " }.count
+            if blanks == text.count {
+                body.append("")
+            } else {
+                guard blanks > indent else { break }
+                margin = margin ?? blanks
+                guard blanks >= margin ?? 0 else { throw error("the indentation fits nothing above", number + 1) }
+                body.append(text.dropFirst(margin ?? 0))
+            }
+            number += 1
+        }
+        while let next = current, next.number <= number { index += 1 }
+        while body.last == "" { body.removeLast() }
+        let isFolded = marks.first == ">"
+        // Folding keeps an empty line as a line break.
+        let text =
+            isFolded
+            ? body.split(separator: "", omittingEmptySubsequences: false).map { $0.joined(separator: " ") }
+                .joined(separator: "\n") : body.joined(separator: "\n")
+        return marks.hasSuffix("-") || body.isEmpty ? text : text + "\n"
+    }
+}
+
+extension String {
+    fileprivate var isItem: Bool { self == "-" || hasPrefix("- ") }
+}

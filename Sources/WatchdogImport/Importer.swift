@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogConfiguration
+
+/// Makes app files of other service managers' files.
+///
+/// It reads files and writes none. Whatever it returns has been read by the parser of app files and is valid.
+public struct Importer<FileSystem: ConfigurationFileSystem> {
+    private let fileSystem: FileSystem
+    private let specifiers: Specifiers
+    private let workingDirectory: String
+
+    /// Creates an importer.
+    ///
+    /// - Parameters:
+    ///   - specifiers: the values of `%` specifiers with which the result is checked.
+    ///   - workingDirectory: what relative paths of files are relative to.
+    public init(_ fileSystem: FileSystem, specifiers: Specifiers, workingDirectory: String) {
+        self.fileSystem = fileSystem
+        self.specifiers = specifiers
+        self.workingDirectory = workingDirectory
+    }
+
+    /// Imports a file or a service folder.
+    ///
+    /// - Parameters:
+    ///   - path: the file or folder.
+    ///   - format: whose file it is; nil to guess.
+    ///   - name: the app's name; nil for that of the file. It applies only to files of a single app.
+    /// - Throws: ``ImportError`` for the first thing that makes the file useless.
+    public func importing(
+        _ path: String, format: ImportFormat? = nil, name: String? = nil
+    ) throws(ImportError) -> ImportResult {
+        var result = try imported(path, format, name)
+        result.notes = result.notes.sorted
+        return result
+    }
+
+    private func imported(
+        _ path: String, _ format: ImportFormat?, _ name: String?
+    ) throws(ImportError) -> ImportResult {
+        let whole = ImportPlace(file: path)
+        if format == .runit || (format == nil && (try? fileSystem.names(in: path)) != nil) {
+            let folder = try folder(absolute(path))
+            let name = try appName(name ?? Self.lastPart(folder.path), whole)
+            return try ServiceFolderImport.result(name: name, folder: folder, specifiers: specifiers)
+        }
+        let file = try read(path)
+        guard let format = format ?? ImportFormat.guess(file) else {
+            let formats = ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ImportError(whole, "cannot tell whose file this is; say --format with one of \(formats)")
+        }
+        switch format {
+        case .systemd:
+            let unit = Self.lastPart(path)
+            let stem = unit.hasSuffix(".service") ? String(unit.dropLast(".service".count)) : unit
+            let files = [file] + (try dropIns(of: path))
+            return try SystemdImport.result(
+                name: try appName(name ?? stem, whole), files: files, specifiers: specifiers)
+        case .supervisord, .monit, .compose:
+            guard name == nil else {
+                throw ImportError(
+                    whole, "--name is for a unit or a service folder; this file names its programs itself")
+            }
+            switch format {
+            case .supervisord:
+                return try SupervisordImport.result(file: file, folder: parent(of: path), specifiers: specifiers)
+            case .monit: return try MonitImport.result(file: file, specifiers: specifiers)
+            default: return try ComposeImport.result(file: file, folder: parent(of: path), specifiers: specifiers)
+            }
+        case .runit: preconditionFailure("a folder is no file")
+        }
+    }
+
+    private func appName(_ text: String, _ place: ImportPlace) throws(ImportError) -> AppName {
+        do throws(AppName.Invalid) {
+            return try AppName(text)
+        } catch {
+            throw ImportError(place, "\(error.description); choose a name with --name NAME")
+        }
+    }
+
+    private func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        var parts = workingDirectory.split(separator: "/")[...]
+        for part in path.split(separator: "/") where part != "." {
+            if part == ".." { parts = parts.dropLast() } else { parts.append(part) }
+        }
+        return "/" + parts.joined(separator: "/")
+    }
+
+    /// The absolute path of the folder that a file is in, without a slash at its end.
+    private func parent(of path: String) -> String {
+        absolute(path).split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+    }
+
+    private static func lastPart(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+    // MARK: - Reading
+
+    private func read(_ path: String) throws(ImportError) -> ConfigurationFile {
+        do throws(ConfigurationReadError) {
+            let contents = try fileSystem.contents(of: path, limit: ForeignText.maximumLength + 1)
+            guard contents.count <= ForeignText.maximumLength else {
+                throw ConfigurationReadError(isMissing: false, "the file is longer than 1 MiB")
+            }
+            return ConfigurationFile(path: path, contents: contents)
+        } catch {
+            throw ImportError(ImportPlace(file: path), error.description, isUnreadable: true)
+        }
+    }
+
+    private func folder(_ path: String) throws(ImportError) -> ServiceFolder {
+        let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        let whole = ImportPlace(file: trimmed)
+        do throws(ConfigurationReadError) {
+            let names = try fileSystem.names(in: trimmed)
+            var files: [String: [UInt8]] = [:]
+            for name in ServiceFolder.read where names.contains(name) {
+                files[name] = try fileSystem.contents(of: "\(trimmed)/\(name)", limit: ServiceFolder.maximumLength)
+            }
+            return ServiceFolder(path: trimmed, names: Set(names), files: files)
+        } catch {
+            throw ImportError(whole, error.description, isUnreadable: true)
+        }
+    }
+
+    /// The drop-ins beside a unit; if the unit is one of the system's, those that administrators have added elsewhere.
+    private func dropIns(of path: String) throws(ImportError) -> [ConfigurationFile] {
+        let unit = Self.lastPart(path)
+        let own = String(path.dropLast(unit.count))
+        let folders = SystemdPaths.folders.contains(own) ? SystemdPaths.folders : [own]
+        var units = [unit]
+        if let at = unit.firstIndex(of: "@"), unit[unit.index(after: at)...] != ".service" {
+            units.append(unit[...at] + ".service")
+        }
+        // A file of the same name in an earlier folder replaces one in a later folder.
+        var paths: [String: String] = [:]
+        for folder in folders {
+            for unit in units {
+                let directory = "\(folder)\(unit).d"
+                for name in (try? fileSystem.names(in: directory)) ?? [] where name.hasSuffix(".conf") {
+                    if paths[name] == nil { paths[name] = "\(directory)/\(name)" }
+                }
+            }
+        }
+        var files: [ConfigurationFile] = []
+        for (_, path) in paths.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+            files.append(try read(path))
+        }
+        return files
+    }
+}
+
+/// Where systemd looks for the system's units, the first first: systemd.unit(5).
+private enum SystemdPaths {
+    static let folders = [
+        "/etc/systemd/system/", "/run/systemd/system/", "/usr/local/lib/systemd/system/", "/usr/lib/systemd/system/",
+        "/lib/systemd/system/",
+    ]
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What happened to a line that an app file cannot say in the same words.
+public struct ImportNote: Hashable, Sendable, CustomStringConvertible {
+    /// What became of the line.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// The app cannot run as before until somebody decides; its file says `Enabled=no`.
+        case toDo = "to do"
+        /// It describes nothing that watchdogd supervises, so that there is no app file for it.
+        case skipped
+        /// It is in the app file, in other words or with another effect.
+        case changed
+        /// It is not in the app file.
+        case dropped
+    }
+
+    /// What became of the line.
+    public let kind: Kind
+    /// Where the line is.
+    public let place: ImportPlace
+    /// One sentence without a period.
+    public let message: String
+
+    /// One line: `file:line: dropped: message`.
+    public var description: String { "\(place): \(kind.rawValue): \(message)" }
+}
+
+/// A line of a file that is imported, or the whole file.
+public struct ImportPlace: Hashable, Sendable, CustomStringConvertible {
+    /// The file's path as it was given.
+    public let file: String
+    /// The line, counted from 1; nil for the whole file.
+    public let line: Int?
+
+    /// Creates a place.
+    public init(file: String, line: Int? = nil) {
+        self.file = file
+        self.line = line
+    }
+
+    /// `file:line`, or `file`.
+    public var description: String { Printable.text(file) + (line.map { ":\($0)" } ?? "") }
+}
+
+/// Why a file cannot be imported.
+public struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Where the error is.
+    public let place: ImportPlace
+    /// One sentence without a period.
+    public let message: String
+    /// Whether the file could not be read at all.
+    public let isUnreadable: Bool
+
+    init(_ place: ImportPlace, _ message: String, isUnreadable: Bool = false) {
+        self.place = place
+        self.message = message
+        self.isUnreadable = isUnreadable
+    }
+
+    /// One line: `file:line: error: message`.
+    public var description: String { "\(place): error: \(message)" }
+}
+
+extension [ImportNote] {
+    /// What needs a decision first; within a kind, in the order of files and lines.
+    var sorted: [ImportNote] {
+        let files = map(\.place.file)
+        let keyed = enumerated().map { offset, note in
+            let kind = ImportNote.Kind.allCases.firstIndex(of: note.kind) ?? 0
+            return (kind, files.firstIndex(of: note.place.file) ?? 0, note.place.line ?? 0, offset, note)
+        }
+        return keyed.sorted { ($0.0, $0.1, $0.2, $0.3) < ($1.0, $1.1, $1.2, $1.3) }.map(\.4)
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogConfiguration
+
+/// An app file made from the file of another service manager.
+public struct ImportedApp: Hashable, Sendable {
+    /// The app's name.
+    public let name: AppName
+    /// The contents of its file.
+    public let text: String
+    /// What the daemon reads from ``text``: it has a configuration, and perhaps warnings.
+    public let definition: AppDefinition
+
+    /// The name of its file: `NAME.app`.
+    public var fileName: String { name.description + AppName.fileSuffix }
+}
+
+/// What was made of one or more files.
+public struct ImportResult: Hashable, Sendable {
+    /// The apps, in the order of the files.
+    public internal(set) var apps: [ImportedApp] = []
+    /// What could not be carried over as it was, by file and line.
+    public internal(set) var notes: [ImportNote] = []
+
+    /// Creates an empty result.
+    public init() {}
+
+    /// Adds the result for another file.
+    ///
+    /// - Throws: ``ImportError`` if both have an app of the same name.
+    public mutating func add(_ other: ImportResult, from path: String) throws(ImportError) {
+        for app in other.apps where apps.contains(where: { $0.name == app.name }) {
+            throw ImportError(
+                ImportPlace(file: path), "there is already an app \(app.name); import it alone, with --name NAME")
+        }
+        apps += other.apps
+        notes = (notes + other.notes).sorted
+    }
+
+    /// What was made, in one line: "1 app, 2 settings changed, 5 dropped".
+    public var summary: String {
+        func count(_ kind: ImportNote.Kind) -> Int { notes.count { $0.kind == kind } }
+        let parts = [
+            "\(apps.count) app\(apps.count == 1 ? "" : "s")",
+            count(.changed) > 0 ? "\(count(.changed)) changed" : nil,
+            count(.dropped) > 0 ? "\(count(.dropped)) dropped" : nil,
+            count(.toDo) > 0 ? "\(count(.toDo)) to do" : nil,
+            count(.skipped) > 0 ? "\(count(.skipped)) skipped" : nil,
+        ]
+        return parts.compactMap(\.self).joined(separator: ", ")
+    }
+}

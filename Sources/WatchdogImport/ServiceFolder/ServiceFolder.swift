@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A service folder of runit, s6 or s6-rc: its small files, and the names of everything in it.
+public struct ServiceFolder: Hashable, Sendable {
+    /// The absolute path.
+    public let path: String
+    /// All names in it.
+    public let names: Set<String>
+    /// The contents of the files whose contents matter.
+    public let files: [String: [UInt8]]
+
+    /// The files whose contents matter, of which each is read if it is there.
+    public static let read = [
+        "run", "notification-fd", "timeout-kill", "timeout-up", "timeout-down", "down-signal", "type", "dependencies",
+    ]
+
+    /// The most that is read of a file.
+    public static let maximumLength = 65_536
+
+    /// Creates a folder.
+    public init(path: String, names: Set<String>, files: [String: [UInt8]]) {
+        self.path = path
+        self.names = names
+        self.files = files
+    }
+
+    /// The contents of a file as text without blanks at its ends; nil if it is not there.
+    func text(_ name: String) -> String? {
+        files[name].map { String(String(decoding: $0, as: UTF8.self).trimmed) }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogConfiguration
+
+/// The settings of a unit that are in force, after its drop-ins: systemd.unit(5).
+struct SystemdUnit {
+    struct Setting {
+        let key: String
+        let value: String
+        let place: ImportPlace
+    }
+
+    /// By line.
+    private(set) var settings: [Setting] = []
+    /// What is no setting of a service.
+    private(set) var strays: [ImportNote] = []
+
+    /// Reads a unit and its drop-ins, in the order in which they apply.
+    init(_ files: [ConfigurationFile]) throws(ImportError) {
+        for file in files {
+            let unit = UnitFile(file)
+            for diagnostic in unit.diagnostics {
+                let place = ImportPlace(file: file.path, line: diagnostic.line)
+                // systemd skips such lines; a file without any setting is none of its units.
+                guard !unit.settings.isEmpty else { throw ImportError(place, diagnostic.message) }
+                strays.append(ImportNote(kind: .dropped, place: place, message: diagnostic.message))
+            }
+            for setting in unit.settings { add(setting, of: file.path) }
+        }
+    }
+
+    private mutating func add(_ setting: UnitFile.Setting, of file: String) {
+        let place = ImportPlace(file: file, line: setting.line)
+        guard !setting.section.hasPrefix("X-"), !setting.key.hasPrefix("X-") else { return }
+        guard ["Unit", "Service", "Install"].contains(setting.section) else {
+            let message =
+                "\(Printable.setting(setting.key, setting.value)) is in [\(Printable.text(setting.section, limit: 40))], "
+                + "not in [Unit], [Service] or [Install]"
+            strays.append(ImportNote(kind: .dropped, place: place, message: message))
+            return
+        }
+        // An empty value resets what was set before. Where the empty list itself is a setting, it stays.
+        let isReset = setting.value.isEmpty
+        if isReset || !Self.isList(setting.key) { settings.removeAll { $0.key == setting.key } }
+        guard !isReset || setting.key == "CapabilityBoundingSet" else { return }
+        settings.append(Setting(key: setting.key, value: setting.value, place: place))
+    }
+
+    /// Whether a second line adds to the first.
+    private static func isList(_ key: String) -> Bool {
+        // systemd's own lists among those that watchdogd lacks need no table: each of their lines is dropped.
+        lists.contains(key) || (UnitFile.reasonForLack(ofKey: key) != nil && !scalars.contains(key))
+    }
+
+    private static let lists: Set<String> = [
+        "ExecStart", "ExecStartPre", "ExecReload", "Environment", "EnvironmentFile", "SupplementaryGroups", "WantedBy",
+        "RequiredBy", "UpheldBy", "RuntimeDirectory", "StateDirectory", "CacheDirectory", "LogsDirectory",
+        "ConfigurationDirectory", "Documentation",
+    ]
+
+    private static let scalars: Set<String> = ["KillSignal", "KillMode", "SendSIGKILL", "PIDFile", "DynamicUser"]
+
+    // MARK: - Taking settings out
+
+    /// Removes and returns all lines of a key.
+    mutating func takeAll(_ key: String) -> [Setting] {
+        let taken = settings.filter { $0.key == key }
+        settings.removeAll { $0.key == key }
+        return taken
+    }
+
+    /// Removes a key and returns its line.
+    mutating func take(_ keys: String...) -> Setting? {
+        var taken: Setting?
+        for key in keys { taken = takeAll(key).last ?? taken }
+        return taken
+    }
+
+    /// The value of a key.
+    func value(_ key: String) -> String? { settings.last { $0.key == key }?.value }
+}
+
+extension SystemdUnit.Setting {
+    /// `Key=Value`, cut for a message.
+    var shown: String { Printable.setting(key, value) }
+
+    /// systemd's spellings of no.
+    var isOff: Bool { ["0", "no", "n", "false", "f", "off"].contains(value.lowercased()) }
+    /// systemd's spellings of yes.
+    var isOn: Bool { ["1", "yes", "y", "true", "t", "on"].contains(value.lowercased()) }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// Time spans as other service managers write them.
+enum ForeignTime: Equatable {
+    case span(Duration)
+    /// `infinity`, or 0 where that means the same.
+    case never
+
+    /// The longest allowance that is imported: watchdogd knows none that is infinite.
+    static let longest = Duration.seconds(3_600)
+
+    /// A span of systemd.time(7); a number alone is in `unit`.
+    static func systemd(_ text: String, unit standard: String = "s") -> ForeignTime? {
+        let bytes = Array(text.utf8)
+        guard bytes.count <= 128 else { return nil }
+        if text == "infinity" { return .never }
+        var total = Duration.zero
+        var index = 0
+        var parts = 0
+        func skipBlanks() { while index < bytes.count, bytes[index] == 0x20 || bytes[index] == 0x09 { index += 1 } }
+        func take(while isPart: (UInt8) -> Bool) -> String {
+            let start = index
+            while index < bytes.count, isPart(bytes[index]) { index += 1 }
+            return String(decoding: bytes[start..<index], as: UTF8.self)
+        }
+        skipBlanks()
+        while index < bytes.count {
+            let number = take { (0x30...0x39).contains($0) || $0 == 0x2e }
+            skipBlanks()
+            let unit = take { !(0x30...0x39).contains($0) && $0 != 0x20 && $0 != 0x09 }
+            skipBlanks()
+            guard let part = part(number, unit.isEmpty ? standard : unit) else { return nil }
+            total += part
+            parts += 1
+        }
+        return parts > 0 ? .span(total) : nil
+    }
+
+    private static func part(_ number: String, _ unit: String) -> Duration? {
+        // The units that are longer than watchdogd's longest, in days: systemd.time(7).
+        let days: (factor: Int, length: String) =
+            switch unit {
+            case "w", "week", "weeks": (7, "1d")
+            case "M", "month", "months": (1, "30.44d")
+            case "y", "year", "years": (1, "365.25d")
+            default: (0, "")
+            }
+        guard days.factor > 0 else { return try? TimeSpan.parse(number + unit) }
+        guard let count = Int(number), (0...100).contains(count), let day = try? TimeSpan.parse(days.length) else {
+            return nil
+        }
+        return day * (count * days.factor)
+    }
+
+    /// The span as an app file writes it.
+    var text: String {
+        switch self {
+        case .span(let span): TimeSpan.format(span)
+        case .never: TimeSpan.format(Self.longest)
+        }
+    }
+}

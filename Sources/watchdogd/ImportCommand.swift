@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FoundationEssentials
+import WatchdogConfiguration
+import WatchdogImport
+import WatchdogLinux
+import WatchdogSupervisor
+
+/// `watchdogd import`: makes app files of other service managers' files.
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Turn files of systemd, supervisord, runit, s6, monit or compose into app files.",
+        discussion: """
+            Prints the app files, and on standard error each line that they could not take over, with the reason. \
+            Writes nothing without --output or --install, and then only after a question. Drop-ins of a unit, \
+            UNIT.d/*.conf, apply.
+            """
+    )
+
+    @Option(
+        help: "Whose files they are: systemd, supervisord, runit (also s6), monit or compose; guessed otherwise.",
+        completion: .list(ImportFormat.allCases.map(\.rawValue)),
+        transform: Self.format)
+    var format: ImportFormat?
+
+    @Option(help: ArgumentHelp("The app's name, instead of that of the unit or folder.", valueName: "name"))
+    var name: String?
+
+    @Option(help: ArgumentHelp("Write the app files to this folder.", valueName: "dir"), completion: .directory)
+    var output: String?
+
+    @Flag(help: "Write them to the folder that the daemon reads.")
+    var install = false
+
+    @Flag(help: "Write without a question.")
+    var yes = false
+
+    @Flag(help: "Replace app files that exist.")
+    var force = false
+
+    @Argument(
+        help: ArgumentHelp("Files to import; for runit and s6, service folders.", valueName: "file"),
+        completion: .file())
+    var paths: [String]
+
+    func validate() throws {
+        guard !paths.contains("") else { throw ValidationError("a path is empty; name a file or a folder") }
+        guard output != "" else { throw ValidationError("--output is empty; name a folder") }
+        guard output == nil || !install else { throw ValidationError("--output and --install cannot be combined") }
+        guard output != nil || install || !(yes || force) else {
+            throw ValidationError("--yes and --force apply only to --output and --install")
+        }
+        guard name == nil || paths.count == 1 else { throw ValidationError("--name applies to a single file") }
+    }
+
+    func run() throws {
+        let directory = try directory()
+        var result = ImportResult()
+        var failure: ImportError?
+        let importer = Importer(
+            HostFileSystem(), specifiers: .host, workingDirectory: FileManager.default.currentDirectoryPath)
+        for path in paths {
+            do throws(ImportError) {
+                try result.add(
+                    try importer.importing(path, format: format, name: name), from: path)
+            } catch {
+                failure = failure?.isUnreadable == true ? failure : error
+                StandardError.list([error.description])
+            }
+        }
+        print(result.apps.map(\.text).joined(separator: "\n"), terminator: "")
+        // What was printed comes before what is said about it.
+        if let loss = StandardOutput.flush() {
+            StandardError.say(loss)
+            throw ExitCode(74)
+        }
+        StandardError.list(result.notes.map(\.description))
+        StandardError.list(result.apps.flatMap(\.definition.diagnostics).map(\.description))
+        // EX_NOINPUT, EX_DATAERR: sysexits.h.
+        if let failure {
+            if directory != nil { StandardError.say("nothing was written, because of the errors above") }
+            throw ExitCode(failure.isUnreadable ? 66 : 65)
+        }
+        StandardError.say(result.summary)
+        guard !result.apps.isEmpty else { throw ExitCode(65) }
+        if let directory {
+            try ImportedFiles(result.apps, directory: directory).write(asks: !yes, replaces: force)
+        }
+    }
+
+    private static func format(_ word: String) throws -> ImportFormat {
+        if let format = ImportFormat(rawValue: word) { return format }
+        let words = ImportFormat.allCases.map(\.rawValue)
+        throw ValidationError("'\(word)' is not one of \(words.joined(separator: ", "))")
+    }
+
+    private func directory() throws -> String? {
+        guard install else { return output }
+        do {
+            return try DaemonPlaces().configurationDirectory
+        } catch {
+            StandardError.say("\(error)")
+            throw ExitCode(69)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogImport
+import WatchdogLinux
+import WatchdogSupervisor
+
+/// App files that are about to be written, after they were shown.
+struct ImportedFiles {
+    private let files: [(path: String, text: String)]
+    private let directory: String
+
+    init(_ apps: [ImportedApp], directory: String) {
+        self.directory = directory
+        let prefix = directory.hasSuffix("/") ? directory : "\(directory)/"
+        files = apps.map { (prefix + $0.fileName, $0.text) }
+    }
+
+    /// Writes all files, or none if one exists or the answer is no.
+    func write(asks: Bool, replaces: Bool) throws {
+        let existing = files.map(\.path).filter { access($0, F_OK) == 0 }
+        if !replaces, let first = existing.first {
+            let others = existing.count > 1 ? " and \(existing.count - 1) more" : ""
+            StandardError.say("\(first)\(others): exists already; nothing was written; --force replaces it")
+            throw ExitCode(73)
+        }
+        if asks { try ask(existing) }
+        for (path, text) in files {
+            do throws(LinuxError) {
+                if replaces {
+                    try AtomicFile.write(Array(text.utf8), to: path)
+                } else {
+                    try AtomicFile.create(Array(text.utf8), at: path)
+                }
+                StandardError.say("wrote \(path)")
+            } catch {
+                StandardError.say(error.description)
+                throw ExitCode(73)
+            }
+        }
+        StandardError.say("stop these programs where they run now before watchdogd launches them")
+    }
+
+    private func ask(_ existing: [String]) throws {
+        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+            StandardError.say("nothing was written: there is no terminal to ask on; --yes writes without a question")
+            throw ExitCode(64)
+        }
+        let replaced = existing.isEmpty ? "" : ", replacing \(existing.count)"
+        let number = "\(files.count) file\(files.count == 1 ? "" : "s")"
+        let question = "Write \(number) to \(directory)\(replaced)? [y/N] "
+        question.withCString { text in _ = Glibc.write(STDERR_FILENO, text, strlen(text)) }
+        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+            StandardError.say("nothing was written")
+            throw ExitCode(1)
+        }
+    }
+}

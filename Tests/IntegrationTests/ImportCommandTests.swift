@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+extension EndToEnd {
+    @Suite("watchdogd import")
+    struct ImportCommandTests {
+        private let scratch: Scratch
+
+        init() throws {
+            scratch = try Scratch()
+            try scratch.write(
+                "[Service]\nExecStart=/bin/true\nRestart=always\nSlice=x.slice\n[Install]\nWantedBy=multi-user.target\n",
+                to: "web.service")
+            _ = try scratch.makeDirectory("apps")
+        }
+
+        private func run(_ arguments: String...) throws -> (code: Int32?, output: String, errors: String) {
+            let program = try Program([product("watchdogd")] + arguments, directory: scratch.path)
+            let code = try program.end().code
+            return (code, program.text(.output), program.text(.errors))
+        }
+
+        @Test("It prints the app file, names what is lost with its line, and writes nothing")
+        func shows() throws {
+            let answer = try run("import", "web.service")
+            #expect(answer.code == 0)
+            #expect(answer.output.hasPrefix("# web.app, imported from web.service.\n"))
+            #expect(answer.output.contains("\nPolicy=always\n"))
+            #expect(answer.errors.contains("\nweb.service:4: dropped: Slice=x.slice has no counterpart: "))
+            #expect(answer.errors.hasSuffix("watchdogd: 1 app, 1 changed, 1 dropped\n"))
+            #expect(names(in: scratch["apps"]) == [])
+        }
+
+        @Test("Without a terminal it writes only with --yes, and replaces a file only with --force")
+        func writes() throws {
+            #expect(try run("import", "--output", "apps", "web.service").code == 64)
+            #expect(names(in: scratch["apps"]) == [])
+            #expect(try run("import", "--output", "apps", "--yes", "web.service").code == 0)
+            #expect(names(in: scratch["apps"]) == ["web.app"])
+            #expect(try run("check", "apps").code == 0)
+
+            try scratch.write("mine\n", to: "apps/web.app")
+            let refused = try run("import", "--output", "apps", "--yes", "web.service")
+            #expect(refused.code == 73)
+            #expect(refused.errors.contains("apps/web.app: exists already; nothing was written; --force replaces it"))
+            #expect(scratch.read("apps/web.app") == "mine\n")
+            #expect(try run("import", "--output", "apps", "--yes", "--force", "web.service").code == 0)
+            #expect(scratch.read("apps/web.app")?.contains("ExecStart=/bin/true") == true)
+        }
+
+        @Test("A file with an error, and one that cannot be read, keep everything from being written")
+        func errors() throws {
+            try scratch.write("[Service]\nExecStart=bin/true\n", to: "bad.service")
+            let invalid = try run("import", "--output", "apps", "--yes", "web.service", "bad.service")
+            #expect(invalid.code == 65)
+            #expect(invalid.errors.hasPrefix("bad.service:2: error: ExecStart: "))
+            #expect(try run("import", "--output", "apps", "--yes", "web.service", "missing").code == 66)
+            #expect(names(in: scratch["apps"]) == [])
+            try scratch.write("[Service]\nType=oneshot\nExecStart=/bin/true\n", to: "once.service")
+            #expect(try run("import", "once.service").code == 65)
+        }
+
+        @Test("On a terminal it asks after it has shown the file", .enabled(if: isInstalled("script"), "needs script"))
+        func asks() throws {
+            for (answer, isWritten) in [("n", false), ("", false), ("y", true)] {
+                let program = try Program(
+                    [
+                        "script", "--quiet", "--return", "--echo", "never", "--command",
+                        "\(product("watchdogd")) import --output apps web.service", "/dev/null",
+                    ], directory: scratch.path, streams: .pipesAndInput)
+                try program.line("Policy=always")
+                program.type("\(answer)\n")
+                #expect(try program.end().code == (isWritten ? 0 : 1))
+                #expect(program.text(.output).contains("Write 1 file to apps? [y/N] "))
+                #expect(names(in: scratch["apps"]) == (isWritten ? ["web.app"] : []))
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import WatchdogConfiguration
+import WatchdogImport
+
+/// Files by their absolute paths.
+struct MemoryFileSystem: ConfigurationFileSystem {
+    var files: [String: String] = [:]
+
+    func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
+        guard let text = files[path] else {
+            throw ConfigurationReadError(isMissing: true, "cannot open \(path): No such file or directory (ENOENT)")
+        }
+        return Array(text.utf8.prefix(limit))
+    }
+
+    func names(in directory: String) throws(ConfigurationReadError) -> [String] {
+        let names = files.keys.filter { $0.hasPrefix(directory + "/") }.compactMap {
+            $0.dropFirst(directory.count + 1).split(separator: "/").first.map(String.init)
+        }
+        guard !names.isEmpty else {
+            throw ConfigurationReadError(
+                isMissing: true, "cannot list \(directory): No such file or directory (ENOENT)")
+        }
+        return Array(Set(names))
+    }
+}
+
+/// The files of this package or of the machine.
+struct PackageFileSystem: ConfigurationFileSystem {
+    static let root = String("/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/"))
+
+    private func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : "\(Self.fixtures)/\(path)" }
+
+    static let fixtures = "\(root)/Tests/WatchdogImportTests/Fixtures"
+
+    func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: absolute(path)) else {
+            throw ConfigurationReadError(isMissing: true, "cannot open \(path)")
+        }
+        return Array(data.prefix(limit))
+    }
+
+    func names(in directory: String) throws(ConfigurationReadError) -> [String] {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: absolute(directory)) else {
+            throw ConfigurationReadError(isMissing: true, "cannot list \(directory)")
+        }
+        return names
+    }
+}
+
+/// What becomes of one file at `/srv/NAME`.
+func imported(
+    _ text: String, as name: String, format: ImportFormat? = nil, others: [String: String] = [:]
+) throws -> ImportResult {
+    let files = others.merging(["/srv/\(name)": text]) { _, new in new }
+    let importer = Importer(MemoryFileSystem(files: files), specifiers: .system, workingDirectory: "/srv")
+    return try importer.importing("/srv/\(name)", format: format)
+}
+
+/// What becomes of the lines of `[Service]`.
+func service(_ lines: String, name: String = "web.service") throws -> ImportResult {
+    try imported("[Service]\nExecStart=/bin/web\n\(lines)\n[Install]\nWantedBy=multi-user.target\n", as: name)
+}
+
+extension ImportResult {
+    /// The settings of the only app, without comments and sections.
+    var settings: [String] {
+        apps.flatMap { $0.text.split(separator: "\n").map(String.init) }.filter {
+            !$0.hasPrefix("#") && !$0.hasPrefix("[")
+        }
+    }
+
+    /// The notes, without the folder.
+    var lines: [String] { notes.map { $0.description.replacingPrefix("/srv/") } }
+}
+
+extension String {
+    fileprivate func replacingPrefix(_ prefix: String) -> String {
+        hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self
+    }
+}
+
+/// The message of the error that an import ends with.
+func failure(_ text: String, as name: String, format: ImportFormat? = nil) -> String? {
+    do {
+        _ = try imported(text, as: name, format: format)
+        return nil
+    } catch let error as ImportError {
+        return error.description.replacingPrefix("/srv/")
+    } catch {
+        return "\(error)"
+    }
+}
