@@ -80,7 +80,7 @@ let package = Package(
         ),
         library("WatchdogReportStore", ["WatchdogBase", "WatchdogReport"]),
         library("WatchdogConfiguration", ["WatchdogBase", "WatchdogPolicy"]),
-        library("WatchdogImport", ["WatchdogBase", "WatchdogConfiguration"]),
+        library("WatchdogImport", ["WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement"]),
         library("WatchdogMetrics", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
         library("WatchdogRecording", ["WatchdogBase"]),
         library("WatchdogMeasurement", ["WatchdogBase"]),
@@ -232,7 +232,8 @@ let package = Package(
             exclude: ["Goldens"]
         ),
         tests(
-            "WatchdogImportTests", ["WatchdogImport", "WatchdogConfiguration", "WatchdogBase"], exclude: ["Fixtures"]),
+            "WatchdogImportTests", ["WatchdogImport", "WatchdogConfiguration", "WatchdogBase", "WatchdogMeasurement"],
+            exclude: ["Fixtures"]),
         .target(
             name: "ReportFixtures",
             dependencies: [

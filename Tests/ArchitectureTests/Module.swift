@@ -20,10 +20,11 @@ struct Module: Sendable, CustomTestStringConvertible {
         // Pure core.
         Module("WatchdogPolicy", "WatchdogBase"),
         Module("WatchdogConfiguration", "WatchdogBase", "WatchdogPolicy"),
-        Module("WatchdogImport", "WatchdogBase", "WatchdogConfiguration"),
         Module("WatchdogRecording", "WatchdogBase", "FoundationEssentials"),
         // Glibc: logarithms.
         Module("WatchdogMeasurement", "WatchdogBase", "FoundationEssentials", "Glibc"),
+        // App files made of what others say, or of a trial.
+        Module("WatchdogImport", "WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement"),
         // Reports: a verdict, the model with its coding, what people read, the files.
         Module("WatchdogVerdict", "WatchdogBase"),
         Module("WatchdogReport", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "FoundationEssentials"),

@@ -167,6 +167,11 @@ struct ComposeService {
             }
         }
         if let node = take("env_file") {
+            if draft.has(.environment) {
+                draft.note(
+                    .changed, at: place(node),
+                    "env_file: its variables override environment: in an app file, the other way round in compose")
+            }
             for item in node.items ?? [node] {
                 guard let path = text(item["path"] ?? item, of: "env_file") else { continue }
                 let absolute = path.hasPrefix("/") ? path : "\(folder)/\(path.dropping("./") ?? path[...])"

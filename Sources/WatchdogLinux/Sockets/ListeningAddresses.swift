@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+extension ListeningSockets {
+    /// The most that is read of a table of sockets.
+    private static let tableLimit = 4 << 20
+
+    /// Where a process listens: `127.0.0.1:8080`, `[::1]:8080`, a path, or `@NAME`; empty if it may not be read.
+    ///
+    /// It reads the tables of the process's network namespace, which takes milliseconds where there are many sockets.
+    public static func addresses(of pid: Int32) -> [String] {
+        let inodes = Set(DescriptorTable.sockets(of: pid).map { UInt64($0) })
+        guard !inodes.isEmpty else { return [] }
+        var addresses: [String] = []
+        for table in ["tcp", "tcp6"] {
+            forEachLine(of: table, pid) { line in
+                // TCP_LISTEN: include/net/tcp_states.h.
+                guard let socket = InternetSocket(parsing: line), socket.state == 10, inodes.contains(socket.inode)
+                else { return }
+                addresses.append(socket.local)
+            }
+        }
+        forEachLine(of: "unix", pid) { line in
+            guard let (inode, name) = listeningUnixSocket(line), inodes.contains(inode) else { return }
+            addresses.append(name)
+        }
+        return addresses
+    }
+
+    private static func forEachLine(of table: String, _ pid: Int32, _ body: (ArraySlice<UInt8>) -> Void) {
+        guard let file = try? OwnedDescriptor(opening: "/proc/\(pid)/net/\(table)", flags: O_RDONLY) else { return }
+        Procfs.forEachLine(file, limit: tableLimit) { line in
+            body(line)
+            return true
+        }
+    }
+
+    /// A line of `/proc/PID/net/unix`: proc_pid_net(5).
+    static func listeningUnixSocket(_ line: ArraySlice<UInt8>) -> (inode: UInt64, name: String)? {
+        let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 7)
+        // __SO_ACCEPTCON: include/linux/net.h. A socket without a name cannot be connected to.
+        guard fields.count == 8, let flags = UInt32(String(decoding: fields[3], as: UTF8.self), radix: 16),
+            flags & 0x10000 != 0, let inode = UInt64(decimal: fields[6]),
+            let name = String(validating: fields[7], as: UTF8.self)
+        else { return nil }
+        return (inode, name)
+    }
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import WatchdogBase
+public import WatchdogLinux
+public import WatchdogMeasurement
+import WatchdogWire
+
+/// Launches a program once, observes it for a while and ends it with all its processes.
+///
+/// Isolation: belongs to one thread.
+public final class ProgramTrial {
+    /// The allowance for `WATCHDOG=1` that the program is told: short, so that it sends some in a short trial.
+    static let heartbeat = Duration.seconds(2)
+    /// How long a program that is ready is observed further: for more listening sockets, and for heartbeats.
+    static let settling = Duration.seconds(3)
+    /// How long it may take to end.
+    public static let termination = Duration.seconds(5)
+
+    private let name: String
+    private let process: Pidfd
+    private let tree: ProcessTree
+    private let errors: ErrorTail?
+    private let sockets: ListeningSockets
+    private let notify: NotifySocket
+    private let directory: RuntimeDirectory
+    private let channel: Channel
+    private let interruption: OwnedDescriptor
+    private let start: Instant
+    private let limit: Duration
+    private var isChannelOpen = true
+    private var known: Set<UInt32> = []
+    private var lastNews: Instant
+    private var findings: TrialFindings
+
+    /// Launches the program.
+    ///
+    /// - Parameters:
+    ///   - limit: how long it is observed at most.
+    ///   - showsOutput: whether its output goes to standard error; otherwise it is discarded.
+    /// - Throws: ``MeasuringError`` if it cannot be launched.
+    public init(
+        _ command: [String], environment: Environment, within limit: Duration, showsOutput: Bool
+    ) throws(MeasuringError) {
+        name = command[0]
+        self.limit = limit
+        do {
+            let executable = try resolveExecutable(name, path: environment.searchPath)
+            try Subreaper.become()
+            interruption = try Interruption.descriptor()
+            directory = try RuntimeDirectory.create()
+            notify = try NotifySocket(in: directory, name: "trial")
+            sockets = try ListeningSockets()
+            known = try sockets.inodes()
+            let pair = try Channel.pair()
+            channel = pair.supervisor
+            let outputs = try LaunchOutputs(shown: showsOutput)
+            errors = outputs.errors
+            var request = SpawnRequest(executable: executable, arguments: command, environment: environment)
+            let marker = "\(getpid())"
+            request.environment["WATCHDOGD_TRIAL"] = marker
+            request.environment[Wire.Environment.notifySocket] = notify.address
+            request.environment[Wire.Environment.channel] = "3"
+            request.environment[Wire.Environment.watchdogMicroseconds] = "\(Self.heartbeat.nanoseconds / 1_000)"
+            request.processIdVariables = [Wire.Environment.watchdogProcess]
+            request.descriptors = outputs.descriptors + [.init(pair.app.number, as: 3)]
+            start = .now()
+            lastNews = start
+            let spawned = try withExtendedLifetime((pair.app, outputs)) { try spawn(request) }
+            process = spawned.process
+            tree = ProcessTree(
+                root: spawned.pid, startTime: spawned.startTime ?? 0, marker: "WATCHDOGD_TRIAL=\(marker)")
+            // The path that an app file needs, even if the command names a link or searches PATH.
+            findings = TrialFindings(
+                command: [executable] + command.dropFirst(), observed: .zero, end: .killed(after: .zero))
+        } catch let error as ExecutableLookupError {
+            throw .lookup(error)
+        } catch let error as SpawnError {
+            throw .spawn(error, of: name)
+        } catch {
+            throw .refused("\(error)")
+        }
+    }
+
+    deinit { directory.remove() }
+
+    /// Observes the program, and ends it.
+    ///
+    /// - Throws: ``MeasuringError`` if the user interrupts, or a process survives SIGKILL. Otherwise none is left.
+    public func run() throws(MeasuringError) -> TrialFindings {
+        do throws(MeasuringError) {
+            try observe()
+            findings.observed = .now() - start
+            if !process.hasExited {
+                askForPages()
+                try terminate()
+            } else {
+                collect()
+            }
+            try sweep()
+        } catch {
+            try? sweep()
+            throw error
+        }
+        errors?.read()
+        findings.lastLine = errors?.lastLine
+        return findings
+    }
+
+    // MARK: - Observation
+
+    private func observe() throws(MeasuringError) {
+        while !process.hasExited {
+            listen()
+            let now = Instant.now()
+            let isSettled =
+                findings.launch != nil && now - lastNews >= (findings.heartbeats > 1 ? .seconds(1) : Self.settling)
+            guard now - start < limit, !isSettled else { break }
+            // Listening is announced to nobody.
+            try wait(max(.milliseconds(1), (now - start) / 100))
+        }
+        listen()
+    }
+
+    private func wait(_ time: Duration) throws(MeasuringError) {
+        var descriptors = [interruption.number, process.descriptor.number, notify.descriptor.number]
+        if isChannelOpen { descriptors.append(channel.descriptor.number) }
+        if let number = errors?.descriptor { descriptors.append(number) }
+        var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        _ = wd_precise_poll(&entries, entries.count, time.nanoseconds)
+        if entries[0].revents != 0 { throw .interrupted }
+    }
+
+    private func listen() {
+        errors?.read()
+        // A program that sends without end must not keep this from returning.
+        for _ in 0..<1_000 {
+            guard let message = try? notify.receive() else { break }
+            let isOwn = message.senderUser == geteuid() || message.senderUser == 0 || geteuid() == 0
+            if isOwn { take(NotifyMessage(decoding: message.bytes)) }
+        }
+        for _ in 0..<1_000 where isChannelOpen {
+            guard case .message(let message)? = try? channel.receive() else {
+                var entry = pollfd(fd: channel.descriptor.number, events: 0, revents: 0)
+                isChannelOpen = poll(&entry, 1, 0) == 0
+                break
+            }
+            take(ClientMessage(decoding: message.bytes))
+        }
+        look()
+    }
+
+    private func take(_ message: NotifyMessage) {
+        if message.watchdog == .alive { findings.heartbeats += 1 }
+        if message.isReady { becomeReady(.notify) }
+    }
+
+    private func take(_ message: ClientMessage) {
+        if message.hello != nil, findings.hello == nil {
+            findings.hello = .now() - start
+            lastNews = .now()
+        }
+        if message.isReady { becomeReady(.channel) }
+    }
+
+    private func becomeReady(_ source: TrialFindings.Source) {
+        guard findings.ready == nil else { return }
+        lastNews = .now()
+        findings.ready = TrialFindings.Readiness(time: lastNews - start, source: source)
+    }
+
+    /// Looks for new listening sockets of the program.
+    private func look() {
+        guard let inodes = try? sockets.inodes(), !inodes.isSubset(of: known) else { return }
+        known.formUnion(inodes)
+        let now = Instant.now()
+        for address in tree.processes().flatMap(ListeningSockets.addresses(of:))
+        where !findings.listeners.contains(where: { $0.address == address }) && findings.listeners.count < 64 {
+            findings.listeners.append(TrialFindings.Listener(address: address, time: now - start))
+            lastNews = now
+        }
+    }
+
+    private func askForPages() {
+        for index in findings.listeners.indices.prefix(8) where findings.listeners[index].isInternet {
+            findings.listeners[index].httpStatus = TrialQuestion.httpStatus(
+                at: findings.listeners[index].address, within: .seconds(1))
+        }
+    }
+
+    // MARK: - The end
+
+    private func terminate() throws(MeasuringError) {
+        let asked = Instant.now()
+        if findings.hello != nil, isChannelOpen { _ = try? channel.send(Array("TERMINATE=1".utf8)) }
+        for signal in [SIGTERM, SIGCONT] { try? process.send(signal) }
+        while !process.hasExited, .now() - asked < Self.termination {
+            errors?.read()
+            try wait(.milliseconds(10))
+        }
+        let time = Instant.now() - asked
+        findings.end = process.hasExited ? .terminated(after: time) : .killed(after: time)
+    }
+
+    /// What is to be said of a program that exited by itself.
+    private func collect() {
+        let status = (try? process.waitExit())?.status ?? .unknown
+        findings.end = .exited(code: status.shellCode, time: findings.observed)
+        findings.leftBehind = tree.processes().count(where: { $0 != process.pid })
+    }
+
+    /// Kills and reaps whatever is left.
+    private func sweep() throws(MeasuringError) {
+        let deadline = Instant.now() + Self.termination
+        let containment = Containment.processTree(tree)
+        while !containment.isEmpty {
+            try? containment.kill()
+            guard Instant.now() < deadline else {
+                throw .refused("\(name): process \(containment.processes().first ?? 0) survives SIGKILL")
+            }
+            usleep(1_000)
+        }
+        while !process.hasExited, Instant.now() < deadline { usleep(1_000) }
+        _ = try? process.waitExit()
+        _ = Subreaper.reapOrphans(except: [])
+    }
+}
+
+extension TrialFindings.Listener {
+    /// Whether it is a TCP port.
+    fileprivate var isInternet: Bool { !address.hasPrefix("/") && !address.hasPrefix("@") }
+}
