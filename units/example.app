@@ -121,6 +121,9 @@ ExecStart=/usr/bin/sleep infinity
 # Whether the kernel writes a core file when a signal ends it, from which the report takes the stacks; removed then.
 #CrashStacks=no
 
+# What runs after the report of a kill or crash is written; a shell command, which finds the report in $WATCHDOGD_REPORT. For example:
+#OnIncident=/usr/share/watchdogd/hooks/mail admin@localhost
+
 # How far it may extend an allowance by itself, and whether it has to show progress for that.
 #ExtensionCap=10min
 #AllowBlindExtension=no

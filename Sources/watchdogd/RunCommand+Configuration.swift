@@ -48,6 +48,7 @@ extension RunCommand {
         configuration.probe = readiness.probe
         configuration.livenessTarget = probe?.target
         configuration.takesCrashStacks = crashStacks
+        configuration.onIncident = hook.onIncident
         configuration.user = user
         configuration.workingDirectory = chdir
         configuration.environment = environment

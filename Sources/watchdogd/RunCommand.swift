@@ -93,6 +93,9 @@ struct RunCommand: ParsableCommand {
     )
     var crashReports: CrashReportChoice?
 
+    @OptionGroup
+    var hook: RunHookOption
+
     @Flag(help: "Let the kernel write a core file when the program crashes, and read the stacks from it.")
     var crashStacks = false
 

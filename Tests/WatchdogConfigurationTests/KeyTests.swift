@@ -66,6 +66,9 @@ struct KeyTests {
         #expect(try watchdog("CrashReports=signals").crashReports == .signals)
         #expect(try watchdog("CrashReports=off").crashReports == nil)
         #expect(try watchdog("CrashStacks=yes").takesCrashStacks)
+        let hook = try #require(try watchdog("OnIncident=mail %N 50%% \"$X\"").incidentHook)
+        #expect(hook.command == "mail web 50% \"$X\"")
+        #expect(hook.files == ["web.app"])
         #expect(try configuration(in: "Watchdog", "CrashReports=off").spec.crashReports == nil)
     }
 

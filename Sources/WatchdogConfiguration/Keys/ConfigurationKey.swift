@@ -132,6 +132,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case crashReports = "CrashReports"
     /// Whether stacks are captured when a signal ends the app.
     case crashStacks = "CrashStacks"
+    /// What runs after the report of an incident.
+    case onIncident = "OnIncident"
     /// The limit on an app's extensions of one allowance.
     case extensionCap = "ExtensionCap"
     /// Whether an extension without progress counts.
@@ -180,7 +182,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
         case .launch, .update, .terminate, .reload, .ping, .readiness, .probe, .probeInterval, .probeTimeout,
             .probeThreshold, .probeStatus, .probeBody, .enterBackground, .background, .expiration, .suspendAfter,
             .taskWarning, .taskLimit, .backgroundCPU, .launchInBackground, .backgroundLaunch, .backgroundLaunchCPU,
-            .enforce, .hangReports, .crashReports, .crashStacks, .extensionCap, .allowBlindExtension, .keepReports,
+            .enforce, .hangReports, .crashReports, .crashStacks, .onIncident, .extensionCap, .allowBlindExtension,
+            .keepReports,
             .timeScale:
             .watchdog
         case .policy, .delay, .factor, .maxDelay, .reset, .limit, .limitInterval, .limitLaunch, .limitHang,

@@ -48,6 +48,7 @@ public struct AppConfiguration: Hashable, Sendable {
         part.program.reloadCommands = []
         part.watchdog.reloadAllowance = .zero
         part.watchdog.reportAge = nil
+        part.watchdog.incidentHook = nil
         return part
     }
 

@@ -26,6 +26,7 @@ public struct AppDefinition: Hashable, Sendable {
         self.files = files.map(\.path)
         var configuration = reader.draft
         if let command = reader.command { configuration.program.command = command }
+        configuration.watchdog.incidentHook?.files = self.files
         let isComplete = reader.command != nil || configuration.observed != nil
         self.configuration = reader.diagnostics.hasErrors || !isComplete ? nil : configuration
         diagnostics = reader.diagnostics.diagnostics

@@ -25,6 +25,8 @@ public struct WatchdogSettings: Hashable, Sendable {
     /// `CrashStacks=`: whether the kernel should write a core file when a signal ends the app, for the stacks in the
     /// report.
     public var takesCrashStacks = false
+    /// `OnIncident=`: what runs after the report of an incident is written; nil for nothing.
+    public var incidentHook: IncidentHook?
     /// `ExtensionCap=`: the limit on an app's extensions of one allowance.
     public var extensionCap: Duration = Fairness().extensionCap
     /// `AllowBlindExtension=`: whether an extension without progress counts.

@@ -39,6 +39,11 @@ extension AppReader {
         probe.target = try Self.whole(text, try ProbeReader.target(word))
     }
 
+    static func hook(_ text: SourceText, _ expansion: SpecifierExpansion) throws(ValueError) -> IncidentHook {
+        let command = try text.expanded(by: expansion)
+        return IncidentHook(try whole(text, try ProbeReader.shellCommand(command)))
+    }
+
     static func statuses(_ text: SourceText) throws(ValueError) -> [ClosedRange<Int>] {
         let words = try ValueReader.short(text)
         return try whole(text, try ProbeReader.statuses(words))

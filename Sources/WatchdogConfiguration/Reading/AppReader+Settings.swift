@@ -62,6 +62,9 @@ extension AppReader {
         case .hangReports: try set(\.watchdog.hangReports, text, try Self.hangReports(text))
         case .crashReports: try set(\.watchdog.crashReports, text, try Self.crashReports(text))
         case .crashStacks: try set(\.watchdog.takesCrashStacks, text, try ValueReader.boolean(text))
+        case .onIncident:
+            let expansion = expansion
+            try set(\.watchdog.incidentHook, text, try Self.hook(text, expansion))
         case .extensionCap: try set(\.watchdog.extensionCap, text, try ValueReader.span(text))
         case .allowBlindExtension: try set(\.watchdog.allowsBlindExtension, text, try ValueReader.boolean(text))
         case .keepReports: try set(\.watchdog.reportAge, text, try ValueReader.span(text, atLeast: .seconds(60)))

@@ -9,6 +9,8 @@ enum CommandKind: String, CaseIterable {
     case command
     /// Liveness probes.
     case probe
+    /// A command for incidents; it belongs to no launch.
+    case hook
 
     /// The name of the cgroup for all commands of this kind of a launch; no app can have such a name.
     func cgroupName(_ launchID: IncidentID) -> String { "\(rawValue):\(launchID)" }

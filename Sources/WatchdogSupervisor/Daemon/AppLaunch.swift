@@ -113,6 +113,8 @@ final class AppLaunch {
 
     /// Whether reports of the launch are being written.
     var hasPendingReports: Bool { shell.hasPendingReports }
+    /// Whether a command for an incident runs, of this or another launch.
+    var hasHooks: Bool { !shell.host.hooks.isIdle }
 
     /// Resumes what the previous watchdogd launched; returns false if nothing was launched.
     func resume(_ inherited: InheritedLaunch) -> Bool {

@@ -40,6 +40,7 @@ final class Handover {
             return
         }
         let descriptors = flush()
+        daemon.host.hooks.stop()
         daemon.history?.settle()
         daemon.host.releaseScheduling()
         OpenFileLimit.lower()

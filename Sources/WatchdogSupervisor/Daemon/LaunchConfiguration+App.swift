@@ -73,7 +73,7 @@ extension LaunchConfiguration {
 
     // MARK: - Lookup
 
-    private static func account(of program: ProgramSettings) throws(LaunchRefusal) -> UserAccount? {
+    static func account(of program: ProgramSettings) throws(LaunchRefusal) -> UserAccount? {
         guard program.user != nil || program.group != nil || !program.supplementaryGroups.isEmpty else { return nil }
         let account: UserAccount
         do {
@@ -103,23 +103,26 @@ extension LaunchConfiguration {
         return nil
     }
 
-    private static func environment(
+    static func environment(
         of program: ProgramSettings, user: UserAccount?, scope: DaemonPlaces.Scope, _ step: (String) -> Void,
         _ warn: (String) -> Void
     ) throws(LaunchRefusal) -> Environment {
-        var base = Environment.inherited
-        if scope == .system {
-            // As in systemd.exec(5), apps do not inherit the daemon's environment.
-            let language = base["LANG"]
-            base = ["PATH": Self.systemPath]
-            if let language { base["LANG"] = language }
-        }
         var variables = program.environment.map { (name: $0.name, value: $0.value) }
         for file in program.environmentFiles {
             step("EnvironmentFile \(file.pattern)")
             variables += try Self.variables(of: file, warn)
         }
-        return base.forApp(variables: variables, user: user)
+        return baseEnvironment(scope: scope).forApp(variables: variables, user: user)
+    }
+
+    /// What apps inherit from watchdogd.
+    static func baseEnvironment(scope: DaemonPlaces.Scope) -> Environment {
+        let inherited = Environment.inherited
+        guard scope == .system else { return inherited }
+        // As in systemd.exec(5), apps do not inherit the daemon's environment.
+        var base: Environment = ["PATH": systemPath]
+        if let language = inherited["LANG"] { base["LANG"] = language }
+        return base
     }
 
     private static func variables(

@@ -90,6 +90,8 @@ final class Host {
     private var isReaping = false
     private var machineReading: (at: Instant, value: MachineCPU?)?
 
+    private(set) lazy var hooks = IncidentHooks(self)
+
     /// Where the state is saved for the next watchdogd; nil if there will be none.
     let survival: Survival?
 
@@ -156,6 +158,7 @@ final class Host {
     ///
     /// - Parameter leaves: whether the apps keep running for the next watchdogd; then everything stays.
     func stop(leaving leaves: Bool = false) {
+        hooks.stop()
         guard !leaves else { return }
         survival?.forgetApps()
         runtimeDirectory.remove()
@@ -174,8 +177,10 @@ final class Host {
     func releaseScheduling() { scheduling?.release() }
     func requestScheduling() { scheduling = SchedulingGrant.request() }
 
-    /// Whether a launch or capture is in progress or a report is being written.
-    var isBusy: Bool { !launcher.isIdle || !captures.isEmpty || launches.values.contains { $0.hasPendingReports } }
+    /// Whether a launch, a capture or a hook is in progress or a report is being written.
+    var isBusy: Bool {
+        !launcher.isIdle || !captures.isEmpty || !hooks.isIdle || launches.values.contains { $0.hasPendingReports }
+    }
 
     /// What the machine's CPUs have done; read again only if the last reading is too old.
     ///
@@ -332,7 +337,8 @@ final class Host {
             // Its owner did not handle the change, and the kernel keeps reporting this child first: reap the orphans
             // behind it.
             guard child != last else {
-                system.reapOrphans(except: launcher.children.union(launches.values.flatMap(\.children)))
+                system.reapOrphans(
+                    except: launcher.children.union(launches.values.flatMap(\.children)).union(hooks.children))
                 return
             }
             last = child
@@ -340,6 +346,8 @@ final class Host {
                 ?? launches.values.first(where: { $0.children.contains(child) })
             {
                 owner.childrenChanged()
+            } else if hooks.children.contains(child) {
+                hooks.reap()
             } else if !launcher.children.contains(child) {
                 system.takeChange(of: child)
             }

@@ -26,6 +26,10 @@ struct ReportOutcome: Sendable {
     var repeats: Int?
     /// Whose fault it is; nil if there is no report that could tell.
     var fault: AppMeter.Fault?
+    /// The id of its incident; nil if there is none.
+    var incident: IncidentID?
+    /// The signature of its fault.
+    var signature: String?
     /// Whether the store could not write it.
     var isUnwritten = false
     /// Why it was not written.

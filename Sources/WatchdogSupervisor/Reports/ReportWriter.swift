@@ -139,13 +139,15 @@ final class ReportWriter: Sendable {
         var outcome = ReportOutcome(verdict: report.body.linux?.verdict ?? Verdict(of: facts))
         outcome.fault = AppMeter.Fault(Blame(for: report).party)
         outcome.explanation = Explanation(of: report)
+        let ownSignature = Signature(of: report)
+        (outcome.incident, outcome.signature) = (facts.id, ownSignature.id)
         if prints {
             StandardError.print(TextRenderer.render(report), incident: report.body.incident)
             outcome.printed = report
             return outcome
         }
         // A capture on request is no incident: it is neither counted nor a report of a fault.
-        let signature = repeats == nil || facts.kind == .capture ? nil : Signature(of: report)
+        let signature = repeats == nil || facts.kind == .capture ? nil : ownSignature
         if let signature, let (path, count) = count(signature, at: facts.captureTime) {
             outcome.path = path
             outcome.repeats = count

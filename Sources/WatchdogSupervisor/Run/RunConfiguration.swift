@@ -44,6 +44,8 @@ public struct RunConfiguration: Sendable {
     public var livenessTarget: ProbeSettings.Target?
     /// Whether the kernel should write a core file when a signal ends the program, for the stacks in the report.
     public var takesCrashStacks = false
+    /// The command, for `/bin/sh -c`, that runs after each report; nil for none, or for that of the app's file.
+    public var onIncident: String?
     /// The directory for reports; nil for the user's default.
     public var reportsDirectory: String?
     /// Whether reports are printed on standard error, and no file is written.

@@ -73,6 +73,7 @@ final class RunSession {
         shell.incidents.onReport = { [unowned self] in reported($0, $1) }
         shell.incidents.onHangReport = { [unowned self] in hangReported($0, $1) }
         shell.incidents.onCrashReport = { [unowned self] in crashReported($0, $1) }
+        shell.host.hooks.onIdle = { [unowned self] in concludeIfReported() }
         end = try launch.shell.host.timer { [unowned self] _ in supervisor.requestTermination() }
         faults = try FaultInjector(configuration.faults, limits, shell, isQuiet: configuration.verbosity == .quiet)
         remote = try configuration.remote.map { try RemoteControl($0, supervisor, on: loop) }
@@ -134,12 +135,14 @@ final class RunSession {
 
     /// Concludes the run once the report, which may finish after the app's death, is written.
     private func concludeIfReported() {
-        guard !isConcluded, let outcome, driver.machine.isAtRest, script?.isOver != false else { return }
+        let isOver = driver.machine.isAtRest && script?.isOver != false && !launch.hasHooks
+        guard !isConcluded, isOver, let outcome else { return }
         isConcluded = true
         loop.exit(code: conclude(outcome))
     }
 
-    private func reportWritten() {
+    private func reportWritten(_ facts: HookFacts? = nil) {
+        shell.host.hooks.run(configuration, for: facts)
         if !launch.hasPendingReports { driver.receive(.reported(launch.id)) }
     }
 
@@ -190,12 +193,10 @@ final class RunSession {
         let lines = narration.lines(of: incident, pid: shell.pid, report)
         // If the incident is not enforced, the app lives on and has deadlines to keep.
         let isTold = log.tell(
-            JournalEntry(incident, report, about: shell.subject),
-            line: lines,
-            within: incident.isEnforced ? .seconds(1) : .zero
-        )
+            JournalEntry(incident, report, about: shell.subject), line: lines,
+            within: incident.isEnforced ? .seconds(1) : .zero)
         if !isTold { unwritten += 1 }
-        reportWritten()
+        reportWritten(HookFacts(incident, report, of: configuration.spec.name))
     }
 
     private func hangReported(_ hang: Hang, _ report: ReportOutcome) {
@@ -213,7 +214,7 @@ final class RunSession {
                 line: narration.lines(of: crash, pid: shell.pid, report), within: .seconds(1))
             if !isTold { unwritten += 1 }
         }
-        reportWritten()
+        reportWritten(HookFacts(crash, report, of: configuration.spec.name))
     }
 
     private func conclude(_ outcome: Outcome) -> Int32 {

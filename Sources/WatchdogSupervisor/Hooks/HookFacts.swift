@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogLinux
+import WatchdogMetrics
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogVerdict
+
+/// What a hook is told about an incident, in its environment.
+struct HookFacts {
+    let app: String
+    private let event: String
+    private let code: String
+    private let report: ReportOutcome
+
+    init(app: String, event: String, code: String, _ report: ReportOutcome) {
+        self.app = app
+        self.event = event
+        self.code = code
+        self.report = report
+    }
+
+    /// An exhausted allowance.
+    init(_ incident: Incident, _ report: ReportOutcome, of app: String) {
+        self.init(app: app, event: incident.event.rawValue, code: incident.code.hexadecimal, report)
+    }
+
+    /// An unexpected end; nil if there is nothing to tell.
+    init?(_ crash: Crash, _ report: ReportOutcome, of app: String) {
+        guard !report.isVoid else { return nil }
+        let code =
+            switch crash.status {
+            case .exited(let code): "\(code)"
+            case .signaled(let signal, _): SignalName.of(Int(signal))
+            case .unknown: ""
+            }
+        self.init(app: app, event: ReportKind.crash.rawValue, code: code, report)
+    }
+
+    /// The variables; one whose value is not known is empty, so that none of an outer watchdogd remains.
+    var variables: [(name: String, value: String)] {
+        [
+            ("WATCHDOGD_APP", app), ("WATCHDOGD_EVENT", event), ("WATCHDOGD_CODE", code),
+            ("WATCHDOGD_VERDICT", report.verdict.line), ("WATCHDOGD_FAULT", report.fault?.rawValue ?? ""),
+            ("WATCHDOGD_INCIDENT", report.incident.map { "\($0)" } ?? ""),
+            ("WATCHDOGD_SIGNATURE", report.signature ?? ""), ("WATCHDOGD_REPORT", report.path ?? ""),
+        ].map { ($0.0, $0.1.singleLine(limit: 4_096)) }
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogPolicy
+
+/// How a hook is run, before anything of the incident is known.
+struct HookRequest: Sendable {
+    private let request: SpawnRequest
+
+    /// A command of the command line, with the rights of whoever wrote it.
+    init(command: String) {
+        request = Self.shell(command, Environment.inherited.forApp(variables: [], user: nil))
+    }
+
+    /// The hook of an app: with watchdogd's rights if only root, or watchdogd's user, can write the app's files, otherwise with
+    /// the app's.
+    ///
+    /// Waits for file systems and the user database.
+    ///
+    /// - Throws: ``LaunchRefusal`` if the app's own user or environment cannot be found.
+    init(_ hook: IncidentHook, of app: AppConfiguration, scope: DaemonPlaces.Scope) throws(LaunchRefusal) {
+        guard !hook.files.allSatisfy(Self.isTrusted) else {
+            let environment = LaunchConfiguration.baseEnvironment(scope: scope)
+            request = Self.shell(hook.command, environment.forApp(variables: [], user: nil))
+            return
+        }
+        let user = try LaunchConfiguration.account(of: app.program)
+        var own = Self.shell(
+            hook.command,
+            try LaunchConfiguration.environment(of: app.program, user: user, scope: scope, { _ in }, { _ in }))
+        own.credentials = user.flatMap { geteuid() == 0 ? $0.credentials : nil }
+        request = own
+    }
+
+    /// Whether only root and watchdogd's user can write a file.
+    static func isTrusted(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return false }
+        return isTrusted(owner: status.st_uid, mode: status.st_mode, for: geteuid())
+    }
+
+    static func isTrusted(owner: UInt32, mode: UInt32, for user: UInt32) -> Bool {
+        (owner == 0 || owner == user) && mode & 0o022 == 0
+    }
+
+    private static func shell(_ command: String, _ environment: Environment) -> SpawnRequest {
+        // In watchdogd's directory, to which the report's path may be relative.
+        SpawnRequest(
+            executable: "/bin/sh", arguments: ["/bin/sh", "-c", ByteString(command)], environment: environment)
+    }
+
+    /// The request for one incident.
+    ///
+    /// - Parameter null: `/dev/null`, for the standard streams.
+    func filled(with facts: HookFacts, dropped: Int, null: OwnedDescriptor) -> SpawnRequest {
+        var filled = request
+        for (name, value) in facts.variables { filled.environment[name] = value }
+        filled.environment["WATCHDOGD_DROPPED"] = "\(dropped)"
+        filled.descriptors = (0...2).map { .init(null.number, as: $0) }
+        return filled
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogConfiguration
+import WatchdogLinux
+import WatchdogReport
+import WatchdogWire
+
+/// Runs the commands of `OnIncident=` and `--on-incident`, each in a cgroup of its own and for a limited time.
+///
+/// No launch waits for a hook, and none ends one.
+///
+/// Isolation: the loop's thread.
+final class IncidentHooks {
+    /// How long a hook may run.
+    var limit = Duration.seconds(30)
+    /// How many run at a time; the others wait.
+    static let runningLimit = 4
+    /// Of ``BlockingWork``: one for all hooks, so that a file system that never answers takes no more than its threads.
+    private static let lane = -1
+
+    private struct Waiting {
+        let request: HookRequest
+        let facts: HookFacts
+        let dropped: Int
+    }
+
+    private struct Running {
+        let process: CommandProcess
+        let cgroup: Cgroup?
+    }
+
+    private unowned let host: Host
+    private var bound = HookLimit()
+    private var waiting: [Waiting] = []
+    private var running: [Int: Running] = [:]
+    /// Hooks whose configuration is being looked up.
+    private var lookups = 0
+    private var lastNumber = 0
+
+    /// Called when the last hook has ended.
+    var onIdle: () -> Void = {}
+
+    init(_ host: Host) { self.host = host }
+
+    /// Whether no hook runs or waits.
+    var isIdle: Bool { running.isEmpty && waiting.isEmpty && lookups == 0 }
+
+    /// The processes of the running hooks.
+    var children: [Int32] { running.values.compactMap(\.process.pid) }
+
+    /// Handles the ends of hooks.
+    func reap() {
+        for hook in running.values { hook.process.reap() }
+    }
+
+    // MARK: - Starting
+
+    /// Runs the hook of an app for an incident, as soon as its files have been looked at, off the loop.
+    func run(_ hook: IncidentHook, of app: AppConfiguration, scope: DaemonPlaces.Scope, for facts: HookFacts) {
+        guard let dropped = admit(facts) else { return }
+        lookups += 1
+        host.work.run(in: Self.lane, within: .seconds(5)) {
+            Result { () throws(LaunchRefusal) in try HookRequest(hook, of: app, scope: scope) }
+        } then: { [unowned self] (result: Result<HookRequest, LaunchRefusal>?) in
+            lookups -= 1
+            switch result {
+            case .success(let request): start(Waiting(request: request, facts: facts, dropped: dropped))
+            case .failure(let refusal): fail(facts, "\(refusal)")
+            case nil: fail(facts, "its file or user was not found in time")
+            }
+            tellIfIdle()
+        }
+    }
+
+    /// Runs the hook of a run, if it has one and there is something to tell.
+    func run(_ configuration: RunConfiguration, for facts: HookFacts?) {
+        guard let facts else { return }
+        if let command = configuration.onIncident {
+            run(HookRequest(command: command), for: facts)
+        } else if let app = configuration.app, let hook = app.watchdog.incidentHook {
+            run(hook, of: app, scope: .ofThisUser, for: facts)
+        }
+    }
+
+    /// Runs a hook for an incident.
+    func run(_ request: HookRequest, for facts: HookFacts) {
+        guard let dropped = admit(facts) else { return }
+        start(Waiting(request: request, facts: facts, dropped: dropped))
+    }
+
+    /// How many incidents had no hook before this one; nil if it has none either.
+    private func admit(_ facts: HookFacts) -> Int? {
+        switch bound.admit(facts.app, current: running.count + waiting.count + lookups, at: host.loop.now) {
+        case .run(let dropped): return dropped
+        case .drop(let isFirst):
+            if isFirst {
+                say(facts, "not run again for now: too many incidents; the next run gets their number")
+            }
+            return nil
+        }
+    }
+
+    private func start(_ hook: Waiting) {
+        guard running.count < Self.runningLimit else { return waiting.append(hook) }
+        lastNumber += 1
+        let number = lastNumber
+        let cgroup = host.makeCgroup(for: CommandKind.hook.cgroupName(.random())).cgroup
+        do {
+            let null = try host.system.openNull()
+            let process = try CommandProcess(
+                hook.request.filled(with: hook.facts, dropped: hook.dropped, null: null), in: cgroup, on: host,
+                limit: limit,
+                onEnd: { [unowned self] result in ended(number, hook.facts, result) })
+            withExtendedLifetime(null) { running[number] = Running(process: process, cgroup: cgroup) }
+        } catch {
+            retire(cgroup)
+            fail(hook.facts, "\(error)")
+        }
+    }
+
+    private func ended(_ number: Int, _ facts: HookFacts, _ result: Result<ExitStatus, any Error>) {
+        guard let hook = running.removeValue(forKey: number) else { return }
+        switch result {
+        case .success where hook.process.hasTimedOut: fail(facts, "killed after \(limit.brief)")
+        case .success(.exited(code: 0)): break
+        case .success(let status): fail(facts, status.words)
+        case .failure(let error): fail(facts, "\(error)")
+        }
+        retire(hook.cgroup)
+        if !waiting.isEmpty { start(waiting.removeFirst()) }
+        tellIfIdle()
+    }
+
+    private func tellIfIdle() {
+        if isIdle { onIdle() }
+    }
+
+    /// Removes the cgroup of a hook that is over; the host does it if something in it still ends.
+    private func retire(_ cgroup: Cgroup?) {
+        guard let cgroup, (try? cgroup.remove()) == nil else { return }
+        host.spentCgroups.append(cgroup)
+    }
+
+    /// Kills all hooks; nobody is told.
+    func stop() {
+        for hook in running.values {
+            hook.process.cancel()
+            retire(hook.cgroup)
+        }
+        running = [:]
+        waiting = []
+    }
+
+    // MARK: - Telling
+
+    private func fail(_ facts: HookFacts, _ reason: String) { say(facts, "failed: \(reason)") }
+
+    private func say(_ facts: HookFacts, _ words: String) {
+        host.log.tell(nil, line: "\(facts.app.printable(limit: 64)): the command for incidents \(words)")
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+import WatchdogControl
+
+extension EndToEnd {
+    @Suite("Commands for incidents")
+    struct HookTests {
+        private let scratch: Scratch
+
+        init() throws { scratch = try Scratch() }
+
+        private func run(_ hook: String, _ command: String...) throws -> (code: Int32?, errors: String) {
+            let program = try Program(
+                [product("watchdogd"), "run", "--reports", "reports", "--update", "1s", "--on-incident", hook, "--"]
+                    + command, directory: scratch.path)
+            let code = try program.end().code
+            return (code, program.text(.errors))
+        }
+
+        private func lines(_ name: String) -> [String] {
+            (scratch.read(name) ?? "").split(separator: "\n").map(String.init)
+        }
+
+        /// Whether a process has this word in its command line.
+        private func runs(_ word: String) -> Bool {
+            names(in: "/proc").contains { name in
+                guard Int(name) != nil, let line = contents(of: "/proc/\(name)/cmdline") else { return false }
+                return line.split(separator: 0).contains { String(decoding: $0, as: UTF8.self) == word }
+            }
+        }
+
+        @Test("After a hang, the command finds the report and its verdict, before the run ends")
+        func hang() throws {
+            let answer = try run(
+                "env | grep ^WATCHDOGD_ > told; test -f \"$WATCHDOGD_REPORT\" && echo there > report",
+                product("HangMain"), "--how", "semaphore")
+            #expect(answer.code == 137, "\(answer.errors)")
+            #expect(lines("report") == ["there"])
+            let told = lines("told")
+            #expect(told.contains("WATCHDOGD_APP=HangMain"))
+            #expect(told.contains("WATCHDOGD_EVENT=scene-update"))
+            #expect(told.contains("WATCHDOGD_CODE=0x8badf00d"))
+            #expect(told.contains { $0.hasPrefix("WATCHDOGD_VERDICT=Main thread ") })
+            #expect(told.contains { $0.wholeMatch(of: #/WATCHDOGD_SIGNATURE=[0-9a-f]{8}/#) != nil })
+            #expect(told.contains { $0.wholeMatch(of: #/WATCHDOGD_INCIDENT=[0-9A-F-]{36}/#) != nil })
+            #expect(told.contains { $0.hasPrefix("WATCHDOGD_FAULT=") && $0 != "WATCHDOGD_FAULT=" })
+        }
+
+        @Test("After a crash, the command is told of the signal; its own failure is one line")
+        func crash() throws {
+            let answer = try run(
+                "echo $WATCHDOGD_EVENT $WATCHDOGD_CODE > told; exit 3", "/bin/sh", "-c", "kill -SEGV $$")
+            #expect(lines("told") == ["crash SIGSEGV"])
+            #expect(answer.errors.contains("watchdogd: sh: the command for incidents failed: exited with code 3\n"))
+        }
+
+        @Test("A program that ends well has no command")
+        func healthy() throws {
+            #expect(try run("touch told", "/bin/true").code == 0)
+            #expect(!scratch.exists("told"))
+        }
+
+        @Test("In the daemon, commands that hang delay neither kills nor restarts nor the end, and are few")
+        func daemon() throws {
+            let told = scratch["told"]
+            let service = try Service(
+                [
+                    "hang": """
+                    [App]
+                    ExecStart=\(product("HangMain")) --how sleep --after 0
+                    [Watchdog]
+                    Update=300ms
+                    Ping=50ms
+                    OnIncident=echo $WATCHDOGD_REPORT >> \(told); setsid sleep 31415.9264
+                    [Restart]
+                    Delay=1ms
+                    MaxDelay=1ms
+                    Limit=infinity
+                    """
+                ], scratch: scratch)
+            try service.wait(for: "hang") { $0.restarts >= 8 }
+            #expect(try service.end() == 0)
+            let reports = lines("told")
+            // Four at a time.
+            #expect((1...4).contains(reports.count))
+            #expect(reports.allSatisfy { contents(of: $0) != nil })
+            #expect(!runs("31415.9264"))
+            let drops = service.program.text(.errors).split(separator: "\n").filter {
+                $0.contains("not run again for now")
+            }
+            #expect(drops.count == 1)
+        }
+    }
+}
