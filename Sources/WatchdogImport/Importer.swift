@@ -98,7 +98,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
 
     // MARK: - Reading
 
-    private func read(_ path: String) throws(ImportError) -> ConfigurationFile {
+    func read(_ path: String) throws(ImportError) -> ConfigurationFile {
         do throws(ConfigurationReadError) {
             let contents = try fileSystem.contents(of: path, limit: ForeignText.maximumLength + 1)
             guard contents.count <= ForeignText.maximumLength else {
@@ -125,8 +125,22 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         }
     }
 
+    /// The file of one of the system's units, or of its template; nil if there is none.
+    func path(ofUnit unit: String) -> String? {
+        var names = [unit]
+        if let at = unit.firstIndex(of: "@"), let dot = unit.lastIndex(of: ".") {
+            names.append(String(unit[...at]) + String(unit[dot...]))
+        }
+        for name in names {
+            for folder in SystemdPaths.folders where (try? fileSystem.names(in: folder))?.contains(name) == true {
+                return folder + name
+            }
+        }
+        return nil
+    }
+
     /// The drop-ins beside a unit; if the unit is one of the system's, those that administrators have added elsewhere.
-    private func dropIns(of path: String) throws(ImportError) -> [ConfigurationFile] {
+    func dropIns(of path: String) throws(ImportError) -> [ConfigurationFile] {
         let unit = Self.lastPart(path)
         let own = String(path.dropLast(unit.count))
         let folders = SystemdPaths.folders.contains(own) ? SystemdPaths.folders : [own]

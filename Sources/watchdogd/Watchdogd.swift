@@ -20,7 +20,8 @@ struct Watchdogd: ParsableCommand {
             TerminateCommand.self, RestartCommand.self, CaptureCommand.self, ReloadCommand.self, EventsCommand.self,
             LogsCommand.self, LaunchesCommand.self, MetricsCommand.self,
             ForegroundCommand.self, BackgroundCommand.self, SuspendCommand.self, ResumeCommand.self, EventCommand.self,
-            CheckCommand.self, ImportCommand.self, InitCommand.self, SampleCommand.self, RecordCommand.self, MeasureCommand.self,
+            CheckCommand.self, ImportCommand.self, WrapCommand.self, UnwrapCommand.self, InitCommand.self,
+            SampleCommand.self, RecordCommand.self, MeasureCommand.self,
             ConformanceCommand.self, ReportCommand.self, ConditionerCommand.self,
         ]
     )

@@ -45,6 +45,8 @@ final class RunSession {
     private var isConcluded = false
     private var crashReport: ReportOutcome?
     private let terminationMessage: TerminationMessageFile?
+    /// Speaks to the service manager of this watchdogd; nil if none listens.
+    private let notifier: RunNotifier?
     /// An app can cause any number of messages.
     private var limiter = TokenBucket(capacity: 50, perSecond: 10)
     /// Messages that were dropped because there were too many or nobody read standard error.
@@ -57,6 +59,7 @@ final class RunSession {
         self.loop = loop
         log = shell.host.log
         launch.notes.cause = "run"
+        notifier = try RunNotifier(on: loop)
         terminationMessage = configuration.terminationMessage.flatMap { TerminationMessageFile($0) }
         history = try configuration.history.map { settings throws(LinuxError) in
             try LaunchHistory(settings, on: launch.shell.host, tell: Self.tell)
@@ -69,6 +72,7 @@ final class RunSession {
         driver.perform = { [unowned self] in perform($0) }
         driver.onHandled = { [unowned self] in concludeIfReported() }
         supervisor.onNotice = { [unowned self] in noticed($0) }
+        supervisor.onNotify = { [unowned self] in notifier?.heard($0) }
         supervisor.onFinish = { [unowned self] in ended($0) }
         shell.incidents.onReport = { [unowned self] in reported($0, $1) }
         shell.incidents.onHangReport = { [unowned self] in hangReported($0, $1) }
@@ -170,6 +174,7 @@ final class RunSession {
         faults?.noticed(notice)
         remote?.noticed(notice)
         history?.noticed(notice, of: launch, in: Self.lane)
+        notifier?.noticed(notice)
         switch notice {
         case .ready(let source, let after):
             shell.noteWorkingDirectory()

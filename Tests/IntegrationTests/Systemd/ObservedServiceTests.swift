@@ -86,3 +86,63 @@ extension EndToEnd.SystemdTests {
         #expect(try container.property("ActiveState", of: "nginx") == "active")
     }
 }
+
+extension EndToEnd.SystemdTests {
+    /// Ready after half a second; then it waits, and handles nothing any more once it is told to hang.
+    private static let notifying = """
+        import os, signal, socket, time
+        def say(text):
+            name = os.environ["NOTIFY_SOCKET"]
+            address = "\\0" + name[1:] if name[0] == "@" else name
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(text.encode(), address)
+        time.sleep(0.5)
+        say("READY=1\\nSTATUS=serving")
+        while not os.path.exists("/run/hang"):
+            say("WATCHDOG=1")
+            time.sleep(0.2)
+        time.sleep(1000)
+        """
+
+    @Test("wrap keeps Type=notify and stop; a hang is killed with a crash log and restarted; unwrap takes it back")
+    func wrap() throws {
+        let container = try systemdContainer()
+        try container.write(Self.notifying, to: "/run/wrapped.py")
+        try container.write(
+            """
+            [Service]
+            Type=notify
+            ExecStart=/usr/bin/python3 /run/wrapped.py
+            WatchdogSec=2s
+            Restart=always
+            RestartSec=100ms
+            """, to: "/etc/systemd/system/wrapped.service")
+        try container.shell("rm -f /run/hang; systemctl daemon-reload")
+        let refused = try container.run(["watchdogd", "wrap", "wrapped"])
+        #expect(refused.code == 64)
+        #expect(refused.output.contains("+ExecStart=/"), "\(refused.output)")
+        #expect(refused.errors.contains("nothing was changed"), "\(refused.errors)")
+        let wrapped = try container.run(["watchdogd", "wrap", "wrapped", "--yes"])
+        #expect(wrapped.code == 0, "\(wrapped.errors)")
+        defer { _ = try? container.run(["systemctl", "stop", "wrapped"]) }
+        // Returns only when READY=1 has come through.
+        try container.shell("systemctl daemon-reload && systemctl start wrapped")
+        #expect(try container.property("StatusText", of: "wrapped") == "serving")
+        let main = try container.property("MainPID", of: "wrapped")
+        let comm = try container.shell("cat /proc/\(main)/comm").trimmed
+        #expect(comm == "watchdogd")
+        try container.shell("touch /run/hang")
+        let isRestarted = try eventually(within: .seconds(60)) {
+            try container.property("NRestarts", of: "wrapped") != "0"
+        }
+        #expect(isRestarted)
+        try container.shell("rm /run/hang")
+        let files = try container.shell("ls /var/log/watchdogd-wrapped")
+        #expect(files.contains("wrapped-") && files.contains(".ips"), "\(files)")
+        try container.shell("systemctl stop wrapped")
+        #expect(try container.property("Result", of: "wrapped") == "success")
+        let removed = try container.run(["watchdogd", "unwrap", "wrapped", "--yes"])
+        #expect(removed.code == 0, "\(removed.errors)")
+        #expect(try container.run(["test", "-e", "/etc/systemd/system/wrapped.service.d"]).code == 1)
+        #expect(try container.run(["watchdogd", "unwrap", "wrapped", "--yes"]).code == 66)
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogConfiguration
+
+/// A drop-in that runs the command of an existing unit under `watchdogd run`.
+public struct UnitWrap: Hashable, Sendable {
+    /// What the wrapped command gets besides what its unit says.
+    public struct Options: Hashable, Sendable {
+        /// The path of watchdogd.
+        public var program = "/usr/bin/watchdogd"
+        /// Options of `watchdogd run`, as they are written in a unit.
+        public var words: [String] = []
+
+        /// Creates options.
+        public init() {}
+    }
+
+    /// The first line of each drop-in: it tells ours from others.
+    public static let mark = "# Written by watchdogd wrap."
+    /// The name of the drop-in.
+    public static let fileName = "50-watchdogd.conf"
+
+    /// The unit's complete name: `redis-server.service`.
+    public let unit: String
+    /// The drop-in.
+    public let text: String
+    /// What is different from before, one sentence without a period each.
+    public let notes: [String]
+
+    /// The folder of the drop-in.
+    public var directory: String { "/etc/systemd/system/\(unit).d" }
+    /// The drop-in's path.
+    public var path: String { "\(directory)/\(Self.fileName)" }
+
+    /// Makes the drop-in.
+    ///
+    /// - Parameters:
+    ///   - unit: the unit's complete name.
+    ///   - files: the unit and its other drop-ins, in the order in which they apply.
+    ///   - hasSocket: whether a socket unit starts it.
+    /// - Throws: ``ImportError`` with the line that cannot be kept as it is.
+    init(_ unit: String, _ files: [ConfigurationFile], hasSocket: Bool, _ options: Options) throws(ImportError) {
+        self.unit = unit
+        let whole = ImportPlace(file: files[0].path)
+        let settings = try SystemdUnit(files).settings
+        func last(_ key: String) -> SystemdUnit.Setting? { settings.last { $0.key == key } }
+        for setting in settings {
+            if let reason = Self.refusal(setting) { throw ImportError(setting.place, reason) }
+        }
+        guard !hasSocket else {
+            throw ImportError(
+                whole, "a socket starts it, and watchdogd run does not pass sockets on; observe it instead")
+        }
+        let commands = settings.filter { $0.key == "ExecStart" }
+        guard let command = commands.first, commands.count == 1 else {
+            let place = commands.dropFirst().first?.place ?? whole
+            throw ImportError(place, "it has \(commands.isEmpty ? "no" : "several") ExecStart=, and needs exactly one")
+        }
+        let (prefix, rest) = Self.split(command.value)
+        guard !prefix.contains("@") else {
+            throw ImportError(command.place, "the prefix @ gives the program another name, which watchdogd run cannot")
+        }
+        let name = String(unit.dropLast(".service".count))
+        let reports = "watchdogd-" + name.map { "@/ ".contains($0) ? "-" : String($0) }.joined()
+        var words = ["\(prefix)\(options.program)", "run", "--name", name, "--reports", "/var/log/\(reports)"]
+        let type = last("Type")?.value ?? "simple"
+        if type.hasPrefix("notify") { words += ["--readiness", "notify"] }
+        var notes: [String] = []
+        if let watchdog = last("WatchdogSec"), case .span(let span)? = ForeignTime.systemd(watchdog.value),
+            span > .zero, !options.words.contains(where: { $0.hasPrefix("--update") })
+        {
+            words += ["--update", "\"\(TimeSpan.format(span))\""]
+            notes.append("watchdogd enforces WatchdogSec=\(Printable.text(watchdog.value)) and answers systemd itself")
+        }
+        if let restart = last("Restart")?.value, ["no", "on-success"].contains(restart) {
+            notes.append("Restart=\(restart): a hang ends the service, and nothing starts it again")
+        } else if last("Restart") == nil {
+            notes.append("without Restart=, a hang ends the service, and nothing starts it again")
+        }
+        if let filter = last("SystemCallFilter") {
+            notes.append(
+                "SystemCallFilter=\(Printable.text(filter.value, limit: 40)) may forbid ptrace(2) and unshare(2): crash logs then "
+                    + "have fewer stacks")
+        }
+        words += options.words + ["--", rest]
+        self.notes = notes
+        text = """
+            \(Self.mark)
+            # 'watchdogd unwrap \(unit)' removes it.
+
+            [Service]
+            ExecStart=
+            ExecStart=\(words.joined(separator: " "))
+            # SIGTERM goes to watchdogd, which asks the program; after TimeoutStopSec=, systemd kills all.
+            KillMode=mixed
+            # The program's end by SIGTERM: 128 + 15.
+            SuccessExitStatus=143
+            # A cgroup of the program's own, so that nothing escapes.
+            Delegate=yes
+            # For crash logs.
+            LogsDirectory=\(reports)
+
+            """
+    }
+
+    /// Splits the special prefixes of a command off: systemd.service(5), "Special executable prefixes".
+    private static func split(_ command: String) -> (prefix: String, rest: String) {
+        let prefix = command.prefix { "@-:+!|".contains($0) }
+        return (String(prefix), String(command.dropFirst(prefix.count)))
+    }
+
+    /// Why a setting cannot keep its meaning; nil if it can.
+    private static func refusal(_ setting: SystemdUnit.Setting) -> String? {
+        switch (setting.key, setting.value) {
+        case ("Type", "forking"):
+            "Type=forking: watchdogd run ends when the first process does; make the program stay in the foreground"
+        case ("Type", "oneshot"): "Type=oneshot: it is not a service that can hang while it runs; leave it as it is"
+        case ("Type", "dbus"): "Type=dbus: systemd waits for a bus name of its main process; observe it instead"
+        case ("PIDFile", _): "PIDFile=: systemd would follow another process than watchdogd; observe it instead"
+        case ("Sockets", _): "Sockets=: watchdogd run does not pass sockets on; observe it instead"
+        case ("RootDirectory", _), ("RootImage", _): "\(setting.key)=: watchdogd is not below it; observe it instead"
+        case ("KillMode", "none"), ("KillMode", "process"):
+            "KillMode=\(setting.value): watchdogd run leaves no process behind; observe it instead"
+        case ("ExecStart", _) where setting.value.contains("watchdogd run"): "it runs under watchdogd already"
+        default: nil
+        }
+    }
+
+    /// The lines that change, as a diff shows them.
+    ///
+    /// - Parameter old: the present drop-in; nil if there is none.
+    public static func difference(from old: String?, to new: String?) -> String {
+        let removed = (old ?? "").split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        let added = (new ?? "").split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        let kept = added.difference(from: removed)
+        var lines: [String] = []
+        var index = 0
+        let removals = Set(kept.removals.map { if case .remove(let offset, _, _) = $0 { offset } else { -1 } })
+        let insertions = Set(kept.insertions.map { if case .insert(let offset, _, _) = $0 { offset } else { -1 } })
+        var position = 0
+        while index < removed.count || position < added.count {
+            if index < removed.count, removals.contains(index) {
+                lines.append("-" + removed[index])
+                index += 1
+            } else if position < added.count, insertions.contains(position) {
+                lines.append("+" + added[position])
+                position += 1
+            } else {
+                lines.append(" " + added[position])
+                index += 1
+                position += 1
+            }
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+}
+
+extension Importer {
+    /// Makes the drop-in that runs a unit of the system under `watchdogd run`.
+    ///
+    /// - Parameter unit: the unit's complete name.
+    /// - Throws: ``ImportError`` if there is no such unit, or with the line that cannot be kept as it is.
+    public func wrapping(_ unit: String, _ options: UnitWrap.Options) throws(ImportError) -> UnitWrap {
+        guard let path = path(ofUnit: unit) else {
+            throw ImportError(
+                ImportPlace(file: unit), "there is no such unit; 'systemctl list-unit-files' lists them",
+                isUnreadable: true)
+        }
+        let own = "/\(unit).d/\(UnitWrap.fileName)"
+        let files = [try read(path)] + (try dropIns(of: path)).filter { !$0.path.hasSuffix(own) }
+        let socket = String(unit.dropLast(".service".count)) + ".socket"
+        return try UnitWrap(unit, files, hasSocket: self.path(ofUnit: socket) != nil, options)
+    }
+}

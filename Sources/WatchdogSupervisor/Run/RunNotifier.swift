@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogWire
+
+/// Tells the service manager of this watchdogd what the program tells watchdogd, so that a unit keeps its `Type=notify`:
+/// sd_notify(3).
+///
+/// Isolation: the loop's thread.
+final class RunNotifier {
+    private let notifier: ServiceNotifier
+    private let loop: EventLoop
+    private var signOfLife: Timer?
+    private var isReloading = false
+
+    /// Connects to the service manager; nil if none listens.
+    ///
+    /// - Throws: if `NOTIFY_SOCKET` does not name a socket that can be sent to.
+    init?(on loop: EventLoop) throws(LinuxError) {
+        guard let notifier = try ServiceNotifier(on: loop) else { return nil }
+        self.notifier = notifier
+        self.loop = loop
+        guard let interval = ServiceManager.watchdogInterval else { return }
+        // The program's own deadline is watchdogd's business; systemd watches watchdogd.
+        signOfLife = try loop.timer { [unowned self] _ in
+            notifier.mention("WATCHDOG=1")
+            signOfLife?.arm(at: loop.now + interval / 2)
+        }
+        signOfLife?.arm(at: loop.now)
+    }
+
+    func noticed(_ notice: Notice) {
+        switch notice {
+        case .ready: notifier.say(["READY=1"])
+        case .terminating: notifier.say(["STOPPING=1"])
+        default: break
+        }
+    }
+
+    /// The program reports a reload, or that it is ready again.
+    func heard(_ message: NotifyMessage) {
+        if message.isReloading {
+            isReloading = true
+            notifier.say(["RELOADING=1", "MONOTONIC_USEC=\((loop.now - Instant(nanoseconds: 0)).wholeMicroseconds)"])
+        } else if message.isReady, isReloading {
+            isReloading = false
+            notifier.say(["READY=1"])
+        }
+        if let status = message.status { notifier.mention("STATUS=\(status.printable(limit: 400))") }
+    }
+}
