@@ -232,7 +232,8 @@ let package = Package(
             exclude: ["Goldens"]
         ),
         tests(
-            "WatchdogImportTests", ["WatchdogImport", "WatchdogConfiguration", "WatchdogBase", "WatchdogMeasurement"],
+            "WatchdogImportTests",
+            ["SeededRandom", "WatchdogImport", "WatchdogConfiguration", "WatchdogBase", "WatchdogMeasurement"],
             exclude: ["Fixtures"]),
         .target(
             name: "ReportFixtures",

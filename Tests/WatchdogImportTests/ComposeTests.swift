@@ -35,7 +35,7 @@ struct ComposeTests {
             ("services:\n\ta: 1\n", 2, "tab"), ("services:\n  a: [1, 2\n", 2, "never closed"),
             ("services:\n  a: \"x\n", 2, "never closed"), ("services:\n  a: 1\n   b: 2\n", 3, "indentation"),
             ("services:\n  a: 1\n  a: 2\n", 3, "twice"), ("a: 1\n---\nb: 2\n", 2, "one document"),
-            ("services:\n  a:\n    image: x\n  b\n", 4, "no \"key: value\""),
+            ("services:\n  a:\n    image: x\n  b\n", 4, "not \"key: value\""),
         ] {
             let message = error(text)
             #expect(message?.hasPrefix("compose.yml:\(line): error: ") == true, "\(text): \(message ?? "")")

@@ -104,7 +104,8 @@ struct ComposeHealthCheck {
     ) -> Duration {
         guard let node = node[key], let text = node.scalar else { return standard }
         // At least what an app file accepts, at most a day: the sum must not overflow.
-        if let span = try? TimeSpan.parse(text), span <= .seconds(86_400), key == "start_period" || span > .zero {
+        let least: Duration = key == "start_period" ? .zero : .milliseconds(1)
+        if let span = try? TimeSpan.parse(text), (least...(.seconds(86_400))).contains(span) {
             return span
         }
         draft.note(.dropped, at: service.place(node), "healthcheck: \(Printable.setting(key, text)) is not a time span")

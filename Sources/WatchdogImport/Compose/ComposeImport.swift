@@ -17,13 +17,14 @@ struct ComposeImport {
             throw ImportError(whole, "there is no \"services:\" with services in the file")
         }
         var result = ImportResult()
+        guard entries.count <= 1_000 else { throw ImportError(whole, "the file has more than 1,000 services") }
         for entry in entries {
             let place = ImportPlace(file: file.path, line: entry.line)
             guard let name = try? AppName(entry.key) else {
                 throw ImportError(place, "\(Printable.quoted(entry.key)) cannot be an app's name")
             }
             guard entry.value.entries != nil else {
-                throw ImportError(place, "the service \(Printable.quoted(entry.key)) is no mapping")
+                throw ImportError(place, "the service \(Printable.quoted(entry.key)) is not a mapping")
             }
             let draft = AppDraft(name: name, origin: file.path, specifiers: specifiers)
             var service = ComposeService(entry.value, place: place, folder: folder, draft: draft)

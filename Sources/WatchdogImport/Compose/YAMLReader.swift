@@ -9,6 +9,8 @@ import WatchdogConfiguration
 struct YAMLReader {
     /// Deeper than any compose file.
     private static let maximumDepth = 32
+    /// A longer list in brackets is none that somebody has written on several lines.
+    private static let maximumFlow = 4 << 10
 
     private struct Line {
         var indent: Int
@@ -97,14 +99,15 @@ struct YAMLReader {
     private mutating func mapping(_ indent: Int, _ depth: Int) throws(ImportError) -> YAMLNode {
         let start = lines[index].number
         var entries: [YAMLNode.Entry] = []
+        var keys: Set<String> = []
         while let line = current, line.indent == indent {
             try check(line)
             guard let (rawKey, rest) = try Self.split(line.text) else {
-                throw error("\(Printable.quoted(line.text)) is no \"key: value\"", line.number)
+                throw error("\(Printable.quoted(line.text)) is not \"key: value\"", line.number)
             }
             let key = try scalar(rawKey, line.number)
             guard key != "<<" else { throw unsupported("merge keys", line.number) }
-            guard !entries.contains(where: { $0.key == key }) else {
+            guard keys.insert(key).inserted else {
                 throw error("the key \(Printable.quoted(key)) is set twice", line.number)
             }
             index += 1
@@ -218,7 +221,9 @@ struct YAMLReader {
     private mutating func joined(_ text: String, _ line: Int) throws(ImportError) -> String {
         var whole = Self.withoutComment(text)
         while !YAMLFlow.isBalanced(whole) {
-            guard let next = current else { throw error("the bracket that opens here is never closed", line) }
+            guard let next = current, whole.utf8.count < Self.maximumFlow else {
+                throw error("the bracket that opens here is never closed, or only after 4 KiB", line)
+            }
             whole += " " + Self.withoutComment(next.text)
             index += 1
         }

@@ -64,10 +64,12 @@ public struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
 extension [ImportNote] {
     /// What needs a decision first; within a kind, in the order of files and lines.
     var sorted: [ImportNote] {
-        let files = map(\.place.file)
+        var files: [String: Int] = [:]
         let keyed = enumerated().map { offset, note in
             let kind = ImportNote.Kind.allCases.firstIndex(of: note.kind) ?? 0
-            return (kind, files.firstIndex(of: note.place.file) ?? 0, note.place.line ?? 0, offset, note)
+            let file = files[note.place.file, default: files.count]
+            files[note.place.file] = file
+            return (kind, file, note.place.line ?? 0, offset, note)
         }
         return keyed.sorted { ($0.0, $0.1, $0.2, $0.3) < ($1.0, $1.1, $1.2, $1.3) }.map(\.4)
     }

@@ -42,7 +42,7 @@ struct MonitImport {
             if let name = head.after("process") {
                 try importProcess(head, name, Array(body))
             } else {
-                skip(head, "is no process; leave it to monit")
+                skip(head, "is not a process; leave it to monit")
             }
         }
         return result

@@ -25,7 +25,7 @@ struct ServiceFolderImport {
     private mutating func read() throws(ImportError) -> ImportResult {
         var result = ImportResult()
         if let type = folder.text("type"), type != "longrun" {
-            let message = "a \(Printable.text(type, limit: 20)) of s6-rc is no program that stays"
+            let message = "a \(Printable.text(type, limit: 20)) of s6-rc is not a program that keeps running"
             result.notes = [ImportNote(kind: .skipped, place: place("type"), message: message)]
             return result
         }

@@ -18,6 +18,9 @@ struct INIFile {
 
     private(set) var sections: [Section] = []
 
+    /// No file that people write has more sections.
+    private static let maximumCount = 1_000
+
     /// Reads a file.
     init(_ file: ConfigurationFile) throws(ImportError) {
         let lines = try ForeignText.lines(of: file)
@@ -36,6 +39,9 @@ struct INIFile {
                 let name = String(line[line.index(after: line.startIndex)..<close])
                 guard !sections.contains(where: { $0.name == name }) else {
                     throw ImportError(place, "the section [\(Printable.text(name, limit: 60))] is in the file twice")
+                }
+                guard sections.count < Self.maximumCount else {
+                    throw ImportError(place, "the file has more than 1,000 sections")
                 }
                 sections.append(Section(name: name, place: place))
             } else {

@@ -32,7 +32,7 @@ struct SystemdImport {
         var result = ImportResult()
         let type = unit.take("Type")
         if type?.value == "oneshot" {
-            let message = "Type=oneshot: a program that runs once and ends is no app; leave it to systemd"
+            let message = "Type=oneshot: a program that runs once and ends is not an app; leave it to systemd"
             result.notes = [ImportNote(kind: .skipped, place: type?.place ?? whole, message: message)]
             return result
         }

@@ -10,6 +10,9 @@ struct SystemdUnit {
         let place: ImportPlace
     }
 
+    /// No unit that people write has more.
+    private static let maximumCount = 10_000
+
     /// By line.
     private(set) var settings: [Setting] = []
     /// What is no setting of a service.
@@ -24,6 +27,9 @@ struct SystemdUnit {
                 // systemd skips such lines; a file without any setting is none of its units.
                 guard !unit.settings.isEmpty else { throw ImportError(place, diagnostic.message) }
                 strays.append(ImportNote(kind: .dropped, place: place, message: diagnostic.message))
+            }
+            guard settings.count + unit.settings.count <= Self.maximumCount else {
+                throw ImportError(ImportPlace(file: file.path), "the unit has more than 10,000 settings")
             }
             for setting in unit.settings { add(setting, of: file.path) }
         }

@@ -35,7 +35,8 @@ enum ForeignTime: Equatable {
             total += part
             parts += 1
         }
-        return parts > 0 ? .span(total) : nil
+        // No app file can have a longer one: TimeSpan.
+        return parts > 0 && total <= .seconds(3_155_760_000) ? .span(total) : nil
     }
 
     private static func part(_ number: String, _ unit: String) -> Duration? {
