@@ -62,7 +62,7 @@ extension EndToEnd {
         @Test("A program that ignores SIGTERM is killed, with what it started")
         func stubborn() throws {
             let answer = try run(
-                "init", "--within", "1s", "--", "/bin/sh", "-c", "trap '' TERM; sleep 31415.9262; sleep 31415.9262")
+                "init", "--within", "3s", "--", "/bin/sh", "-c", "trap '' TERM; sleep 31415.9262; sleep 31415.9262")
             #expect(answer.code == 0)
             #expect(answer.errors.contains("  did not exit within "))
             #expect(answer.output.contains("# It did not exit within "))

@@ -185,7 +185,7 @@ public final class ProgramTrial {
     private func askForPages() {
         for index in findings.listeners.indices.prefix(8) where findings.listeners[index].isInternet {
             findings.listeners[index].httpStatus = TrialQuestion.httpStatus(
-                at: findings.listeners[index].address, within: .seconds(1))
+                at: findings.listeners[index].address, within: .seconds(3))
         }
     }
 
