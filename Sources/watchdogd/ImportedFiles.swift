@@ -19,6 +19,10 @@ struct ImportedFiles {
 
     /// Writes all files, or none if one exists or the answer is no.
     func write(asks: Bool, replaces: Bool) throws {
+        guard HostFileSystem().isDirectory(directory) else {
+            StandardError.say("there is no folder \(directory); nothing was written; create it: mkdir -p \(directory)")
+            throw ExitCode(73)
+        }
         let existing = files.map(\.path).filter { access($0, F_OK) == 0 }
         if !replaces, let first = existing.first {
             let others = existing.count > 1 ? " and \(existing.count - 1) more" : ""

@@ -23,7 +23,9 @@ struct InitCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("How long to observe it, at most.", valueName: "span"), transform: RunOptions.span)
+    @Option(
+        help: ArgumentHelp("How long to observe it, at most (default: 10s).", valueName: "span"),
+        transform: RunOptions.span)
     var within: Duration = .seconds(10)
 
     @Option(help: ArgumentHelp("The app's name; the program's by default.", valueName: "name"))

@@ -36,6 +36,9 @@ extension EndToEnd {
         func writes() throws {
             #expect(try run("import", "--output", "apps", "web.service").code == 64)
             #expect(names(in: scratch["apps"]) == [])
+            let missing = try run("import", "--output", "nowhere", "--yes", "web.service")
+            #expect(missing.code == 73)
+            #expect(missing.errors.contains("there is no folder nowhere; nothing was written"))
             #expect(try run("import", "--output", "apps", "--yes", "web.service").code == 0)
             #expect(names(in: scratch["apps"]) == ["web.app"])
             #expect(try run("check", "apps").code == 0)

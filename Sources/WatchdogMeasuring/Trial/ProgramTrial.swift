@@ -58,6 +58,8 @@ public final class ProgramTrial {
             let outputs = try LaunchOutputs(shown: showsOutput)
             errors = outputs.errors
             var request = SpawnRequest(executable: executable, arguments: command, environment: environment)
+            // What an outer watchdogd has said is not meant for this program.
+            for name in [Wire.Environment.state, Wire.Environment.event] { request.environment[name] = nil }
             let marker = "\(getpid())"
             request.environment["WATCHDOGD_TRIAL"] = marker
             request.environment[Wire.Environment.notifySocket] = notify.address

@@ -18,4 +18,12 @@ public enum AppPhase: Hashable, Sendable {
     case failed
     /// Its processes survive SIGKILL; nothing else of it is started.
     case unkillable(LaunchID)
+
+    /// Whether a launch would start a process: none is running, or is being started.
+    public var isDown: Bool {
+        switch self {
+        case .stopped, .waiting, .failed: true
+        case .creating, .preparing, .live, .unkillable: false
+        }
+    }
 }

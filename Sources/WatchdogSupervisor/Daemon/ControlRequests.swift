@@ -96,7 +96,7 @@ final class ControlRequests: ControlHandler {
         guard let app = app(request.name, answer) else { return }
         let event = LaunchingEvent(kind: request.kind, payload: request.payload ?? "")
         note(request.launches ? "launch for event \(request.kind)" : "event \(request.kind)", of: app, from: peer)
-        if request.launches, app.isDown {
+        if request.launches, app.machine.phase.isDown {
             app.launch(for: event, waits: request.waits, answer)
         } else {
             app.moves.request(event.request, waits: request.waits, answer: answer)

@@ -38,7 +38,7 @@ extension DaemonApp {
         launch.shell.incidents.onReport = { [unowned self, unowned launch] in
             notices.reported($0, $1, of: launch)
             observing.restartUnit(of: launch)
-            runHook(HookFacts($0, $1, of: name))
+            daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: HookFacts($0, $1, of: name))
             reportWritten($1, of: launch)
         }
         launch.shell.incidents.onHangReport = { [unowned self, unowned launch] in
@@ -47,7 +47,7 @@ extension DaemonApp {
         }
         launch.shell.incidents.onCrashReport = { [unowned self, unowned launch] in
             notices.crashReported($0, $1, of: launch)
-            runHook(HookFacts($0, $1, of: name))
+            daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: HookFacts($0, $1, of: name))
             reportWritten($1, of: launch)
         }
     }
@@ -82,11 +82,6 @@ extension DaemonApp {
         let isRunning = launch.supervisor.machine.phase == .running
         let now = daemon.host.loop.now
         count { $0.run(isRunning, at: now) }
-    }
-
-    private func runHook(_ facts: HookFacts?) {
-        guard let facts, let configuration, let hook = configuration.watchdog.incidentHook else { return }
-        daemon.host.hooks.run(hook, of: configuration, scope: daemon.places.scope, for: facts)
     }
 
     private func reportWritten(_ outcome: ReportOutcome, of launch: AppLaunch) {

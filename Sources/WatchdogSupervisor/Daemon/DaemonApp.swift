@@ -100,14 +100,6 @@ final class DaemonApp {
         return launchCause
     }
 
-    /// Whether a launch would start a process: none is running, or is being started.
-    var isDown: Bool {
-        switch machine.phase {
-        case .stopped, .waiting, .failed: true
-        case .creating, .preparing, .live, .unkillable: false
-        }
-    }
-
     /// Somebody wants a launch for an event.
     func launch(for event: LaunchingEvent, waits: Bool, _ answer: ControlAnswer<LifecycleReply>) {
         launchingEvent = event

@@ -213,3 +213,10 @@ extension KeptTermination.Reason {
         }
     }
 }
+
+extension HistoryWriter.News {
+    /// Tells people of a problem.
+    func mention() {
+        if case .problem(let sentence) = self { StandardError.mention(sentence) }
+    }
+}

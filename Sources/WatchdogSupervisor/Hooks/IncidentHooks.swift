@@ -56,9 +56,10 @@ final class IncidentHooks {
 
     // MARK: - Starting
 
-    /// Runs the hook of an app for an incident, as soon as its files have been looked at, off the loop.
-    func run(_ hook: IncidentHook, of app: AppConfiguration, scope: DaemonPlaces.Scope, for facts: HookFacts) {
-        guard let dropped = admit(facts) else { return }
+    /// Runs the hook of an app for an incident, if it has one and there is something to tell; first, its files are
+    /// looked at, off the loop.
+    func run(of app: AppConfiguration?, scope: DaemonPlaces.Scope, for facts: HookFacts?) {
+        guard let app, let hook = app.watchdog.incidentHook, let facts, let dropped = admit(facts) else { return }
         lookups += 1
         host.work.run(in: Self.lane, within: .seconds(5)) {
             Result { () throws(LaunchRefusal) in try HookRequest(hook, of: app, scope: scope) }

@@ -18,10 +18,11 @@ final class RunNotifier {
     /// Connects to the service manager; nil if none listens.
     ///
     /// - Throws: if `NOTIFY_SOCKET` does not name a socket that can be sent to.
-    init?(on loop: EventLoop) throws(LinuxError) {
+    init?(hearing supervisor: Supervisor, on loop: EventLoop) throws(LinuxError) {
         guard let notifier = try ServiceNotifier(on: loop) else { return nil }
         self.notifier = notifier
         self.loop = loop
+        supervisor.onNotify = { [unowned self] in heard($0) }
         guard let interval = ServiceManager.watchdogInterval else { return }
         // The program's own deadline is watchdogd's business; systemd watches watchdogd.
         signOfLife = try loop.timer { [unowned self] _ in
@@ -40,7 +41,7 @@ final class RunNotifier {
     }
 
     /// The program reports a reload, or that it is ready again.
-    func heard(_ message: NotifyMessage) {
+    private func heard(_ message: NotifyMessage) {
         if message.isReloading {
             isReloading = true
             notifier.say(["RELOADING=1", "MONOTONIC_USEC=\((loop.now - Instant(nanoseconds: 0)).wholeMicroseconds)"])

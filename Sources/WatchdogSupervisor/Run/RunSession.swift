@@ -45,7 +45,6 @@ final class RunSession {
     private var isConcluded = false
     private var crashReport: ReportOutcome?
     private let terminationMessage: TerminationMessageFile?
-    /// Speaks to the service manager of this watchdogd; nil if none listens.
     private let notifier: RunNotifier?
     /// An app can cause any number of messages.
     private var limiter = TokenBucket(capacity: 50, perSecond: 10)
@@ -59,10 +58,10 @@ final class RunSession {
         self.loop = loop
         log = shell.host.log
         launch.notes.cause = "run"
-        notifier = try RunNotifier(on: loop)
+        notifier = try RunNotifier(hearing: supervisor, on: loop)
         terminationMessage = configuration.terminationMessage.flatMap { TerminationMessageFile($0) }
         history = try configuration.history.map { settings throws(LinuxError) in
-            try LaunchHistory(settings, on: launch.shell.host, tell: Self.tell)
+            try LaunchHistory(settings, on: launch.shell.host, tell: { $0.mention() })
         }
         expectations = RunExpectations(configuration.expectations)
         narration = Narration(name: configuration.spec.name.printable(limit: 64), verbosity: configuration.verbosity)
@@ -72,7 +71,6 @@ final class RunSession {
         driver.perform = { [unowned self] in perform($0) }
         driver.onHandled = { [unowned self] in concludeIfReported() }
         supervisor.onNotice = { [unowned self] in noticed($0) }
-        supervisor.onNotify = { [unowned self] in notifier?.heard($0) }
         supervisor.onFinish = { [unowned self] in ended($0) }
         shell.incidents.onReport = { [unowned self] in reported($0, $1) }
         shell.incidents.onHangReport = { [unowned self] in hangReported($0, $1) }
@@ -87,11 +85,6 @@ final class RunSession {
                 [unowned self] in concludeIfReported()
             }
         }
-    }
-
-    private static func tell(_ news: HistoryWriter.News) {
-        guard case .problem(let sentence) = news else { return }
-        StandardError.mention(sentence)
     }
 
     // MARK: - Execution
