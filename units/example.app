@@ -124,6 +124,9 @@ ExecStart=/usr/bin/sleep infinity
 # What runs after the report of a kill or crash is written; a shell command, which finds the report in $WATCHDOGD_REPORT. For example:
 #OnIncident=/usr/share/watchdogd/hooks/mail admin@localhost
 
+# Whether the journal entry of an incident carries the crash log.
+#ReportsInJournal=yes
+
 # How far it may extend an allowance by itself, and whether it has to show progress for that.
 #ExtensionCap=10min
 #AllowBlindExtension=no

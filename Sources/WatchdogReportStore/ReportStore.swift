@@ -92,16 +92,17 @@ public struct ReportStore: Sendable {
     ///
     /// A report that cannot be removed stays; the call does not fail because of it.
     ///
+    /// - Parameter encoded: the report as ``ReportCoding/encode(_:)`` returns it, if it has been encoded already.
     /// - Returns: the path of the file.
     /// - Throws: ``ReportStoreError``, with code ``ReportStoreError/Code/full`` when there is no space.
-    public func write(_ report: Report) throws(ReportStoreError) -> String {
+    public func write(_ report: Report, encoded: [UInt8]? = nil) throws(ReportStoreError) -> String {
         let app = report.metadata.appName
         guard let time = WallTime(report.body.captureTime) ?? WallTime(report.metadata.timestamp) else {
             throw ReportStoreError(.invalidReport, "name", "report of \(app)", reason: "it has no time of capture")
         }
         let bytes: [UInt8]
-        do {
-            bytes = try ReportCoding.encode(report)
+        do throws(ReportCodingError) {
+            if let encoded { bytes = encoded } else { bytes = try ReportCoding.encode(report) }
         } catch {
             throw ReportStoreError(.invalidReport, "write", "report of \(app)", reason: error.description)
         }

@@ -49,6 +49,7 @@ extension RunCommand {
         configuration.livenessTarget = probe?.target
         configuration.takesCrashStacks = crashStacks
         configuration.onIncident = hook.onIncident
+        configuration.reportsInJournal = journal.reportsInJournal ?? true
         configuration.user = user
         configuration.workingDirectory = chdir
         configuration.environment = environment

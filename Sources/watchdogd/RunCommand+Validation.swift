@@ -29,6 +29,7 @@ extension RunCommand {
             ("--terminate", terminate != nil), ("--ping", ping != nil), ("--readiness", readiness != nil),
             ("--enforce", enforce != nil), ("--crash-reports", crashReports != nil), ("--crash-stacks", crashStacks),
             ("--on-incident", hook.onIncident != nil),
+            ("--reports-in-journal", journal.reportsInJournal != nil),
             ("--background-time", lifecycle.backgroundTime != nil),
             ("--background-cpu", lifecycle.backgroundCPU != nil), ("--time-scale", timeScale != nil),
             ("--user", user != nil), ("--app-version", container.appVersion != nil),

@@ -104,6 +104,7 @@ struct RunCommand: ParsableCommand {
         completion: .directory)
     var reports: String?
 
+    @OptionGroup var journal: ReportsInJournalOption
     @OptionGroup var history: RunHistoryOption
     @OptionGroup var faults: RunFaultOption
 

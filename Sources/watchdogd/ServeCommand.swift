@@ -32,6 +32,8 @@ struct ServeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Directory for crash logs.", valueName: "dir"), completion: .directory)
     var reports: String?
 
+    @OptionGroup var journal: ReportsInJournalOption
+
     @OptionGroup var history: HistoryOptions
 
     @OptionGroup var metrics: MetricsOptions
@@ -64,6 +66,7 @@ struct ServeCommand: ParsableCommand {
                 places: places, isDirectoryNamed: config != nil,
                 history: try history.settings(places: places),
                 metrics: try metrics.settings(),
+                reportsInJournal: journal.reportsInJournal ?? true,
                 verbosity: quiet ? .quiet : verbose ? .verbose : .normal)
             throw ExitCode(try Serve(configuration).execute())
         } catch let error as RunError {

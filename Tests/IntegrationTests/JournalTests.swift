@@ -21,6 +21,9 @@ extension EndToEnd {
             var WATCHDOGD_APP: String?
             var WATCHDOGD_PID: String?
             var WATCHDOGD_REPORT: String?
+            var WATCHDOGD_REPORT_DATA: String?
+            var WATCHDOGD_REPORT_OMITTED: String?
+            var WATCHDOGD_INCIDENT: String?
             var WATCHDOGD_VERDICT: String?
             var OBJECT_PID: String?
             var OBJECT_COMM: String?
@@ -125,6 +128,20 @@ extension EndToEnd {
             let text = TextRenderer.render(report)
             #expect(text.contains("\nFiltered syslog:\n"))
             #expect(text.split(separator: "\n").count { $0 == "Thread 0 Crashed:" } == 1)
+        }
+
+        @Test("the entry of a kill carries the report byte for byte, unless it is told not to", .enabled(if: canRun))
+        func data() throws {
+            let with = try run(asService: true)
+            let kill = try #require(with.entries.last { $0.WATCHDOGD_KIND == "killed" }, "\(with.errors)")
+            #expect(kill.WATCHDOGD_REPORT_DATA == with.scratch.read("reports/\(names(in: with.scratch["reports"])[0])"))
+            #expect(kill.WATCHDOGD_INCIDENT == (try report(in: with.scratch)).metadata.incidentID)
+            #expect(kill.WATCHDOGD_REPORT_DATA?.contains("hunter2") == false)
+            #expect(with.entries.count { $0.WATCHDOGD_REPORT_DATA != nil } == 1)
+            let without = try run(asService: true, ["--reports-in-journal", "no"])
+            #expect(without.entries.contains { $0.WATCHDOGD_KIND == "killed" })
+            #expect(without.entries.allSatisfy { $0.WATCHDOGD_REPORT_DATA == nil })
+            #expect(without.entries.allSatisfy { $0.WATCHDOGD_REPORT_OMITTED == nil })
         }
 
         @Test("started by hand, a run leaves the journal alone", .enabled(if: canRun))

@@ -72,6 +72,15 @@ struct KeyTests {
         #expect(try configuration(in: "Watchdog", "CrashReports=off").spec.crashReports == nil)
     }
 
+    @Test("Whether the journal carries reports, and that this needs no new process")
+    func reportsInJournal() throws {
+        #expect(try watchdog("").reportsInJournal)
+        #expect(try !watchdog("ReportsInJournal=no").reportsInJournal)
+        #expect(try watchdog("ReportsInJournal=no\nReportsInJournal=").reportsInJournal)
+        let app = try configuration(in: "Watchdog", "")
+        #expect(app.allowsProcess(of: try configuration(in: "Watchdog", "ReportsInJournal=no")))
+    }
+
     @Test("Users, groups and where the app runs")
     func whoAndWhere() throws {
         let one = try program("User=www-data\nGroup=adm\nSupplementaryGroups=a 1000\nWorkingDirectory=/srv/%p")

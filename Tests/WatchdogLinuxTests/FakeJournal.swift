@@ -41,6 +41,18 @@ final class FakeJournal {
         return count < 0 ? nil : String(decoding: buffer.prefix(count), as: UTF8.self)
     }
 
+    /// The file of the next entry, if it is too large for a datagram.
+    func file() -> OwnedDescriptor? {
+        guard waitReadable(entries) else { return nil }
+        var message = wd_socket_message()
+        var numbers = [Int32](repeating: -1, count: Int(WD_SOCKET_MOST_DESCRIPTORS))
+        var byte: UInt8 = 0
+        guard wd_socket_receive(entries.number, false, &byte, 1, &message, &numbers) == 0, message.length == 0,
+            message.descriptor_count == 1
+        else { return nil }
+        return OwnedDescriptor(taking: numbers[0])
+    }
+
     /// The next stream.
     func stream() throws -> OwnedDescriptor? {
         guard waitReadable(streams) else { return nil }

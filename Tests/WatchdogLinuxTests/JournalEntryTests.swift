@@ -44,6 +44,20 @@ struct JournalEntryTests {
         #expect(value.allSatisfy { $0 == UInt8(ascii: "a") })
     }
 
+    @Test("an attachment comes last, has no limit, and is no field; without it the entry says why")
+    func attachment() {
+        var entry = JournalEntry("m", priority: .info, identifier: "w")
+        let file = [UInt8](repeating: 0x0a, count: JournalEntry.valueLimit + 1)
+        entry.attach("DATA", file, orSayWhyNotIn: "OMITTED")
+        #expect(entry["DATA"] == nil)
+        let head = Array("MESSAGE=m\nPRIORITY=6\nSYSLOG_IDENTIFIER=w\n".utf8)
+        #expect(entry.bytes == head + Array("DATA\n".utf8) + [1, 0x10, 0, 0, 0, 0, 0, 0] + file + [0x0a])
+        #expect(entry.size >= entry.bytes.count)
+        let rest = entry.withoutAttachment(because: "no room")
+        #expect(rest?.bytes == head + Array("OMITTED=no room\n".utf8))
+        #expect(rest?.withoutAttachment(because: "again") == nil)
+    }
+
     @Test("a stream begins with seven lines, none of which a name can break")
     func header() {
         let header = JournalStream.header(identifier: "my\napp", priority: .notice, hasLevelPrefix: true)

@@ -136,6 +136,64 @@ struct JournalTests {
         }
     }
 
+    private func entry(_ text: String, attaching count: Int) -> JournalEntry {
+        var entry = entry(text)
+        entry.attach("DATA", [UInt8](repeating: UInt8(ascii: "x"), count: count), orSayWhyNotIn: "OMITTED")
+        return entry
+    }
+
+    @Test("what waits is limited in bytes: an attachment that exceeds the limit is left out, and the entry says so")
+    func limitedBytes() throws {
+        try withTemporaryDirectory { directory in
+            let journal = try FakeJournal(in: directory)
+            var socket = JournalSocket(journal.address)
+            var filling = 0
+            while case .sent = socket.send([UInt8(ascii: "\n")]) { filling += 1 }
+            let limit = 2 * entry("a", attaching: 1_000).size
+            let thread = try JournalThread(journal.address, capacity: 100, byteCapacity: limit) { _ in entry("lost") }
+            // The thread holds this one while it waits, so that it no longer counts.
+            thread.post(entry("held"))
+            #expect(eventually { thread.waitingBytes == 0 })
+            for name in ["a", "b"] { #expect(thread.post(entry(name, attaching: 1_000))) }
+            #expect(thread.waitingBytes == limit)
+            #expect(!thread.post(entry("c", attaching: 1_000)))
+            #expect(thread.droppedCount == 1)
+            for _ in 0..<filling { #expect(journal.entry() == "\n") }
+            #expect(journal.entry()?.hasPrefix("MESSAGE=held") == true)
+            for name in ["a", "b"] {
+                var text = journal.entry() ?? ""
+                while text.hasPrefix("MESSAGE=lost") { text = journal.entry() ?? "" }
+                #expect(text.hasPrefix("MESSAGE=\(name)\n") && text.contains("\nDATA=xxx"))
+            }
+            let tight = try JournalThread(journal.address, capacity: 100, byteCapacity: 999) { _ in entry("lost") }
+            #expect(tight.post(entry("d", attaching: 1_000)))
+            var text = journal.entry() ?? ""
+            while text.hasPrefix("MESSAGE=lost") { text = journal.entry() ?? "" }
+            #expect(text.hasPrefix("MESSAGE=d\n") && !text.contains("DATA="))
+            #expect(text.hasSuffix("OMITTED=too many messages waited for the journal\n"))
+            thread.shutDown(within: patience)
+            tight.shutDown(within: patience)
+        }
+    }
+
+    @Test("an entry that is too large for a datagram arrives in a sealed file")
+    func largeEntry() throws {
+        try withTemporaryDirectory { directory in
+            let journal = try FakeJournal(in: directory)
+            // More than any socket's buffer.
+            let entry = entry("large", attaching: 40 << 20)
+            let thread = try JournalThread(journal.address, byteCapacity: 64 << 20) { _ in self.entry("lost") }
+            #expect(thread.post(entry))
+            let file = try #require(journal.file())
+            #expect(fcntl(file.number, 1_034 /* F_GET_SEALS */) == 0xe)
+            var status = stat()
+            #expect(fstat(file.number, &status) == 0)
+            #expect(status.st_size == entry.bytes.count)
+            thread.shutDown(within: patience)
+            #expect(thread.droppedCount == 0)
+        }
+    }
+
     @Test("a thread that cannot send ends in time")
     func shutDownWhileFull() throws {
         try withTemporaryDirectory { directory in

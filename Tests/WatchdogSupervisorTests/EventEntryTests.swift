@@ -4,6 +4,7 @@ import Testing
 import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogReport
 import WatchdogVerdict
 
 @testable import WatchdogSupervisor
@@ -66,6 +67,42 @@ struct EventEntryTests {
                 "WATCHDOGD_VERDICT_KIND": verdict.kind.rawValue,
                 "WATCHDOGD_REPORT": "/r/App.ips",
             ])
+    }
+
+    @Test("a report of up to 1 MiB is attached as it is; of a larger one there is the size", arguments: [-1, 0, 1])
+    func data(excess: Int) throws {
+        let incident = try hang(.kill).incident
+        var outcome = ReportOutcome(verdict: Verdict(judging: HangEvidence(processorCount: 2)), path: "/r/App.ips")
+        let file = [UInt8](repeating: 0xff, count: (1 << 20) + excess)
+        outcome.data = ReportData(file)
+        let entry = JournalEntry(incident, outcome, about: subject)
+        #expect(fields(entry)["WATCHDOGD_REPORT"] == "/r/App.ips")
+        if excess > 0 {
+            #expect(entry.attachment == nil)
+            #expect(fields(entry)["WATCHDOGD_REPORT_OMITTED"] == "1048577 bytes, more than 1048576")
+        } else {
+            #expect(entry.attachment?.field.name == "WATCHDOGD_REPORT_DATA")
+            #expect(entry.attachment?.field.value == file)
+            #expect(fields(entry)["WATCHDOGD_REPORT_OMITTED"] == nil)
+        }
+    }
+
+    @Test("nobody who does not want it gets the report, and it is no part of a line on standard error")
+    func withoutData() throws {
+        let incident = try hang(.kill).incident
+        var outcome = ReportOutcome(verdict: Verdict(judging: HangEvidence(processorCount: 2)), path: "/r/App.ips")
+        outcome.data = ReportData(Array("the report".utf8))
+        #expect(JournalEntry(incident, outcome, about: subject, carriesReport: false).attachment == nil)
+        let entry = JournalEntry(incident, outcome, about: subject)
+        let line = String(decoding: JSONLogLine(entry, app: nil).bytes, as: UTF8.self)
+        #expect(!line.contains("the report") && !line.contains("DATA"))
+        #expect(outcome.withoutData.data == nil)
+    }
+
+    @Test("those who read reports in the journal know the messages that announce them")
+    func announcing() {
+        for (kind, id) in ReportEntryField.messageIDs { #expect(EventKind(rawValue: kind)?.messageID == id) }
+        #expect(ReportEntryField.messageIDs.count == 4)
     }
 
     @Test("what is only reported is another message, about a process that lives")

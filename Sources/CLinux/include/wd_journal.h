@@ -12,3 +12,7 @@ int wd_journal_stream(const char *path, const void *header, size_t length);
 
 /* A non-blocking datagram socket that sends to the socket at `path`. */
 int wd_journal_datagram(const char *path);
+
+/* Sends an entry in a sealed memory file, for entries that do not fit into a datagram:
+ * https://systemd.io/JOURNAL_NATIVE_PROTOCOL/. 0, or -1 with errno. */
+int wd_journal_send_file(int socket, const void *bytes, size_t length);

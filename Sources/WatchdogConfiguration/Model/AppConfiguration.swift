@@ -49,6 +49,7 @@ public struct AppConfiguration: Hashable, Sendable {
         part.watchdog.reloadAllowance = .zero
         part.watchdog.reportAge = nil
         part.watchdog.incidentHook = nil
+        part.watchdog.reportsInJournal = true
         return part
     }
 

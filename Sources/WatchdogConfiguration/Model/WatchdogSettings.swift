@@ -27,6 +27,8 @@ public struct WatchdogSettings: Hashable, Sendable {
     public var takesCrashStacks = false
     /// `OnIncident=`: what runs after the report of an incident is written; nil for nothing.
     public var incidentHook: IncidentHook?
+    /// `ReportsInJournal=`: whether journal entries carry reports.
+    public var reportsInJournal = true
     /// `ExtensionCap=`: the limit on an app's extensions of one allowance.
     public var extensionCap: Duration = Fairness().extensionCap
     /// `AllowBlindExtension=`: whether an extension without progress counts.

@@ -64,7 +64,7 @@ extension ConfigurationKey {
     fileprivate var appliesToObserved: Bool {
         switch self {
         case .observe, .description, .version, .enabled, .probe, .probeInterval, .probeTimeout, .probeThreshold,
-            .probeStatus, .probeBody, .enforce, .hangReports, .onIncident, .keepReports, .timeScale:
+            .probeStatus, .probeBody, .enforce, .hangReports, .onIncident, .reportsInJournal, .keepReports, .timeScale:
             true
         default: false
         }

@@ -13,8 +13,18 @@ public struct JournalEntry: Hashable, Sendable {
         public let value: [UInt8]
     }
 
+    /// A field without a limit on its length, which the entry may lose on its way.
+    public struct Attachment: Hashable, Sendable {
+        /// The field.
+        public let field: Field
+        /// The field that says why the attachment is missing, if it is.
+        let substitute: String
+    }
+
     /// The fields in the order in which they were added.
     public private(set) var fields: [Field] = []
+    /// A large value that is sent if there is room for it; not one of ``fields``.
+    public private(set) var attachment: Attachment?
 
     /// Creates an entry with its human-readable message.
     public init(_ message: String, priority: JournalPriority, identifier: String) {
@@ -32,6 +42,30 @@ public struct JournalEntry: Hashable, Sendable {
         fields.append(Field(name: name, value: Self.cut(value)))
     }
 
+    /// Attaches a large value as a field.
+    ///
+    /// - Parameter substitute: the name of the field that the entry gets instead if the value cannot be sent; it says
+    ///   why.
+    public mutating func attach(_ name: String, _ value: [UInt8], orSayWhyNotIn substitute: String) {
+        precondition(Self.isName(name) && Self.isName(substitute), "journald ignores the field \(name)")
+        attachment = Attachment(field: Field(name: name, value: value), substitute: substitute)
+    }
+
+    /// The entry without its attachment, and the reason in the place of it; nil if it has none.
+    func withoutAttachment(because reason: String) -> JournalEntry? {
+        guard let attachment else { return nil }
+        var entry = self
+        entry.attachment = nil
+        entry.add(attachment.substitute, reason)
+        return entry
+    }
+
+    /// The approximate length of ``bytes``, without computing them.
+    var size: Int {
+        let all = fields + (attachment.map { [$0.field] } ?? [])
+        return all.reduce(0) { $0 + $1.name.utf8.count + $1.value.count + 10 }
+    }
+
     /// The value of the first field with a name.
     public subscript(name: String) -> String? {
         fields.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
@@ -43,7 +77,8 @@ public struct JournalEntry: Hashable, Sendable {
     /// https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        for field in fields {
+        bytes.reserveCapacity(size)
+        for field in fields + (attachment.map { [$0.field] } ?? []) {
             bytes += field.name.utf8
             if field.value.contains(UInt8(ascii: "\n")) {
                 bytes.append(UInt8(ascii: "\n"))

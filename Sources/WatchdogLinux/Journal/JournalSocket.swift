@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import Glibc
 
 /// The connection over which entries are sent to journald; connects when necessary.
 struct JournalSocket: ~Copyable {
@@ -30,10 +31,15 @@ struct JournalSocket: ~Copyable {
             }
             guard let descriptor else { return .refused }
             if wd_socket_send(descriptor.number, bytes, bytes.count) == 0 { return .sent }
-            let error = Errno.current
+            var error = Errno.current
+            // The socket's buffer is smaller than the entry, as ordinary users' are.
+            if error == .messageTooLong || error.rawValue == ENOBUFS {
+                if wd_journal_send_file(descriptor.number, bytes, bytes.count) == 0 { return .sent }
+                error = .current
+                if error != .wouldBlock, error.rawValue != ECONNREFUSED { return .refused }
+            }
             if error == .wouldBlock { return .full }
             self.descriptor = nil
-            if error == .messageTooLong { return .refused }
         }
         return .refused
     }

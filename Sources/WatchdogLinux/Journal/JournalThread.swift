@@ -13,9 +13,19 @@ import WatchdogBase
 public final class JournalThread: Sendable {
     private struct State {
         var waiting: [JournalEntry] = []
+        /// The size of all waiting entries.
+        var bytes = 0
         var untold = 0
         var dropped = 0
         var end: Instant?
+
+        /// Queues an entry if there is room for it.
+        mutating func admit(_ entry: JournalEntry, count: Int, bytes limit: Int) -> Bool {
+            guard end == nil, waiting.count < count, bytes + entry.size <= limit else { return false }
+            waiting.append(entry)
+            bytes += entry.size
+            return true
+        }
 
         mutating func lose() {
             dropped += 1
@@ -31,6 +41,8 @@ public final class JournalThread: Sendable {
 
     /// The maximum number of queued entries.
     public let capacity: Int
+    /// The maximum size of all queued entries in bytes.
+    public let byteCapacity: Int
     private let address: JournalAddress
     private let lossEntry: @Sendable (Int) -> JournalEntry
     private let state = Locked(State())
@@ -42,14 +54,17 @@ public final class JournalThread: Sendable {
     /// - Parameters:
     ///   - address: Where journald listens.
     ///   - capacity: The maximum number of queued entries.
+    ///   - byteCapacity: The maximum size of all queued entries; an entry with an attachment that exceeds it is queued
+    ///     without the attachment.
     ///   - lossEntry: Makes the entry that reports how many were dropped.
     public init(
-        _ address: JournalAddress = .system, capacity: Int = 256,
+        _ address: JournalAddress = .system, capacity: Int = 256, byteCapacity: Int = 16 << 20,
         lossEntry: @escaping @Sendable (Int) -> JournalEntry
     ) throws(LinuxError) {
         precondition(capacity > 0, "a queue must hold an entry")
         self.address = address
         self.capacity = capacity
+        self.byteCapacity = byteCapacity
         self.lossEntry = lossEntry
         wakeUp = OwnedDescriptor(taking: try check("create an eventfd") { wd_eventfd() })
         ended = OwnedDescriptor(taking: try check("create an eventfd") { wd_eventfd() })
@@ -58,16 +73,19 @@ public final class JournalThread: Sendable {
 
     /// Queues an entry; returns false if the queue was full and the entry was dropped.
     ///
-    /// Never blocks longer than it takes to copy an entry.
+    /// An attachment that does not fit is left out, and the entry says so. Never blocks longer than it takes to move
+    /// an entry; attachments are not copied.
     @discardableResult
     public func post(_ entry: JournalEntry) -> Bool {
         let fits = state.withLock { state in
-            guard state.end == nil, state.waiting.count < capacity else {
-                state.lose()
-                return false
+            if state.admit(entry, count: capacity, bytes: byteCapacity) { return true }
+            if let rest = entry.withoutAttachment(because: "too many messages waited for the journal"),
+                state.admit(rest, count: capacity, bytes: byteCapacity)
+            {
+                return true
             }
-            state.waiting.append(entry)
-            return true
+            state.lose()
+            return false
         }
         if fits { _ = wd_eventfd_signal(wakeUp.number) }
         return fits
@@ -75,6 +93,9 @@ public final class JournalThread: Sendable {
 
     /// How many entries were dropped so far, because the queue was full or journald was missing.
     public var droppedCount: Int { state.withLock { $0.dropped } }
+
+    /// The size of the queued entries.
+    var waitingBytes: Int { state.withLock { $0.bytes } }
 
     /// Stops the thread once it has sent the queue, but no later than after `limit`; waits for that.
     public func shutDown(within limit: Duration) {
@@ -105,8 +126,10 @@ public final class JournalThread: Sendable {
 
     private func next() -> Turn {
         state.withLock { state in
-            guard state.waiting.isEmpty else { return .entry(state.waiting.removeFirst()) }
-            return state.end == nil ? .nothing : .end
+            guard !state.waiting.isEmpty else { return state.end == nil ? .nothing : .end }
+            let entry = state.waiting.removeFirst()
+            state.bytes -= entry.size
+            return .entry(entry)
         }
     }
 
@@ -125,7 +148,10 @@ public final class JournalThread: Sendable {
         while true {
             switch socket.send(bytes) {
             case .sent: return true
-            case .refused: return false
+            case .refused:
+                guard let rest = entry.withoutAttachment(because: "the journal did not accept an entry of this size")
+                else { return false }
+                return send(rest, &socket)
             case .full:
                 let end = state.withLock { $0.end }
                 if let end, Instant.now() >= end { return false }

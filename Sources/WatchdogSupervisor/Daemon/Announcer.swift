@@ -91,14 +91,16 @@ final class Announcer {
     /// Whether the operator reads of it.
     private func isTold(_ event: some ReportedEvent) -> Bool { event.isToldWhenQuiet || verbosity != .quiet }
 
+    /// - Parameter carriesReport: whether the journal gets the report itself.
     func publish(
-        _ event: some ReportedEvent, _ report: ReportOutcome, of app: String, _ subject: EventSubject
+        _ event: some ReportedEvent, _ report: ReportOutcome, of app: String, _ subject: EventSubject,
+        carriesReport: Bool
     ) {
         let narration = Narration(name: app, verbosity: verbosity)
         tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
         tell(
             isTold(event) ? narration.lines(of: event, pid: subject.pid, report) : nil,
-            JournalEntry(event, report, about: subject))
+            JournalEntry(event, report, about: subject, carriesReport: carriesReport))
     }
 
     func publish(

@@ -16,11 +16,14 @@ final class AppNotices {
     private let loop: EventLoop
     private(set) var lastIncident: IncidentSummary?
     private(set) var lastExit: String?
+    /// Whether journal entries carry the app's reports.
+    var reportsInJournal: Bool
 
     init(of name: String, by daemon: Daemon, resuming kept: KeptApp?) {
         self.name = name
         announcer = daemon.announcer
         loop = daemon.host.loop
+        reportsInJournal = daemon.reportsInJournal
         (lastIncident, lastExit) = (kept?.lastIncident, kept?.lastExit)
     }
 
@@ -36,7 +39,7 @@ final class AppNotices {
         lastIncident = IncidentSummary(
             kind: .hang, time: .now(), summary: "hung: the main loop did not answer for \(hang.duration.brief)",
             event: hang.event.rawValue, verdict: report.verdict.line, report: report.path)
-        announcer.publish(hang, report, of: name, launch.shell.subject)
+        announcer.publish(hang, report, of: name, launch.shell.subject, carriesReport: reportsInJournal)
     }
 
     func crashReported(_ crash: Crash, _ report: ReportOutcome, of launch: AppLaunch) {
@@ -48,7 +51,7 @@ final class AppNotices {
                 kind: isExit ? .exit : .crash, time: .now(), summary: crash.status.words,
                 verdict: report.verdict.line, report: report.path)
         }
-        announcer.publish(crash, report, of: name, launch.shell.subject)
+        announcer.publish(crash, report, of: name, launch.shell.subject, carriesReport: reportsInJournal)
     }
 
     func reported(_ incident: Incident, _ report: ReportOutcome, of launch: AppLaunch) {
@@ -56,7 +59,7 @@ final class AppNotices {
         lastIncident = IncidentSummary(
             kind: .watchdog, time: .now(), summary: (incident.isEnforced ? "killed: " : "reported: ") + what,
             event: incident.event.rawValue, verdict: report.verdict.line, report: report.path)
-        announcer.publish(incident, report, of: name, launch.shell.subject)
+        announcer.publish(incident, report, of: name, launch.shell.subject, carriesReport: reportsInJournal)
     }
 
     // MARK: - What the app's machine reports

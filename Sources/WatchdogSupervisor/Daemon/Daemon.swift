@@ -15,6 +15,8 @@ final class Daemon {
     let host: Host
     let places: DaemonPlaces
     let store: ReportStore
+    /// Whether journal entries carry reports of apps that do not say no.
+    let reportsInJournal: Bool
     let announcer: Announcer
     let disks: DiskReading
     /// Keeps launches; nil if none are kept.
@@ -52,9 +54,10 @@ final class Daemon {
 
     init(
         host: Host, places: DaemonPlaces, store: ReportStore, history settings: HistorySettings? = nil,
-        verbosity: RunConfiguration.Verbosity
+        reportsInJournal: Bool = true, verbosity: RunConfiguration.Verbosity
     ) throws {
         self.host = host
+        self.reportsInJournal = reportsInJournal
         self.places = places
         self.store = store
         announcer = Announcer(on: host.loop, host.log, verbosity: verbosity)

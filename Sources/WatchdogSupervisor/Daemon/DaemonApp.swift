@@ -134,7 +134,9 @@ final class DaemonApp {
     }
 
     private func keepReports() {
-        if let configuration { daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge) }
+        guard let configuration else { return }
+        daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge)
+        notices.reportsInJournal = daemon.reportsInJournal && configuration.watchdog.reportsInJournal
     }
 
     /// Counts something.

@@ -119,7 +119,7 @@ public struct Serve {
             limitsRepeats: true)
         let daemon = try Daemon(
             host: host, places: configuration.places, store: store, history: configuration.history,
-            verbosity: configuration.verbosity)
+            reportsInJournal: configuration.reportsInJournal, verbosity: configuration.verbosity)
         defer { daemon.history?.stop() }
         defer { host.stop(leaving: daemon.handover.isLeaving) }
         defer { if !daemon.handover.isLeaving { Strays.end() } }

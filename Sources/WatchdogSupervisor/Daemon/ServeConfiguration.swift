@@ -10,19 +10,22 @@ public struct ServeConfiguration: Sendable {
     public var history: HistorySettings?
     /// Where metrics go.
     public var metrics: MetricsSettings
+    /// Whether journal entries carry reports of apps whose `ReportsInJournal=` does not say no.
+    public var reportsInJournal: Bool
     /// How much is printed on stderr.
     public var verbosity: RunConfiguration.Verbosity
 
     /// Creates a configuration.
     public init(
         places: DaemonPlaces, isDirectoryNamed: Bool, history: HistorySettings? = nil,
-        metrics: MetricsSettings = MetricsSettings(),
+        metrics: MetricsSettings = MetricsSettings(), reportsInJournal: Bool = true,
         verbosity: RunConfiguration.Verbosity = .normal
     ) {
         self.places = places
         self.isDirectoryNamed = isDirectoryNamed
         self.history = history
         self.metrics = metrics
+        self.reportsInJournal = reportsInJournal
         self.verbosity = verbosity
     }
 }

@@ -16,6 +16,16 @@ enum CaptureOutcome: Sendable {
     case failed(String)
 }
 
+/// A report as a journal entry carries it.
+enum ReportData: Hashable, Sendable {
+    /// The whole `.ips` file.
+    case file([UInt8])
+    /// It has this many bytes, more than an entry carries.
+    case tooLarge(Int)
+
+    init(_ file: [UInt8]) { self = file.count <= ReportEntryField.dataLimit ? .file(file) : .tooLarge(file.count) }
+}
+
 /// The outcome of writing a report.
 struct ReportOutcome: Sendable {
     /// The verdict, which exists even if the report does not.
@@ -36,8 +46,17 @@ struct ReportOutcome: Sendable {
     var failure: String?
     /// What the report says in ten seconds; nil if there is none.
     var explanation: Explanation?
+    /// The report's file for the journal; nil if there is no new report.
+    var data: ReportData?
     /// The report, if it was printed on standard error and not written.
     var printed: Report?
     /// Whether there was nothing to write because there is no evidence of a crash.
     var isVoid = false
+
+    /// The outcome as it is kept once it has been announced.
+    var withoutData: ReportOutcome {
+        var outcome = self
+        outcome.data = nil
+        return outcome
+    }
 }

@@ -69,8 +69,10 @@ extension JournalEntry {
     }
 
     /// The entry for an event whose report was written or failed.
+    ///
+    /// - Parameter carriesReport: whether the report itself is attached.
     init(
-        _ event: some ReportedEvent, _ report: ReportOutcome, about subject: EventSubject,
+        _ event: some ReportedEvent, _ report: ReportOutcome, about subject: EventSubject, carriesReport: Bool = true,
         mayNameObject: Bool = geteuid() == 0
     ) {
         let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
@@ -80,11 +82,17 @@ extension JournalEntry {
         event.addFields(to: &self)
         add("WATCHDOGD_VERDICT", report.verdict.line)
         add("WATCHDOGD_VERDICT_KIND", report.verdict.kind.rawValue)
-        add("WATCHDOGD_REPORT", report.path)
-        add("WATCHDOGD_INCIDENT", report.explanation?.incident)
-        add("WATCHDOGD_SIGNATURE", report.explanation?.signature.id)
-        add("WATCHDOGD_FAULT", report.explanation?.blame?.party.rawValue)
-        if let count = report.repeats { add("WATCHDOGD_REPEATS", "\(count)") }
+        add(ReportEntryField.path, report.path)
+        add(ReportEntryField.incident, report.explanation?.incident)
+        add(ReportEntryField.signature, report.explanation?.signature.id)
+        add(ReportEntryField.fault, report.explanation?.blame?.party.rawValue)
+        if let count = report.repeats { add(ReportEntryField.repeats, "\(count)") }
+        guard carriesReport, let data = report.data else { return }
+        switch data {
+        case .file(let bytes): attach(ReportEntryField.data, bytes, orSayWhyNotIn: ReportEntryField.omitted)
+        case .tooLarge(let count):
+            add(ReportEntryField.omitted, "\(count) bytes, more than \(ReportEntryField.dataLimit)")
+        }
     }
 
     mutating func add(duration: Duration) {

@@ -141,7 +141,9 @@ final class ReportWriter: Sendable {
         outcome.explanation = Explanation(of: report)
         let ownSignature = Signature(of: report)
         (outcome.incident, outcome.signature) = (facts.id, ownSignature.id)
+        let encoded = try? ReportCoding.encode(report)
         if prints {
+            outcome.data = encoded.map { ReportData($0) }
             StandardError.print(TextRenderer.render(report), incident: report.body.incident)
             outcome.printed = report
             return outcome
@@ -153,8 +155,10 @@ final class ReportWriter: Sendable {
             outcome.repeats = count
             return outcome
         }
+        // The journal gets it even if the disk is full.
+        outcome.data = encoded.map { ReportData($0) }
         do {
-            let path = try store.write(report)
+            let path = try store.write(report, encoded: encoded)
             if let signature { repeats?.withLock { $0.wrote(path, signature, at: .now()) } }
             outcome.path = path
         } catch {

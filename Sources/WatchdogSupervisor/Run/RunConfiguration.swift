@@ -48,6 +48,8 @@ public struct RunConfiguration: Sendable {
     public var onIncident: String?
     /// The directory for reports; nil for the user's default.
     public var reportsDirectory: String?
+    /// Whether journal entries carry reports.
+    public var reportsInJournal = true
     /// Whether reports are printed on standard error, and no file is written.
     public var printsReports = false
     /// The file for a short message that says why the program was killed; nil for none.
@@ -104,6 +106,7 @@ public struct RunConfiguration: Sendable {
         self.spec = app.spec
         self.command = [ByteString(app.program.command.program)]
         self.app = app
+        self.reportsInJournal = app.watchdog.reportsInJournal
         self.environment = []
         self.verbosity = .normal
     }

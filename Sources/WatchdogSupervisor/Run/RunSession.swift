@@ -185,30 +185,33 @@ final class RunSession {
     }
 
     private func reported(_ incident: Incident, _ report: ReportOutcome) {
-        reports[incident.id] = report
+        reports[incident.id] = report.withoutData
         remote?.tell(.incident(RemoteIncident(incident, report)))
         incidents = incidents.map { $0.id == incident.id ? incident : $0 }
         let lines = narration.lines(of: incident, pid: shell.pid, report)
         // If the incident is not enforced, the app lives on and has deadlines to keep.
-        let isTold = log.tell(
-            JournalEntry(incident, report, about: shell.subject), line: lines,
-            within: incident.isEnforced ? .seconds(1) : .zero)
+        let patience: Duration = incident.isEnforced ? .seconds(1) : .zero
+        let isTold = log.tell(entry(incident, report), line: lines, within: patience)
         if !isTold { unwritten += 1 }
         reportWritten(HookFacts(incident, report, of: configuration.spec.name))
     }
 
+    private func entry(_ event: some ReportedEvent, _ report: ReportOutcome) -> JournalEntry {
+        JournalEntry(event, report, about: shell.subject, carriesReport: configuration.reportsInJournal)
+    }
+
     private func hangReported(_ hang: Hang, _ report: ReportOutcome) {
         let lines = narration.lines(of: hang, pid: shell.pid, report)
-        let entry = StandardError.format == .json ? JournalEntry(hang, report, about: shell.subject) : nil
-        if configuration.verbosity != .quiet, !StandardError.say(lines, entry, within: .zero) { unwritten += 1 }
+        let line = configuration.verbosity == .quiet ? nil : lines
+        if !log.tell(entry(hang, report), line: line, within: .zero) { unwritten += 1 }
         reportWritten()
     }
 
     private func crashReported(_ crash: Crash, _ report: ReportOutcome) {
-        crashReport = report
+        crashReport = report.withoutData
         if !report.isVoid {
             let isTold = log.tell(
-                JournalEntry(crash, report, about: shell.subject),
+                entry(crash, report),
                 line: narration.lines(of: crash, pid: shell.pid, report), within: .seconds(1))
             if !isTold { unwritten += 1 }
         }

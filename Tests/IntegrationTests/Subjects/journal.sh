@@ -25,7 +25,8 @@ status=0
 "$@" || status=$?
 kill -CONT "$journald"
 journalctl --sync
-journalctl --quiet --output=json >"$output"
+# Values above 4,096 bytes are left out without --all.
+journalctl --quiet --all --output=json >"$output"
 kill "$journald"
 wait "$journald" || true
 exit "$status"

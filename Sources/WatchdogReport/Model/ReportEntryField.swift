@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The fields of a journal entry that carries a report, and the entries that do.
+package enum ReportEntryField {
+    /// The whole `.ips` file.
+    package static let data = "WATCHDOGD_REPORT_DATA"
+    /// Why ``data`` is missing.
+    package static let omitted = "WATCHDOGD_REPORT_OMITTED"
+    /// The path of the report on the machine that wrote it.
+    package static let path = "WATCHDOGD_REPORT"
+    /// How many incidents without a report of their own the report counts.
+    package static let repeats = "WATCHDOGD_REPEATS"
+    /// The incident's ID.
+    package static let incident = "WATCHDOGD_INCIDENT"
+    /// The ID of the report's signature.
+    package static let signature = "WATCHDOGD_SIGNATURE"
+    /// Whose fault it is.
+    package static let fault = "WATCHDOGD_FAULT"
+    /// The app's name.
+    package static let app = "WATCHDOGD_APP"
+    /// The app's version.
+    package static let version = "WATCHDOGD_APP_VERSION"
+    /// The main process.
+    package static let pid = "WATCHDOGD_PID"
+    /// What the app was watched for.
+    package static let event = "WATCHDOGD_EVENT"
+    /// The verdict's line.
+    package static let verdict = "WATCHDOGD_VERDICT"
+    /// The verdict's kind.
+    package static let verdictKind = "WATCHDOGD_VERDICT_KIND"
+    /// Which message it is.
+    package static let kind = "WATCHDOGD_KIND"
+
+    /// The most bytes of a report that an entry carries: larger fields make collectors fail.
+    package static let dataLimit = 1 << 20
+
+    /// `MESSAGE_ID` of the kinds `killed`, `reported`, `crashed` and `hangReported`, which announce reports.
+    package static let messageIDs = [
+        "killed": "625be8b805824436a7005458c4889c7e", "reported": "ca45842fd2364f81b2d803b9de5301a9",
+        "crashed": "ba10d16d52ff4890adc09c671337773f", "hangReported": "43acd3b0f8ca4e12b167bf3b02e718d2",
+    ]
+}
