@@ -119,6 +119,12 @@ let package = Package(
         // MARK: Clients of the channel
         library("WatchdogConformance", ["WatchdogBase", "WatchdogWire", "WatchdogLinux"]),
 
+        // MARK: Reports of many hosts
+        library(
+            "WatchdogReportArchive",
+            ["WatchdogBase", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering", "WatchdogLinux"]
+        ),
+
         // MARK: The history
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         library("WatchdogHistory", ["WatchdogBase", "WatchdogLinux", "CSQLite"]),
@@ -149,7 +155,7 @@ let package = Package(
                 "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
                 "WatchdogRendering", "WatchdogReportStore", "WatchdogBase", "WatchdogPolicy", "NetworkConditioner",
                 "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
-                "WatchdogConformance", "WatchdogImport",
+                "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive",
                 argumentParser,
             ],
             swiftSettings: swiftSettings
@@ -259,6 +265,13 @@ let package = Package(
             exclude: ["Goldens"]
         ),
         tests("WatchdogReportStoreTests", ["WatchdogReportStore", "WatchdogReport", "WatchdogBase", "ReportFixtures"]),
+        tests(
+            "WatchdogReportArchiveTests",
+            [
+                "WatchdogReportArchive", "WatchdogReportStore", "WatchdogRendering", "WatchdogReport",
+                "WatchdogLinux", "WatchdogBase", "ReportFixtures", "SeededRandom",
+            ]
+        ),
         tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogBase", "CLinux"], exclude: ["Subjects"]),
         tests(
             "WatchdogCaptureTests",

@@ -16,11 +16,45 @@ extension ReportStore {
     /// - Throws: ``ReportStoreError`` when the folder cannot be read.
     public func list() throws(ReportStoreError) -> [StoredReport] {
         let folder = try StoreFolder(directory, isToRead: true)
+        return Self.sorted(try look(into: folder, names: folder.names()))
+    }
+
+    /// All reports of the folder and of its subfolders, newest first: a folder of hosts' folders.
+    ///
+    /// - Returns: the reports, each incident once, and why some subfolders cannot be read.
+    /// - Throws: ``ReportStoreError`` when the folder itself cannot be read.
+    public func listHosts() throws(ReportStoreError) -> (reports: [StoredReport], failures: [ReportStoreError]) {
+        let folder = try StoreFolder(directory, isToRead: true)
+        let names = try folder.names()
+        var reports = try look(into: folder, names: names)
+        var failures: [ReportStoreError] = []
+        var incidents = Set(reports.compactMap { $0.metadata?.incidentID })
+        for name in names.sorted() where !name.hasPrefix(".") && folder.status(name)?.isFolder == true {
+            do throws(ReportStoreError) {
+                let inner = try StoreFolder(folder.pathOf(name), isToRead: true)
+                for report in try look(into: inner, names: inner.names(), host: name) {
+                    let isNew = report.metadata.map { incidents.insert($0.incidentID).inserted } ?? true
+                    if isNew { reports.append(report) }
+                }
+            } catch {
+                failures.append(error)
+            }
+        }
+        return (Self.sorted(reports), failures)
+    }
+
+    private func look(
+        into folder: borrowing StoreFolder, names: [String], host: String? = nil
+    ) throws(ReportStoreError) -> [StoredReport] {
         var reports: [StoredReport] = []
-        for name in try folder.names() where ReportFileName.isReport(name) {
-            guard let report = look(at: name, in: folder) else { continue }
+        for name in names where ReportFileName.isReport(name) {
+            guard let report = look(at: name, in: folder, host: host) else { continue }
             reports.append(report)
         }
+        return reports
+    }
+
+    private static func sorted(_ reports: [StoredReport]) -> [StoredReport] {
         // A report's time is text: parse it once, not in every comparison.
         let times = reports.map(\.time)
         let order = reports.indices.sorted {
@@ -59,28 +93,38 @@ extension ReportStore {
             }
             return try look(atPath: reference)
         }
-        let reports = try list()
+        let reports = try listHosts().reports
         if reference == "latest" {
             guard let report = reports.first else {
                 throw ReportStoreError(.notFound, "find", "report", reason: "\(directory) holds no report")
             }
             return report
         }
-        guard reference.count >= Self.prefixLength else {
+        return try Self.match(reference, among: reports, in: directory)
+    }
+
+    /// The report whose incident's UUID begins with some digits.
+    ///
+    /// - Parameter place: where the reports are, for errors.
+    package static func match(
+        _ reference: String, among reports: [StoredReport], in place: String
+    ) throws(ReportStoreError) -> StoredReport {
+        guard reference.count >= prefixLength else {
             throw ReportStoreError(
                 .notFound, "find", "report \"\(reference)\"",
-                reason: "an incident ID needs at least \(Self.prefixLength) digits")
+                reason: "an incident ID needs at least \(prefixLength) digits")
         }
         let matches = reports.filter { $0.metadata?.incidentID.uppercased().hasPrefix(reference.uppercased()) == true }
         guard let match = matches.first else {
             throw ReportStoreError(
-                .notFound, "find", "report \"\(reference)\"", reason: "\(directory) holds no such report",
+                .notFound, "find", "report \"\(reference)\"", reason: "\(place) holds no such report",
                 suggestion: "use the first digits of an incident ID, a file or \"latest\"")
         }
         guard matches.count == 1 else {
-            let names = matches.prefix(5).map(\.name).joined(separator: ", ") + (matches.count > 5 ? ", ..." : "")
+            let names = matches.prefix(5).map { $0.entry == nil ? $0.name : $0.metadata?.incidentID ?? "" }
+            let list = names.joined(separator: ", ") + (matches.count > 5 ? ", ..." : "")
             throw ReportStoreError(
-                .ambiguous, "find", "report \"\(reference)\"", reason: "\(matches.count) reports match: \(names)")
+                .ambiguous, "find", "report \"\(reference)\"", reason: "\(matches.count) reports match: \(list)")
         }
         return match
     }
@@ -113,18 +157,18 @@ extension ReportStore {
     private func bytes(of stored: StoredReport) throws(ReportStoreError) -> [UInt8] {
         let limit = ReportLimits.fileBytes + 1
         return stored.isInStore
-            ? try StoreFolder(directory, isToRead: true).read(stored.name, limit: limit)
+            ? try StoreFolder(stored.folder ?? directory, isToRead: true).read(stored.name, limit: limit)
             : try StoreFolder.read(path: stored.path, limit: limit)
     }
 
-    private func look(at name: String, in folder: borrowing StoreFolder) -> StoredReport? {
+    private func look(at name: String, in folder: borrowing StoreFolder, host: String? = nil) -> StoredReport? {
         guard let status = folder.status(name), status.isRegular else { return nil }
         let line: Result<[UInt8], ReportStoreError> = .init(catching: { () throws(ReportStoreError) in
             let start = try folder.read(name, limit: Self.firstLineBytes.usual)
             return start.count < Self.firstLineBytes.usual || start.contains(UInt8(ascii: "\n"))
                 ? start : try folder.read(name, limit: Self.firstLineBytes.most)
         })
-        return Self.report(name, folder.pathOf(name), status, line, isInStore: true)
+        return Self.report(name, folder.pathOf(name), status, line, isInStore: true, host: host)
     }
 
     private func look(atPath path: String) throws(ReportStoreError) -> StoredReport {
@@ -139,7 +183,7 @@ extension ReportStore {
 
     private static func report(
         _ name: String, _ path: String, _ status: StoreFolder.Status, _ line: Result<[UInt8], ReportStoreError>,
-        isInStore: Bool
+        isInStore: Bool, host: String? = nil
     ) -> StoredReport {
         var metadata: ReportMetadata?
         var fault: String?
@@ -150,6 +194,13 @@ extension ReportStore {
         }
         return StoredReport(
             name: name, path: path, size: status.size, modified: status.modified, metadata: metadata, fault: fault,
-            isInStore: isInStore)
+            isInStore: isInStore, host: host)
+    }
+}
+
+extension StoredReport {
+    /// The folder of its file.
+    fileprivate var folder: String? {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) }
     }
 }

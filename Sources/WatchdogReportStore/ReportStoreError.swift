@@ -51,7 +51,7 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
     /// What to do about it.
     public let suggestion: String?
 
-    init(
+    package init(
         _ code: Code, _ operation: String, _ subject: String, reason: String, errno: Int32? = nil,
         suggestion: String? = nil
     ) {
@@ -78,7 +78,7 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
     }
 
     /// A failed system call while reading; if permission was denied, the suggestion says who may read.
-    init(reading operation: String, _ subject: String, errno: Int32, code: Code = .failed) {
+    package init(reading operation: String, _ subject: String, errno: Int32, code: Code = .failed) {
         guard errno == EACCES || errno == EPERM else {
             self.init(code, operation, subject, errnoReason: errno)
             return

@@ -7,6 +7,7 @@ import WatchdogBase
 struct StoreFolder: ~Copyable {
     struct Status {
         var isRegular: Bool
+        var isFolder: Bool
         var size: Int64
         var modified: WallTime
     }
@@ -198,6 +199,7 @@ extension StoreFolder.Status {
     init(_ status: stat) {
         self.init(
             isRegular: status.st_mode & S_IFMT == S_IFREG,
+            isFolder: status.st_mode & S_IFMT == S_IFDIR,
             size: Int64(status.st_size),
             modified: WallTime(
                 seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int32(clamping: status.st_mtim.tv_nsec))

@@ -5,6 +5,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
+import WatchdogReportArchive
 import WatchdogReportStore
 import WatchdogSupervisor
 
@@ -19,54 +20,6 @@ struct ReportCommand: ParsableCommand {
         ],
         defaultSubcommand: ReportListCommand.self
     )
-}
-
-/// Selects the directory of reports.
-struct ReportsOption: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("Directory of crash logs (default: where run puts this user's).", valueName: "dir"),
-        completion: .directory
-    )
-    var reports: String?
-
-    var store: ReportStore { ReportStore(directory: reports ?? Run.defaultReportsDirectory) }
-
-    /// All reports; none if the default directory does not exist yet because nothing has ever been reported.
-    func list() throws -> [StoredReport] {
-        do {
-            return try store.list()
-        } catch  where reports == nil && error.isMissingFolder {
-            StandardError.say("no crash logs yet in \(store.directory)")
-            return []
-        } catch {
-            throw Failure.exit(for: error)
-        }
-    }
-
-    /// One report, as far as it can be read; faults are printed on standard error.
-    func report(_ reference: String) throws -> Report { try read(find(reference)).report }
-
-    /// Finds one report without reading it.
-    func find(_ reference: String) throws -> StoredReport {
-        let store = store
-        do {
-            return try store.find(reference)
-        } catch  where reports == nil && error.isMissingFolder {
-            StandardError.say("cannot find report: no crash logs yet in \(store.directory)")
-            throw ExitCode(66)
-        } catch {
-            throw Failure.exit(for: error)
-        }
-    }
-
-    /// Reads as much of a report as possible; faults are printed on standard error.
-    func read(_ stored: StoredReport) throws -> (report: Report, isWhole: Bool) {
-        let (report, faults) = try Failure.reporting { try store.salvage(stored) }
-        for fault in faults {
-            StandardError.say("\(stored.path.singleLine(limit: 4_096)) cannot be read completely: \(fault)")
-        }
-        return (report, faults.isEmpty)
-    }
 }
 
 /// Filters a list of reports.
@@ -124,8 +77,19 @@ struct ReportListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let reports = options.filter.apply(to: try location.list())
-        print(json ? ReportListing.json(reports) : ReportListing.text(reports), terminator: "")
+        let archive = try location.open()
+        // A journal of many hosts is longer than anyone reads.
+        let limit = archive.hasJournal && !json && options.limit == nil ? ReportListing.journalLimit : options.limit
+        let list = try location.reading(archive) { try $0.list(options.filter, atMost: limit) }
+        let reports = list?.reports ?? []
+        guard !json else { return print(ReportListing.json(reports), terminator: "") }
+        let text = ReportListing.text(
+            reports, width: TerminalWidth.columns - 1,
+            showsHosts: archive.hasJournal || reports.contains { $0.host != nil }, showsUsers: location.allUsers)
+        print(text, terminator: "")
+        if options.limit == nil, list?.isCut == true {
+            StandardError.say("only the newest \(reports.count) are listed; --limit lists more")
+        }
     }
 }
 
@@ -143,15 +107,9 @@ struct ReportGroupCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        var reports: [Report] = []
-        for stored in options.filter.apply(to: try location.list()) {
-            do {
-                reports.append(try location.store.salvage(stored).report)
-            } catch {
-                StandardError.say(error.description)
-            }
-        }
-        let groups = ReportGroup.grouping(reports)
+        let result = try location.reading(try location.open()) { try $0.groups(options.filter) }
+        for failure in result?.failures ?? [] { StandardError.say(failure.description) }
+        let groups = result?.groups ?? []
         print(json ? ReportGroup.json(groups) : ReportGroup.text(groups), terminator: "")
     }
 }

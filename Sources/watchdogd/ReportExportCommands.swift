@@ -61,7 +61,8 @@ struct ReportExportCommand: ParsableCommand {
 
     func validate() throws {
         if format == .metrics {
-            guard report.reference == ReportArgument.latest, location.reports == nil else {
+            guard report.reference == ReportArgument.latest, location.reports == nil, location.journal == nil
+            else {
                 throw ValidationError("metrickit-metrics takes no report; select with --app, --since and --history")
             }
         } else if app != nil || start.since != nil || history.history != nil {

@@ -3,6 +3,7 @@
 import ArgumentParser
 import WatchdogRendering
 import WatchdogReport
+import WatchdogReportArchive
 import WatchdogReportStore
 import WatchdogSupervisor
 
@@ -49,8 +50,13 @@ struct ReportSymbolicateCommand: ParsableCommand {
     }
 
     func run() throws {
-        let stored = try location.find(report.reference)
-        let (whole, isWhole) = try location.read(stored)
+        let archive = try location.open()
+        let stored = try location.find(report.reference, in: archive)
+        let (whole, isWhole) = try location.read(stored, in: archive)
+        if inPlace, stored.entry != nil {
+            StandardError.say("cannot replace a crash log in the journal: use --output")
+            throw ExitCode(64)
+        }
         if inPlace, !isWhole {
             StandardError.say("cannot replace a damaged crash log with what is left of it: use --output")
             throw ExitCode(65)
@@ -69,7 +75,9 @@ struct ReportSymbolicateCommand: ParsableCommand {
     private func write(_ result: ReportSymbolication.Result, over stored: StoredReport) throws {
         if inPlace {
             guard result.outcome.isChange else { return }
-            return try Failure.reporting { try location.store.replace(stored, with: result.report) }
+            return try Failure.reporting {
+                try ReportStore(directory: location.folder ?? ".").replace(stored, with: result.report)
+            }
         }
         guard output != "-" || json else { return print(TextRenderer.render(result.report), terminator: "") }
         let bytes = try Failure.reporting { try ReportCoding.encode(result.report) }

@@ -65,6 +65,11 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module(
             "WatchdogConformance", "WatchdogBase", "WatchdogWire", "WatchdogLinux", "FoundationEssentials", "Glibc"
         ),
+        // Reports of many hosts.
+        Module(
+            "WatchdogReportArchive",
+            "WatchdogBase", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering", "WatchdogLinux", "Glibc"
+        ),
         // The history.
         Module(
             "WatchdogHistory",
@@ -95,7 +100,7 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport",
             "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogSupervisor", "NetworkConditioner",
             "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
-            "WatchdogConformance", "WatchdogImport", "ArgumentParser", "FoundationEssentials",
+            "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "ArgumentParser", "FoundationEssentials",
             "Glibc"
         ),
         // The test kit.

@@ -35,7 +35,7 @@ public struct ReportFilter: Equatable, Sendable {
     }
 
     /// A file whose first line cannot be read is matched only by its time.
-    private func passes(_ report: StoredReport) -> Bool {
+    package func passes(_ report: StoredReport) -> Bool {
         let metadata = report.metadata
         if let app, metadata?.appName.lowercased() != app.lowercased() { return false }
         if let event, metadata?.linux?.event != event { return false }

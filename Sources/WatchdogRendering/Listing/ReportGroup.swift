@@ -18,25 +18,9 @@ public struct ReportGroup: Equatable, Sendable {
 
     /// Groups reports by signature, the most frequent first; among equally frequent ones, the newest first.
     public static func grouping(_ reports: [Report]) -> [ReportGroup] {
-        var members: [Signature: [(time: WallTime, incident: String, repeats: RepeatDetails?)]] = [:]
-        for report in reports {
-            let time = WallTime(report.body.captureTime) ?? WallTime(report.metadata.timestamp)
-            members[Signature(of: report), default: []].append(
-                (time ?? WallTime(seconds: 0), report.metadata.incidentID, report.body.linux?.repeats))
-        }
-        let groups = members.compactMap { signature, members -> ReportGroup? in
-            let sorted = members.sorted { WallTime.isNewer(($0.time, $0.incident), ($1.time, $1.incident)) }
-            guard let newest = sorted.first, let oldest = sorted.last else { return nil }
-            let repeats = sorted.compactMap(\.repeats)
-            return ReportGroup(
-                signature: signature, count: repeats.reduce(sorted.count) { $0.addingSaturated($1.count) },
-                first: oldest.time,
-                last: repeats.compactMap { WallTime($0.last) }.reduce(newest.time) { $1.since($0) > .zero ? $1 : $0 },
-                newest: newest.incident)
-        }
-        return groups.sorted {
-            $0.count != $1.count ? $0.count > $1.count : WallTime.isNewer(($0.last, $0.newest), ($1.last, $1.newest))
-        }
+        var tally = ReportTally()
+        for report in reports { tally.add(report) }
+        return tally.groups
     }
 
     /// Two lines of at most 79 columns per group: count, times, app, event and cause, then the app's frames.

@@ -6,27 +6,46 @@ public import WatchdogReport
 /// A list of reports for people or programs.
 public enum ReportListing {
     /// The width of the text, one less than a terminal's usual 80 columns, so that no terminal wraps.
-    private static let width = 79
-    private static let gap = "  "
-    private static let nameWidth = 12...20
+    public static let defaultWidth = 79
 
-    /// A table of at most 79 columns: beginning of the incident's identifier, date, app, pid, event, verdict.
+    /// How many of a journal's reports are listed unless another number is wanted.
+    public static let journalLimit = 500
+
+    private static let gap = "  "
+    /// The width from which a list of hosts has the column EVENT.
+    private static let wide = 100
+
+    private struct Column {
+        let title: String
+        /// The narrowest and the usual widest; nil if it is never cut for others.
+        var limits: ClosedRange<Int>?
+        var isRightAligned = false
+        /// The text for a report, with its metadata unless it is damaged.
+        let cell: (StoredReport, ReportMetadata?) -> String
+    }
+
+    /// A table of at most `width` columns: beginning of the incident's identifier, date, app, pid, event, verdict.
     ///
     /// The rows keep the given order. Names and verdicts that do not fit end in `...`.
-    public static func text(_ reports: [StoredReport]) -> String {
+    ///
+    /// - Parameters:
+    ///   - showsHosts: whether there are the columns HOST and VERSION, in place of PID and, if the text is narrow, EVENT.
+    ///   - showsUsers: whether there is the column UID: who sent the report.
+    public static func text(
+        _ reports: [StoredReport], width: Int = defaultWidth, showsHosts: Bool = false, showsUsers: Bool = false
+    ) -> String {
         guard !reports.isEmpty else { return "No reports.\n" }
-        var rows = [["ID", "DATE", "APP", "PID", "EVENT", "VERDICT"]]
-        rows += reports.map(cells)
-        var widths = (0..<6).map { column in rows.map { $0[column].count }.max() ?? 0 }
-        let others = widths[0] + widths[1] + widths[3] + widths[4] + gap.count * 5
-        // The verdict gets space before the name, because names usually differ at the beginning.
-        let forName = min(max(width - others - widths[5], nameWidth.lowerBound), nameWidth.upperBound)
-        widths[2] = min(widths[2], forName)
-        widths[5] = max(3, min(widths[5], width - others - widths[2]))
+        let width = max(width, defaultWidth)
+        let columns = columns(width: width, showsHosts: showsHosts, showsUsers: showsUsers)
+        let rows =
+            [columns.map(\.title)]
+            + reports.map { report in columns.map { $0.cell(report, report.metadata).singleLine() } }
+        let widths = widths(of: columns, rows, width)
         return rows.map { row in
-            let cells = row.enumerated().map { column, cell in
-                let cut = cell.singleLine(limit: widths[column])
-                return column == 3 ? cut.alignedRight(widths[3]) : cut.alignedLeft(widths[column])
+            let cells = row.indices.map { column in
+                let cut = row[column].singleLine(limit: widths[column])
+                return columns[column].isRightAligned
+                    ? cut.alignedRight(widths[column]) : cut.alignedLeft(widths[column])
             }
             var line = cells.joined(separator: gap)
             while line.last == " " { line.removeLast() }
@@ -34,19 +53,49 @@ public enum ReportListing {
         }.joined()
     }
 
-    private static func cells(_ report: StoredReport) -> [String] {
-        guard let metadata = report.metadata else {
-            let date = String(report.modified.text(fractionDigits: 0).prefix(16))
-            return ["-", date, report.name.singleLine(), "-", "-", "damaged"]
+    /// The verdict, which comes last, gets space before the names, because names usually differ at the beginning.
+    private static func widths(of columns: [Column], _ rows: [[String]], _ width: Int) -> [Int] {
+        var widths = columns.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        let names = columns.indices.filter { columns[$0].limits != nil }
+        for name in names { widths[name] = min(widths[name], columns[name].limits?.upperBound ?? 0) }
+        func excess() -> Int { widths.reduce(0, +) + gap.count * (widths.count - 1) - width }
+        while excess() > 0 {
+            let shrinkable = names.filter { widths[$0] > columns[$0].limits?.lowerBound ?? 0 }
+            guard let widest = shrinkable.max(by: { widths[$0] < widths[$1] }) else { break }
+            widths[widest] -= 1
         }
-        return [
-            String(metadata.incidentID.singleLine().prefix(8)),
-            String(metadata.timestamp.singleLine().prefix(16)),
-            metadata.appName.singleLine(),
-            metadata.linux.map { String($0.pid).singleLine(limit: 10) } ?? "-",
-            metadata.linux?.event.singleLine(limit: 16) ?? "-",
-            metadata.linux?.verdict.singleLine() ?? "-",
+        let verdict = widths.count - 1
+        widths[verdict] = max(3, widths[verdict] - max(0, excess()))
+        return widths
+    }
+
+    private static func columns(width: Int, showsHosts: Bool, showsUsers: Bool) -> [Column] {
+        let widest = max(20, width / 5)
+        var columns = [
+            Column(title: "ID") { String(($1?.incidentID ?? "-").prefix(8)) },
+            Column(title: "DATE") { String(($1?.timestamp ?? $0.modified.text(fractionDigits: 0)).prefix(16)) },
         ]
+        if showsHosts { columns.append(Column(title: "HOST", limits: 10...widest) { report, _ in report.host ?? "-" }) }
+        if showsUsers {
+            columns.append(
+                Column(title: "UID", isRightAligned: true) { report, _ in report.entry.map { "\($0.user)" } ?? "-" })
+        }
+        columns.append(Column(title: "APP", limits: 12...widest) { $1?.appName ?? $0.name })
+        if showsHosts {
+            columns.append(
+                Column(title: "VERSION", limits: 7...widest) { _, metadata in
+                    metadata?.appVersion.flatMap { $0.isEmpty ? nil : $0 } ?? "-"
+                })
+        } else {
+            columns.append(
+                Column(title: "PID", isRightAligned: true) { _, metadata in
+                    (metadata?.linux).map { String($0.pid).singleLine(limit: 10) } ?? "-"
+                })
+        }
+        if !showsHosts || width >= wide {
+            columns.append(Column(title: "EVENT") { $1?.linux?.event.singleLine(limit: 16) ?? "-" })
+        }
+        return columns + [Column(title: "VERDICT") { $1.map { $0.linux?.verdict ?? "-" } ?? "damaged" }]
     }
 
     /// A JSON array with one object per report.
@@ -56,28 +105,39 @@ public enum ReportListing {
 
     private struct Entry: Encodable {
         let incident: String?
-        let file: String
-        let path: String
-        let size: Int64
+        let file: String?
+        let path: String?
+        let size: Int64?
+        let host: String?
+        let cursor: String?
+        let uid: UInt32?
         let timestamp: String?
         let app: String?
+        let version: String?
         let pid: Int?
         let event: String?
         let verdict: String?
         let fault: String?
+        let omission: String?
 
         init(_ report: StoredReport) {
             let metadata = report.metadata
             incident = metadata?.incidentID
-            file = report.name
-            path = report.path
-            size = report.size
+            let isFile = report.entry == nil
+            file = isFile ? report.name : nil
+            path = isFile ? report.path : report.entry?.path
+            size = isFile ? report.size : nil
+            host = report.host
+            cursor = report.entry?.cursor
+            uid = report.entry?.user
             timestamp = metadata?.timestamp
             app = metadata?.appName
+            version = metadata?.appVersion.flatMap { $0.isEmpty ? nil : $0 }
             pid = metadata?.linux?.pid
             event = metadata?.linux?.event
             verdict = metadata?.linux?.verdict
             fault = report.fault
+            omission = report.entry?.omission
         }
     }
 }

@@ -2,11 +2,30 @@
 
 public import WatchdogBase
 
-/// The file of a report, of which only the first line has been read.
+/// A stored report, of which only the first line has been read: a file, or a field of a journal entry.
 public struct StoredReport: Equatable, Sendable {
+    /// The journal entry that carries a report.
+    public struct Entry: Hashable, Sendable {
+        /// What identifies the entry.
+        public let cursor: String
+        /// The user who sent it, as journald recorded.
+        public let user: UInt32
+        /// Where the report was written on that machine; nil if it was not.
+        public let path: String?
+        /// Why the entry does not carry the report; nil if it does.
+        public let omission: String?
+
+        package init(cursor: String, user: UInt32, path: String?, omission: String? = nil) {
+            self.cursor = cursor
+            self.user = user
+            self.path = path
+            self.omission = omission
+        }
+    }
+
     /// The file's name.
     public let name: String
-    /// The file's path.
+    /// The file's path, or words for the entry.
     public let path: String
     /// The file's size in bytes.
     public let size: Int64
@@ -16,13 +35,17 @@ public struct StoredReport: Equatable, Sendable {
     public let metadata: ReportMetadata?
     /// Why the first line cannot be read.
     public let fault: String?
-    /// True for a file in the store's folder, false for a path that the user named.
+    /// The host, if the place says which: the entry, or the folder of a host's reports.
+    public let host: String?
+    /// The journal entry; nil for a file.
+    public let entry: Entry?
+    /// True for a file in the store's folder or a subfolder, false for a path that the user named.
     package let isInStore: Bool
 
     /// Creates the entry of a file.
     package init(
         name: String, path: String, size: Int64, modified: WallTime, metadata: ReportMetadata?, fault: String?,
-        isInStore: Bool
+        isInStore: Bool, host: String? = nil, entry: Entry? = nil
     ) {
         self.name = name
         self.path = path
@@ -31,6 +54,8 @@ public struct StoredReport: Equatable, Sendable {
         self.metadata = metadata
         self.fault = fault
         self.isInStore = isInStore
+        self.host = host
+        self.entry = entry
     }
 
     /// When the report was taken; when the file was written, if the report does not say.

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogRendering
+import WatchdogReport
+import WatchdogReportStore
+
+/// The reports that journal entries carry.
+///
+/// A scan reads only short fields of each entry; reports are decompressed one at a time.
+///
+/// Isolation: one thread at a time.
+final class JournalReports {
+    /// An entry that announces a report.
+    struct Announcement {
+        var stored: StoredReport
+        var signature: String?
+        /// Whether another report counts this incident.
+        var isRepeat: Bool
+    }
+
+    /// How many bytes of a short field are read.
+    private static let fieldBytes = 4_096
+    /// How much of a report is read for its first line.
+    private static let firstLineBytes = 64 << 10
+
+    /// Reports in entries of other programs.
+    private(set) var imitations = 0
+    /// Reports of other users.
+    private(set) var otherUsers = 0
+    private let entries: any JournalEntries
+    private let user: UInt32
+    private let machine: String?
+    private let includesAllUsers: Bool
+
+    /// - Parameters:
+    ///   - user: who reads.
+    ///   - machine: the machine that reads.
+    init(_ entries: any JournalEntries, user: UInt32, machine: String?, includesAllUsers: Bool) {
+        self.entries = entries
+        self.user = user
+        self.machine = machine
+        self.includesAllUsers = includesAllUsers
+    }
+
+    // MARK: - Finding
+
+    /// Visits the announcements that pass a filter, newest first, until `visit` returns false.
+    ///
+    /// - Parameters:
+    ///   - host: the only host that counts; nil for all.
+    ///   - prefix: how the IDs of the incidents begin, in capitals.
+    func scan(_ filter: ReportFilter, host: String?, incident prefix: String = "", _ visit: (Announcement) -> Bool) {
+        imitations = 0
+        otherUsers = 0
+        entries.begin(matching: "MESSAGE_ID", ReportEntryField.messageIDs.values.sorted())
+        while entries.previous() {
+            let time = entries.time
+            if let since = filter.since, time.since(since) < .zero { return }
+            guard let incident = text(ReportEntryField.incident), incident.uppercased().hasPrefix(prefix),
+                let sender = admittedSender()
+            else { continue }
+            if let host, text("_HOSTNAME")?.lowercased() != host.lowercased() { continue }
+            if let app = filter.app, text(ReportEntryField.app)?.lowercased() != app.lowercased() { continue }
+            let announcement = announcement(of: incident, sender, time)
+            guard passes(announcement.stored, filter) else { continue }
+            guard visit(announcement) else { return }
+        }
+    }
+
+    /// The sender, if their reports are read.
+    private func admittedSender() -> UInt32? {
+        let sender = JournalSender(
+            user: text("_UID").flatMap { UInt32($0) }, executable: text("_EXE"), name: text("_COMM"),
+            machine: text("_MACHINE_ID"))
+        switch sender.standing(for: user, on: machine) {
+        case .trusted: return sender.user
+        case .otherUser where includesAllUsers: return sender.user
+        case .otherUser: otherUsers += 1
+        case .imitation: imitations += 1
+        }
+        return nil
+    }
+
+    private func announcement(of incident: String, _ sender: UInt32, _ time: WallTime) -> Announcement {
+        var metadata = ReportMetadata(
+            appName: text(ReportEntryField.app) ?? "", timestamp: time.text(fractionDigits: 2), incidentID: incident)
+        metadata.appVersion = text(ReportEntryField.version)
+        metadata.linux = .init(
+            pid: text(ReportEntryField.pid).flatMap { Int($0) } ?? 0, event: event,
+            verdict: text(ReportEntryField.verdict) ?? "")
+        let host = text("_HOSTNAME")
+        let path = text(ReportEntryField.path)
+        let cursor = entries.cursor
+        let place = "the journal entry of \(time.text(fractionDigits: 0)) on \(host ?? "an unknown host") (\(cursor))"
+        let stored = StoredReport(
+            name: path?.split(separator: "/").last.map(String.init) ?? "", path: place, size: 0, modified: time,
+            metadata: metadata, fault: nil, isInStore: false, host: host,
+            entry: .init(cursor: cursor, user: sender, path: path))
+        return Announcement(
+            stored: stored, signature: text(ReportEntryField.signature), isRepeat: text(ReportEntryField.repeats) != nil
+        )
+    }
+
+    /// What the app was watched for, in the words of reports.
+    private var event: String {
+        switch text(ReportEntryField.kind) {
+        case "crashed": ReportKind.crash.rawValue
+        case "hangReported": ReportKind.hang.rawValue
+        default: text(ReportEntryField.event) ?? ""
+        }
+    }
+
+    private func passes(_ report: StoredReport, _ filter: ReportFilter) -> Bool {
+        var filter = filter
+        if let verdict = filter.verdict?.lowercased() {
+            guard
+                report.metadata?.linux?.verdict.lowercased().contains(verdict) == true
+                    || text(ReportEntryField.verdictKind) == verdict
+            else { return false }
+            filter.verdict = nil
+        }
+        return filter.passes(report)
+    }
+
+    private func text(_ name: String) -> String? { entries.value(name, limit: Self.fieldBytes).text }
+
+    // MARK: - Reading
+
+    /// The announcement of the current entry with the first line of its report, instead of what the other fields say.
+    func confirmed(_ stored: StoredReport) -> StoredReport {
+        var metadata = stored.metadata
+        var fault: String?
+        var omission: String?
+        switch entries.value(ReportEntryField.data, limit: Self.firstLineBytes) {
+        case .absent: omission = text(ReportEntryField.omitted) ?? "its entry was sent without it"
+        case .unreadable(let errno): fault = "the journal's file is damaged there (\(errno))"
+        case .bytes(let bytes):
+            do throws(ReportCodingError) {
+                metadata = try ReportCoding.decodeMetadata(bytes)
+            } catch {
+                fault = error.description
+            }
+        }
+        return StoredReport(
+            name: stored.name, path: stored.path, size: 0, modified: stored.modified,
+            metadata: fault == nil ? metadata : nil, fault: fault, isInStore: false, host: stored.host,
+            entry: stored.entry.map { .init(cursor: $0.cursor, user: $0.user, path: $0.path, omission: omission) })
+    }
+
+    /// Reads the report of the current entry.
+    func salvageCurrent(
+        _ stored: StoredReport
+    ) throws(ReportStoreError) -> (report: Report, faults: [String]) {
+        switch entries.value(ReportEntryField.data, limit: ReportEntryField.dataLimit + 1) {
+        case .absent:
+            let reason = text(ReportEntryField.omitted) ?? "it was sent without it"
+            throw ReportStoreError(
+                .notFound, "find a crash log in", stored.path, reason: reason,
+                suggestion: stored.entry?.path.map { "look on \(stored.host ?? "that host") at \($0)" })
+        case .unreadable(let errno):
+            throw ReportStoreError(
+                .damaged, "read", stored.path, reason: "the journal's file is damaged there (\(errno))")
+        case .bytes(let bytes) where bytes.count > ReportEntryField.dataLimit:
+            throw ReportStoreError(
+                .damaged, "read", stored.path, reason: "more than \(ReportEntryField.dataLimit) bytes")
+        case .bytes(let bytes):
+            do throws(ReportCodingError) {
+                return try ReportCoding.salvage(bytes)
+            } catch {
+                throw ReportStoreError(.damaged, "read", stored.path, reason: error.description)
+            }
+        }
+    }
+
+    /// Reads the report of any entry; a scan cannot be continued afterward.
+    func salvage(_ stored: StoredReport) throws(ReportStoreError) -> (report: Report, faults: [String]) {
+        guard let entry = stored.entry, entries.seek(entry.cursor) else {
+            throw ReportStoreError(.notFound, "find", stored.path, reason: "it is no longer in the journal")
+        }
+        return try salvageCurrent(stored)
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+public import WatchdogRendering
+public import WatchdogReport
+public import WatchdogReportStore
+
+extension ReportArchive {
+    /// Reads the reports that pass a filter, one at a time: the files, then the journal's, each newest first.
+    ///
+    /// - Parameter visit: gets each report, or why it cannot be read.
+    public func forEach(
+        _ filter: ReportFilter, _ visit: (StoredReport, Result<Report, ReportStoreError>) -> Void
+    ) throws(ReportStoreError) {
+        if let limit = filter.limit {
+            for stored in try list(filter, atMost: limit).reports { visit(stored, reading(stored)) }
+            return
+        }
+        let files = try stored(filter)
+        for stored in files.passing { visit(stored, reading(stored)) }
+        guard let journal else { return }
+        var seen = Set(files.all.compactMap { $0.metadata?.incidentID })
+        journal.scan(filter, host: sources.host) { announcement in
+            let incident = announcement.stored.metadata?.incidentID ?? ""
+            guard !announcement.isRepeat, seen.insert(incident).inserted else { return true }
+            visit(announcement.stored, journal.readingCurrent(announcement.stored))
+            return true
+        }
+    }
+
+    private func reading(_ stored: StoredReport) -> Result<Report, ReportStoreError> {
+        Result { () throws(ReportStoreError) in try salvage(stored).report }
+    }
+
+    /// Counts the reports that pass a filter by signature.
+    ///
+    /// Of the journal's reports, only one of each signature is read: the others have its ID in a field.
+    ///
+    /// - Returns: the groups, and why some reports cannot be read.
+    public func groups(
+        _ filter: ReportFilter
+    ) throws(ReportStoreError) -> (groups: [ReportGroup], failures: [ReportStoreError]) {
+        var tally = ReportTally()
+        var failures: [ReportStoreError] = []
+        func add(_ stored: StoredReport, _ result: Result<Report, ReportStoreError>) {
+            switch result {
+            case .success(let report): tally.add(report)
+            case .failure(let error): failures.append(error)
+            }
+        }
+        guard let journal, filter.limit == nil else {
+            try forEach(filter, add)
+            return (tally.groups, failures)
+        }
+        let files = try stored(filter)
+        for stored in files.passing { add(stored, reading(stored)) }
+        var seen = Set(files.all.compactMap { $0.metadata?.incidentID })
+        var signatures: [String: Signature] = [:]
+        // Incidents that are newer than the report that counts them.
+        var repeats: [String: [(time: WallTime, incident: String)]] = [:]
+        journal.scan(filter, host: sources.host) { announcement in
+            let stored = announcement.stored
+            let incident = stored.metadata?.incidentID ?? ""
+            // A file counts its repeats itself.
+            guard seen.insert(incident).inserted, !announcement.isRepeat || store == nil else { return true }
+            if let id = announcement.signature, let signature = signatures[id] {
+                tally.add(signature, at: stored.time, incident: incident)
+            } else if announcement.isRepeat {
+                if let id = announcement.signature { repeats[id, default: []].append((stored.time, incident)) }
+            } else {
+                let result = journal.readingCurrent(stored)
+                add(stored, result)
+                guard let id = announcement.signature, let report = try? result.get() else { return true }
+                let signature = Signature(of: report)
+                signatures[id] = signature
+                for incident in repeats.removeValue(forKey: id) ?? [] {
+                    tally.add(signature, at: incident.time, incident: incident.incident)
+                }
+            }
+            return true
+        }
+        return (tally.groups, failures)
+    }
+}
+
+extension JournalReports {
+    func readingCurrent(_ stored: StoredReport) -> Result<Report, ReportStoreError> {
+        Result { () throws(ReportStoreError) in try salvageCurrent(stored).report }
+    }
+}

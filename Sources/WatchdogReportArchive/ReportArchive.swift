@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogBase
+public import WatchdogLinux
+public import WatchdogRendering
+public import WatchdogReport
+public import WatchdogReportStore
+
+/// Reports of one or many hosts: in a folder, in a folder of hosts' folders, and in journals.
+///
+/// An incident that is in several places appears once; the file counts, because names may have been added to it.
+///
+/// Isolation: one thread at a time. All calls wait for the disk.
+public final class ReportArchive {
+    /// Where reports are read from.
+    public struct Sources: Sendable {
+        /// The folder; nil for none.
+        public var folder: String?
+        /// The journal; nil for none.
+        public var journal: JournalFiles.Place?
+        /// Whether entries of other users' watchdogd count.
+        public var includesAllUsers = false
+        /// The only host whose reports count; nil for all.
+        public var host: String?
+
+        /// Creates the sources.
+        public init(folder: String?, journal: JournalFiles.Place? = nil) {
+            self.folder = folder
+            self.journal = journal
+        }
+    }
+
+    /// A list of reports, newest first.
+    public struct List {
+        /// The reports.
+        public var reports: [StoredReport]
+        /// Whether there are more than the limit.
+        public var isCut: Bool
+    }
+
+    /// Whether a journal is read.
+    public var hasJournal: Bool { journal != nil }
+
+    let store: ReportStore?
+    let journal: JournalReports?
+    let sources: Sources
+    private var failures: [String]
+
+    /// Opens the journal.
+    ///
+    /// - Throws: ``ReportStoreError`` if no journal file can be read.
+    public convenience init(_ sources: Sources) throws(ReportStoreError) {
+        guard let place = sources.journal else {
+            self.init(sources, entries: nil)
+            return
+        }
+        do throws(JournalFiles.Problem) {
+            let files = try JournalFiles(place)
+            self.init(sources, entries: files, failures: files.problems.map { "\(ReportStoreError($0))" })
+        } catch {
+            throw ReportStoreError(error)
+        }
+    }
+
+    init(
+        _ sources: Sources, entries: (any JournalEntries)?, user: UInt32 = geteuid(),
+        machine: String? = JournalFiles.machine, failures: [String] = []
+    ) {
+        self.sources = sources
+        self.failures = failures
+        store = sources.folder.map { ReportStore(directory: $0) }
+        journal = entries.map {
+            JournalReports($0, user: user, machine: machine, includesAllUsers: sources.includesAllUsers)
+        }
+    }
+
+    /// What was left out so far, in sentences; each is returned once.
+    public func takeNotes() -> [String] {
+        defer { failures = [] }
+        var notes = failures
+        if let count = journal?.imitations, count > 0 {
+            notes.append(
+                count == 1
+                    ? "1 entry imitates watchdogd's and was ignored"
+                    : "\(count) entries imitate watchdogd's and were ignored")
+        }
+        if let count = journal?.otherUsers, count > 0 {
+            notes.append(
+                (count == 1
+                    ? "1 entry of another user's watchdogd was" : "\(count) entries of other users' watchdogd were")
+                    + " left out; --all-users includes \(count == 1 ? "it" : "them")")
+        }
+        return notes
+    }
+
+    // MARK: - Finding
+
+    /// Lists reports, newest first; of each only the first line is read.
+    ///
+    /// - Parameter limit: the maximum number; the newest are kept. Nil for all.
+    public func list(_ filter: ReportFilter, atMost limit: Int?) throws(ReportStoreError) -> List {
+        var filter = filter
+        let limit = [limit, filter.limit].compactMap(\.self).min()
+        filter.limit = nil
+        let files = try stored(filter)
+        var seen = Set(files.all.compactMap { $0.metadata?.incidentID })
+        var found = files.passing
+        journal?.scan(filter, host: sources.host) { announcement in
+            guard !announcement.isRepeat else { return true }
+            let incident = announcement.stored.metadata?.incidentID ?? ""
+            guard seen.insert(incident).inserted else { return true }
+            let report = journal?.confirmed(announcement.stored) ?? announcement.stored
+            if let fault = report.fault { failures.append("cannot read \(report.path): \(fault)") }
+            found.append(report)
+            // One more than the limit shows that there are more.
+            return limit.map { found.count - files.passing.count <= $0 } ?? true
+        }
+        if journal != nil {
+            let times = found.map(\.time)
+            found = found.indices.sorted {
+                WallTime.isNewer((times[$0], found[$0].path), (times[$1], found[$1].path))
+            }.map { found[$0] }
+        }
+        let isCut = limit.map { found.count > $0 } ?? false
+        return List(reports: limit.map { Array(found.prefix($0)) } ?? found, isCut: isCut)
+    }
+
+    /// The files: all of them, and those that pass.
+    func stored(
+        _ filter: ReportFilter
+    ) throws(ReportStoreError) -> (all: [StoredReport], passing: [StoredReport]) {
+        guard let store else { return ([], []) }
+        let (all, problems) = try store.listHosts()
+        failures += problems.map(\.description)
+        let passing = filter.apply(to: all)
+        guard let host = sources.host?.lowercased() else { return (all, passing) }
+        return (all, passing.filter { name(ofHostOf: $0)?.lowercased() == host })
+    }
+
+    /// The host of a report; if its folder does not say, the report does.
+    private func name(ofHostOf report: StoredReport) -> String? {
+        report.host ?? (try? store?.salvage(report))?.report.body.linux?.hostName
+    }
+
+    /// Finds one report.
+    ///
+    /// - Parameter reference: `latest`, the first four or more digits of an incident's UUID, the name of a file in the
+    ///   folder, or the path of any file.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/notFound`` or
+    ///   ``ReportStoreError/Code/ambiguous``.
+    public func find(_ reference: String) throws(ReportStoreError) -> StoredReport {
+        let isFile = reference.contains("/") || reference.hasSuffix(".ips")
+        guard journal != nil || sources.host != nil, !isFile else {
+            return try (store ?? ReportStore(directory: ".")).find(reference)
+        }
+        let place = sources.journal == nil ? sources.folder ?? "" : "the journal"
+        if reference == "latest" {
+            guard let report = try list(ReportFilter(), atMost: 1).reports.first else {
+                throw ReportStoreError(.notFound, "find", "report", reason: "\(place) holds no report")
+            }
+            return report
+        }
+        return try ReportStore.match(reference, among: try candidates(for: reference), in: place)
+    }
+
+    /// The reports of the incidents that begin so.
+    private func candidates(for prefix: String) throws(ReportStoreError) -> [StoredReport] {
+        let prefix = prefix.uppercased()
+        var found = try stored(ReportFilter()).passing.filter {
+            $0.metadata?.incidentID.uppercased().hasPrefix(prefix) == true
+        }
+        var seen = Set(found.compactMap { $0.metadata?.incidentID })
+        journal?.scan(ReportFilter(), host: sources.host, incident: prefix) { announcement in
+            let incident = announcement.stored.metadata?.incidentID ?? ""
+            if !announcement.isRepeat, seen.insert(incident).inserted { found.append(announcement.stored) }
+            return found.count < 10
+        }
+        return found
+    }
+
+    // MARK: - Reading
+
+    /// Reads as much of a report as possible.
+    ///
+    /// - Returns: the report and its faults; the list is empty for an intact one.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` when there is nothing to show.
+    public func salvage(_ stored: StoredReport) throws(ReportStoreError) -> (report: Report, faults: [String]) {
+        if stored.entry != nil, let journal { return try journal.salvage(stored) }
+        return try (store ?? ReportStore(directory: ".")).salvage(stored)
+    }
+}
+
+extension ReportStoreError {
+    /// Why a journal cannot be read.
+    init(_ problem: JournalFiles.Problem) {
+        let errno = problem.errno.rawValue
+        switch (problem.path, errno) {
+        case ("", ENODATA), ("", ENOENT):
+            self.init(
+                .notFound, "read", "the journal", reason: "this machine has none",
+                suggestion: "name a folder with --journal=DIR")
+        case ("", _):
+            self.init(
+                .notReadable, "read", "the journal", reason: "permission denied",
+                suggestion: "root and the groups adm and systemd-journal may read it")
+        case (let path, ENODATA) where Self.isFolder(path):
+            self.init(.notFound, "read", path, reason: "it holds no journal file (NAME.journal)")
+        case (let path, ENOENT):
+            self.init(
+                .notFound, "read the journal", path, reason: "no such file or folder",
+                suggestion: "--journal alone reads this machine's; put it last, or write --journal=PATH")
+        case (let path, EACCES), (let path, EPERM): self.init(reading: "read", path, errno: errno)
+        case (let path, EMFILE), (let path, ENFILE):
+            self.init(
+                .failed, "read", path, reason: "too many open files", suggestion: "raise the limit with ulimit -n")
+        case (let path, _):
+            self.init(.damaged, "read", path, reason: "it is not a journal file, or damaged (\(problem.errno))")
+        }
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+}
