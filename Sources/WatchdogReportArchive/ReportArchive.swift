@@ -79,6 +79,9 @@ public final class ReportArchive {
     public func takeNotes() -> [String] {
         defer { failures = [] }
         var notes = failures
+        if let gap = journal?.gap {
+            notes.append("a journal file is damaged: some entries before \(gap.text(fractionDigits: 0)) cannot be read")
+        }
         if let count = journal?.imitations, count > 0 {
             notes.append(
                 count == 1
@@ -215,7 +218,7 @@ extension ReportStoreError {
             self.init(
                 .failed, "read", path, reason: "too many open files", suggestion: "raise the limit with ulimit -n")
         case (let path, _):
-            self.init(.damaged, "read", path, reason: "it is not a journal file, or damaged (\(problem.errno))")
+            self.init(.damaged, "read", path, reason: "it is damaged, or not a journal file")
         }
     }
 

@@ -30,20 +30,45 @@ public enum ExportedFile {
     }
 
     private static func fill(_ file: Int32, _ path: String, _ text: String) throws(ReportStoreError) {
+        var error = append(text, to: file)
+        // Network file systems may report a full disk only on close.
+        if close(file) != 0, error == 0 { error = errno }
+        guard error == 0 else { throw ReportStoreError("write", path, errno: error) }
+    }
+
+    /// - Returns: the error number of the failed call; 0 if there is none.
+    fileprivate static func append(_ text: String, to file: Int32) -> Int32 {
         let bytes = Array(text.utf8)
         var offset = 0
-        var error: Int32 = 0
         while offset < bytes.count {
             let count = bytes[offset...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                error = count < 0 ? errno : EIO
-                break
-            }
+            guard count > 0 else { return count < 0 ? errno : EIO }
             offset += count
         }
-        // Network file systems may report a full disk only on close.
-        if close(file) != 0, error == 0 { error = errno }
+        return 0
+    }
+}
+
+/// A file outside the store to which lines are written as they come.
+public final class ExportedLines {
+    private let path: String
+    private let file: Int32
+
+    /// Creates a file that the user named, or empties it; only the owner may read a new file.
+    public init(path: String) throws(ReportStoreError) {
+        self.path = path
+        file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw ReportStoreError("create", path, errno: errno) }
+    }
+
+    deinit {
+        if file >= 0 { close(file) }
+    }
+
+    /// Writes a line, which ends with a newline.
+    public func write(_ line: String) throws(ReportStoreError) {
+        let error = ExportedFile.append(line, to: file)
         guard error == 0 else { throw ReportStoreError("write", path, errno: error) }
     }
 }

@@ -144,6 +144,43 @@ extension EndToEnd {
             #expect(without.entries.allSatisfy { $0.WATCHDOGD_REPORT_OMITTED == nil })
         }
 
+        /// Lives until journald has looked at it.
+        private static let imitation = """
+            import socket, subprocess
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
+                entry = b"MESSAGE_ID=625be8b805824436a7005458c4889c7e\\nWATCHDOGD_INCIDENT=AAAA\\nMESSAGE=x\\n"
+                journal.sendto(entry, "/run/systemd/journal/socket")
+            subprocess.run(["journalctl", "--sync"], check=True)
+            """
+
+        @Test("the report is read from the journal by what journald says of its sender", .enabled(if: canRun))
+        func reading() throws {
+            let scratch = try Scratch()
+            let lines = """
+                watchdogd=$1 reports=$2 imitation=$3
+                shift 3
+                systemd-cat -t album-unit /bin/sh -c \
+                    'JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) SYSTEMD_EXEC_PID=$$ exec "$@"' - \
+                    "$watchdogd" run --name album --reports "$reports" --update 700ms -- "$@"
+                journalctl --sync
+                /usr/bin/python3 -c "$imitation"
+                "$watchdogd" report list --journal
+                "$watchdogd" report export --format ips --journal >"$reports/exported"
+                """
+            let program = try Program(
+                ["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", Self.script]
+                    + [scratch["journal.json"], ""]
+                    + shell(lines, product("watchdogd"), scratch["reports"], Self.imitation)
+                    + Self.hanging)
+            #expect(try program.end().code == 0, "\(program.text(.errors))")
+            let text = program.text(.output)
+            #expect(text.split(separator: "\n").count == 2, "\(text)\(program.text(.errors))")
+            #expect(text.contains("album"))
+            #expect(program.text(.errors).contains("1 entry imitates watchdogd's and was ignored"))
+            let name = try #require(names(in: scratch["reports"]).first { $0.hasSuffix(".ips") })
+            #expect(scratch.read("reports/exported") == scratch.read("reports/\(name)"))
+        }
+
         @Test("started by hand, a run leaves the journal alone", .enabled(if: canRun))
         func byHand() throws {
             let run = try run(asService: false)

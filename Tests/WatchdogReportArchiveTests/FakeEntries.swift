@@ -77,6 +77,11 @@ final class FakeEntries: JournalEntries {
         return false
     }
 
+    /// What stands before the entries that are out of reach.
+    var gap: WallTime?
+
+    func findGap() -> WallTime? { gap }
+
     func seek(_ cursor: String) -> Bool {
         guard let index = Int(cursor), entries.indices.contains(index) else { return false }
         position = index

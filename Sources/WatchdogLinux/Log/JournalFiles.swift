@@ -45,6 +45,8 @@ public final class JournalFiles {
     public private(set) var problems: [Problem]
     private let journal: OpaquePointer
     private var threshold = -1
+    /// The time of the entry before, in microseconds.
+    private var latest: UInt64?
 
     /// Opens the files.
     ///
@@ -57,8 +59,8 @@ public final class JournalFiles {
             let result = sd_journal_open(&journal, Int32(SD_JOURNAL_LOCAL_ONLY))
             guard result >= 0, let journal else { throw Problem(path: "", errno: Errno(rawValue: -result)) }
             self.journal = journal
+            // From here on, deinit closes the journal, also after an error.
             guard sd_journal_has_runtime_files(journal) > 0 || sd_journal_has_persistent_files(journal) > 0 else {
-                sd_journal_close(journal)
                 throw Problem(path: "", errno: Self.isHidden ? .permissionDenied : Errno(rawValue: ENODATA))
             }
         case .path(let path):
@@ -161,10 +163,26 @@ public final class JournalFiles {
         sd_journal_flush_matches(journal)
         for value in values { sd_journal_add_match(journal, "\(name)=\(value)", 0) }
         sd_journal_seek_tail(journal)
+        latest = nil
     }
 
     /// Moves to the next older entry; false if there is none.
-    public func previous() -> Bool { sd_journal_previous(journal) > 0 }
+    public func previous() -> Bool {
+        guard sd_journal_previous(journal) > 0 else { return false }
+        latest = microseconds
+        return true
+    }
+
+    /// Once there is no older entry: the time before which entries exist that cannot be reached, because a file is damaged
+    /// there; nil if all were visited.
+    ///
+    /// libsystemd ends at damage as it does at the end. From the other end, older entries can be seen.
+    public func findGap() -> WallTime? {
+        guard let latest, sd_journal_seek_head(journal) >= 0, sd_journal_next(journal) > 0, let oldest = microseconds,
+            oldest < latest
+        else { return nil }
+        return Self.time(latest)
+    }
 
     /// Moves to an entry; false if it is no longer there.
     public func seek(_ cursor: String) -> Bool {
@@ -174,10 +192,15 @@ public final class JournalFiles {
     }
 
     /// When journald received the entry.
-    public var time: WallTime {
+    public var time: WallTime { microseconds.map(Self.time) ?? WallTime(seconds: 0) }
+
+    private var microseconds: UInt64? {
         var microseconds: UInt64 = 0
-        guard sd_journal_get_realtime_usec(journal, &microseconds) >= 0 else { return WallTime(seconds: 0) }
-        return WallTime(nanosecondsSince1970: Int64(clamping: microseconds.multipliedReportingOverflow(by: 1_000).0))
+        return sd_journal_get_realtime_usec(journal, &microseconds) >= 0 ? microseconds : nil
+    }
+
+    private static func time(_ microseconds: UInt64) -> WallTime {
+        WallTime(nanosecondsSince1970: Int64(clamping: min(microseconds, .max / 1_000) * 1_000))
     }
 
     /// What identifies the entry; empty if the journal's file is damaged there.

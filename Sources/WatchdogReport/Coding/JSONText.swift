@@ -6,8 +6,15 @@ import FoundationEssentials
 package enum JSONText {
     /// - Parameter value: strings, integers and booleans only; JSON can always represent them.
     package static func of(_ value: some Encodable) -> String {
+        text(value, [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes])
+    }
+
+    /// The same on one line.
+    package static func line(_ value: some Encodable) -> String { text(value, [.sortedKeys, .withoutEscapingSlashes]) }
+
+    private static func text(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) -> String {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        encoder.outputFormatting = formatting
         do {
             return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
         } catch {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogControl
+import WatchdogHistory
+import WatchdogRendering
+import WatchdogReport
+import WatchdogReportArchive
+import WatchdogReportStore
+import WatchdogSupervisor
+
+/// What can be exported: a report, a line for each report, or the history of launches.
+enum ExportFormat: ExpressibleByArgument, Equatable {
+    case report(ReportFormat)
+    /// One JSON object for each incident.
+    case lines
+    /// MetricKit's metrics, of each app and day.
+    case metrics
+
+    private static let linesName = "ndjson"
+    private static let metricsName = "metrickit-metrics"
+
+    static var allValueStrings: [String] { ReportFormat.allCases.map(\.rawValue) + [linesName, metricsName] }
+
+    init?(argument: String) {
+        switch argument {
+        case Self.linesName: self = .lines
+        case Self.metricsName: self = .metrics
+        default:
+            guard let format = ReportFormat(rawValue: argument) else { return nil }
+            self = .report(format)
+        }
+    }
+}
+
+/// `watchdogd report export`.
+struct ReportExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write a crash log in another format, a line for each, or the launch history.",
+        discussion: """
+            ndjson writes one line of JSON for each incident, with flat members. metrickit-metrics writes the launches, \
+            hangs and exits that 'watchdogd serve' recorded, one object for each app and UTC day, in the form of \
+            MetricKit's metrics. Neither takes a report.
+            """
+    )
+
+    @OptionGroup var location: ReportsOption
+
+    @Option(
+        help: ArgumentHelp(
+            "Output format: crash (text), ips, json, html, metrickit, ndjson or metrickit-metrics.",
+            valueName: "format"))
+    var format: ExportFormat
+
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Write to this file; - is standard output.", valueName: "file"),
+        completion: .file())
+    var output = "-"
+
+    @Option(
+        help: ArgumentHelp("With ndjson or metrickit-metrics: only this app.", valueName: "app"),
+        completion: .appNames)
+    var app: String?
+
+    @OptionGroup var start: HistoryStart
+    @OptionGroup var history: HistoryLocation
+    @OptionGroup var report: ReportArgument
+
+    func validate() throws {
+        let isNamed = report.reference != ReportArgument.latest
+        switch format {
+        case .metrics:
+            guard !isNamed, location.reports == nil, location.journal == nil, location.host == nil else {
+                throw ValidationError("metrickit-metrics takes no report; select with --app, --since and --history")
+            }
+        case .lines:
+            guard !isNamed, history.history == nil else {
+                throw ValidationError("ndjson takes no report; select with --app, --since and --host")
+            }
+        case .report:
+            guard app == nil, start.since == nil, history.history == nil else {
+                throw ValidationError("--app, --since and --history apply only to ndjson and metrickit-metrics")
+            }
+        }
+    }
+
+    private func text() throws -> String {
+        switch format {
+        case .report(let format):
+            let report = try location.report(report.reference)
+            return try Failure.reporting { try format.render(report) }
+        case .lines:
+            return ""
+        case .metrics:
+            return ControlText.json(
+                try history.read(of: app) { reader throws(HistoryError) in
+                    try reader.metrics(of: app, since: start.time)
+                })
+        }
+    }
+
+    func run() throws {
+        if format == .lines { return try writeLines() }
+        let text = try text()
+        guard output != "-" else { return print(text, terminator: "") }
+        try Failure.reporting { try ExportedFile.write(text, to: output) }
+    }
+
+    /// Writes one line after the other: the reports of many hosts are not held.
+    private func writeLines() throws {
+        let lines = try Failure.reporting { try output == "-" ? nil : ExportedLines(path: output) }
+        let filter = ReportFilter(app: app, since: start.time)
+        let archive = try location.open()
+        try location.reading(archive) { archive in
+            var failure: (any Error)?
+            try archive.forEach(filter) { stored, result in
+                do {
+                    let line = IncidentLine(of: try result.get(), host: stored.host).text
+                    guard failure == nil else { return }
+                    if let lines { try lines.write(line) } else { print(line, terminator: "") }
+                } catch let error as ReportStoreError where error.code == .damaged || error.code == .notFound {
+                    StandardError.say(error.description)
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw failure }
+        }
+    }
+}
