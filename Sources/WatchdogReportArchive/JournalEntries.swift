@@ -9,8 +9,8 @@ package protocol JournalEntries: AnyObject {
     func begin(matching name: String, _ values: some Sequence<String>)
     /// Moves to the next older entry; false if there is none.
     func previous() -> Bool
-    /// Once there is no older entry: the time before which entries exist that cannot be reached; nil if all were visited.
-    func findGap() -> WallTime?
+    /// Whether entries could not be reached, because a file is damaged.
+    var isDamaged: Bool { get }
     /// Moves to an entry; false if it is no longer there.
     func seek(_ cursor: String) -> Bool
     /// When journald received the entry.

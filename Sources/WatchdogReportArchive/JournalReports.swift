@@ -30,8 +30,8 @@ final class JournalReports {
     private(set) var imitations = 0
     /// Reports of other users.
     private(set) var otherUsers = 0
-    /// The time before which entries cannot be read, because a file is damaged.
-    private(set) var gap: WallTime?
+    /// Whether entries could not be reached, because a file is damaged.
+    var isDamaged: Bool { entries.isDamaged }
     private let entries: any JournalEntries
     private let user: UInt32
     private let machine: String?
@@ -57,7 +57,6 @@ final class JournalReports {
     func scan(_ filter: ReportFilter, host: String?, incident prefix: String = "", _ visit: (Announcement) -> Bool) {
         imitations = 0
         otherUsers = 0
-        gap = nil
         entries.begin(matching: "MESSAGE_ID", ReportEntryField.messageIDs.values.sorted())
         while entries.previous() {
             let time = entries.time
@@ -71,7 +70,6 @@ final class JournalReports {
             guard passes(announcement.stored, filter) else { continue }
             guard visit(announcement) else { return }
         }
-        gap = entries.findGap()
     }
 
     /// The sender, if their reports are read.

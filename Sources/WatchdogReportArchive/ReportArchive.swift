@@ -79,8 +79,9 @@ public final class ReportArchive {
     public func takeNotes() -> [String] {
         defer { failures = [] }
         var notes = failures
-        if let gap = journal?.gap {
-            notes.append("a journal file is damaged: some entries before \(gap.text(fractionDigits: 0)) cannot be read")
+        if journal?.isDamaged == true {
+            notes.append(
+                "a journal file is damaged, and some entries cannot be read: journalctl --verify says which file")
         }
         if let count = journal?.imitations, count > 0 {
             notes.append(

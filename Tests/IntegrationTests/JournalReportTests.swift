@@ -169,6 +169,24 @@ extension EndToEnd {
             return put(Array(bytes.prefix(bytes.count / 3)), to: copy)
         }
 
+        @Test("a file that is damaged inside is told, and other hosts' files are read", .enabled(if: canRun))
+        func damagedFile() throws {
+            let scratch = try Scratch()
+            let folder = try write(
+                (10..<40).map { Entry(number: $0, host: "alpha") } + [Entry(number: 50, host: "beta")], to: scratch)
+            let path = "\(folder)/remote-alpha.journal"
+            var bytes = try #require(contents(of: path))
+            // Behind the header and its hash tables are the objects; the rest of the file is still empty.
+            let used = try #require(bytes.lastIndex { $0 != 0 })
+            let begin = used / 4 * 3
+            for index in begin..<used { bytes[index] = UInt8(truncatingIfNeeded: index &* 31) }
+            try #require(put(bytes, to: path))
+            let list = try watchdogd(["list"], at: folder)
+            #expect(list.code == 0)
+            #expect(list.output.contains("  beta "), "\(list.output)\(list.errors)")
+            #expect(list.errors.contains("damaged"), "\(list.output)\(list.errors)")
+        }
+
         @Test("a folder without journal files, a missing one and another file are told")
         func absent() throws {
             let scratch = try Scratch()

@@ -77,10 +77,7 @@ final class FakeEntries: JournalEntries {
         return false
     }
 
-    /// What stands before the entries that are out of reach.
-    var gap: WallTime?
-
-    func findGap() -> WallTime? { gap }
+    var isDamaged = false
 
     func seek(_ cursor: String) -> Bool {
         guard let index = Int(cursor), entries.indices.contains(index) else { return false }

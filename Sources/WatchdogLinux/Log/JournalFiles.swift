@@ -45,8 +45,8 @@ public final class JournalFiles {
     public private(set) var problems: [Problem]
     private let journal: OpaquePointer
     private var threshold = -1
-    /// The time of the entry before, in microseconds.
-    private var latest: UInt64?
+    /// The size of all files at the beginning.
+    private var size: UInt64 = 0
 
     /// Opens the files.
     ///
@@ -163,25 +163,20 @@ public final class JournalFiles {
         sd_journal_flush_matches(journal)
         for value in values { sd_journal_add_match(journal, "\(name)=\(value)", 0) }
         sd_journal_seek_tail(journal)
-        latest = nil
+        size = usage
     }
 
     /// Moves to the next older entry; false if there is none.
-    public func previous() -> Bool {
-        guard sd_journal_previous(journal) > 0 else { return false }
-        latest = microseconds
-        return true
-    }
+    public func previous() -> Bool { sd_journal_previous(journal) > 0 }
 
-    /// Once there is no older entry: the time before which entries exist that cannot be reached, because a file is damaged
-    /// there; nil if all were visited.
+    /// Whether entries could not be reached since ``begin(matching:_:)``, because a file is damaged.
     ///
-    /// libsystemd ends at damage as it does at the end. From the other end, older entries can be seen.
-    public func findGap() -> WallTime? {
-        guard let latest, sd_journal_seek_head(journal) >= 0, sd_journal_next(journal) > 0, let oldest = microseconds,
-            oldest < latest
-        else { return nil }
-        return Self.time(latest)
+    /// libsystemd drops such a file without an error, and its size with it.
+    public var isDamaged: Bool { usage < size }
+
+    private var usage: UInt64 {
+        var bytes: UInt64 = 0
+        return sd_journal_get_usage(journal, &bytes) >= 0 ? bytes : 0
     }
 
     /// Moves to an entry; false if it is no longer there.
@@ -192,15 +187,10 @@ public final class JournalFiles {
     }
 
     /// When journald received the entry.
-    public var time: WallTime { microseconds.map(Self.time) ?? WallTime(seconds: 0) }
-
-    private var microseconds: UInt64? {
+    public var time: WallTime {
         var microseconds: UInt64 = 0
-        return sd_journal_get_realtime_usec(journal, &microseconds) >= 0 ? microseconds : nil
-    }
-
-    private static func time(_ microseconds: UInt64) -> WallTime {
-        WallTime(nanosecondsSince1970: Int64(clamping: min(microseconds, .max / 1_000) * 1_000))
+        guard sd_journal_get_realtime_usec(journal, &microseconds) >= 0 else { return WallTime(seconds: 0) }
+        return WallTime(nanosecondsSince1970: Int64(clamping: min(microseconds, .max / 1_000) * 1_000))
     }
 
     /// What identifies the entry; empty if the journal's file is damaged there.
