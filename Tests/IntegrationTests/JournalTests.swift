@@ -56,12 +56,12 @@ extension EndToEnd {
         ///   - asService: whether watchdogd is started as systemd starts a service.
         ///   - before: shell that runs before watchdogd.
         private func run(
-            asService: Bool, before: String = "", _ options: [String] = []
+            asService: Bool, before: String = "", _ options: [String] = [], program: [String] = hanging
         ) throws -> (exitCode: Int32?, entries: [Entry], errors: String, scratch: Scratch) {
             let scratch = try Scratch()
             let own =
                 [product("watchdogd"), "run", "--name", "album", "--reports", scratch["reports"], "--update", "700ms"]
-                + options + ["--"] + Self.hanging
+                + options + ["--"] + program
             let start =
                 asService
                 ? "JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) SYSTEMD_EXEC_PID=$$ exec \"$@\"" : "exec \"$@\""
@@ -142,6 +142,35 @@ extension EndToEnd {
             #expect(without.entries.contains { $0.WATCHDOGD_KIND == "killed" })
             #expect(without.entries.allSatisfy { $0.WATCHDOGD_REPORT_DATA == nil })
             #expect(without.entries.allSatisfy { $0.WATCHDOGD_REPORT_OMITTED == nil })
+        }
+
+        /// Answers pings, but not for 1.5 s.
+        private static let recovering = python(
+            """
+            end = channel()
+            end.send(b"HELLO=1\\n")
+            end.send(b"READY=1\\n")
+            quiet, over = time.monotonic() + 0.3, time.monotonic() + 3
+            while time.monotonic() < over:
+                line = end.recv(4096).decode()
+                if quiet and time.monotonic() > quiet:
+                    quiet = None
+                    time.sleep(1.5)
+                for word in line.split():
+                    if word.startswith("PING="):
+                        end.send(f"PONG={word[5:]}\\n".encode())
+            os._exit(0)
+            """)
+
+        @Test("a hang that ends by itself is an entry with its report", .enabled(if: canRun))
+        func hang() throws {
+            let options = ["--update", "20s", "--ping", "100ms", "--hang-reports", "500ms"]
+            let run = try run(asService: true, options, program: Self.recovering)
+            #expect(run.exitCode == 0, "\(run.errors)")
+            let hang = try #require(run.entries.first { $0.WATCHDOGD_KIND == "hangReported" }, "\(run.errors)")
+            #expect(hang.MESSAGE_ID == "43acd3b0f8ca4e12b167bf3b02e718d2")
+            let name = try #require(names(in: run.scratch["reports"]).first)
+            #expect(hang.WATCHDOGD_REPORT_DATA == run.scratch.read("reports/\(name)"))
         }
 
         /// Lives until journald has looked at it.

@@ -55,7 +55,7 @@ public final class JournalFiles {
         var journal: OpaquePointer?
         switch place {
         case .local:
-            problems = []
+            problems = Self.hiddenFiles
             let result = sd_journal_open(&journal, Int32(SD_JOURNAL_LOCAL_ONLY))
             guard result >= 0, let journal else { throw Problem(path: "", errno: Errno(rawValue: -result)) }
             self.journal = journal
@@ -99,6 +99,15 @@ public final class JournalFiles {
     private static var isHidden: Bool {
         let folders: [String] = ["/run/log/journal", "/var/log/journal"]
         return geteuid() != 0 && folders.contains { access($0, F_OK) == 0 }
+    }
+
+    /// This machine's journals that this user may not read, while their own may be readable.
+    private static var hiddenFiles: [Problem] {
+        guard let machine else { return [] }
+        return ["/run/log/journal", "/var/log/journal"].compactMap { folder in
+            let path = "\(folder)/\(machine)/system.journal"
+            return access(path, R_OK) != 0 && errno == EACCES ? Problem(path: path, errno: .permissionDenied) : nil
+        }
     }
 
     private static func open(_ paths: [String], _ journal: inout OpaquePointer?) -> Int32 {

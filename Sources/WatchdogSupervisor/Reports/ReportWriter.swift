@@ -69,7 +69,13 @@ final class ReportWriter: Sendable {
         }
         let written: @Sendable () -> ReportOutcome? = { [store] in
             guard isRepeated, let report = store.report(of: facts.id, app: facts.appName) else { return nil }
-            return ReportOutcome(verdict: Verdict(of: facts), path: report.path)
+            var outcome = ReportOutcome(verdict: Verdict(of: facts), path: report.path)
+            // The previous watchdogd may have ended before it told the journal.
+            if let whole = try? store.read(report) {
+                outcome.explanation = Explanation(of: whole)
+                outcome.data = (try? ReportCoding.encode(whole)).map { ReportData($0) }
+            }
+            return outcome
         }
         guard let postMortem else {
             queue.async { [self] in finish(written() ?? makeReport(facts, host, capture, others, log, watch)) }
