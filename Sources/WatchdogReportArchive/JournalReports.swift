@@ -13,12 +13,11 @@ import WatchdogReportStore
 ///
 /// Isolation: one thread at a time.
 final class JournalReports {
-    /// An entry that announces a report.
+    /// An entry that announces a report; the rest is read only if it is wanted, while the entry is the current one.
     struct Announcement {
-        var stored: StoredReport
-        var signature: String?
-        /// Whether another report counts this incident.
-        var isRepeat: Bool
+        let incident: String
+        let time: WallTime
+        fileprivate let sender: UInt32
     }
 
     /// How many bytes of a short field are read.
@@ -66,9 +65,9 @@ final class JournalReports {
             else { continue }
             if let host, text("_HOSTNAME")?.lowercased() != host.lowercased() { continue }
             if let app = filter.app, text(ReportEntryField.app)?.lowercased() != app.lowercased() { continue }
-            let announcement = announcement(of: incident, sender, time)
-            guard passes(announcement.stored, filter) else { continue }
-            guard visit(announcement) else { return }
+            if let event = filter.event, event != self.event { continue }
+            if let verdict = filter.verdict?.lowercased(), !passes(verdict: verdict) { continue }
+            guard visit(Announcement(incident: incident, time: time, sender: sender)) else { return }
         }
     }
 
@@ -86,9 +85,20 @@ final class JournalReports {
         return nil
     }
 
-    private func announcement(of incident: String, _ sender: UInt32, _ time: WallTime) -> Announcement {
+    // MARK: - The current entry
+
+    /// The ID of the report's signature.
+    var signature: String? { text(ReportEntryField.signature) }
+
+    /// Whether another report counts this incident.
+    var isRepeat: Bool { text(ReportEntryField.repeats) != nil }
+
+    /// What the entry's short fields say of its report.
+    func stored(_ announcement: Announcement) -> StoredReport {
+        let time = announcement.time
         var metadata = ReportMetadata(
-            appName: text(ReportEntryField.app) ?? "", timestamp: time.text(fractionDigits: 2), incidentID: incident)
+            appName: text(ReportEntryField.app) ?? "", timestamp: time.text(fractionDigits: 2),
+            incidentID: announcement.incident)
         metadata.appVersion = text(ReportEntryField.version)
         metadata.linux = .init(
             pid: text(ReportEntryField.pid).flatMap { Int($0) } ?? 0, event: event,
@@ -97,13 +107,10 @@ final class JournalReports {
         let path = text(ReportEntryField.path)
         let cursor = entries.cursor
         let place = "the journal entry of \(time.text(fractionDigits: 0)) on \(host ?? "an unknown host") (\(cursor))"
-        let stored = StoredReport(
-            name: path?.split(separator: "/").last.map(String.init) ?? "", path: place, size: 0, modified: time,
+        return StoredReport(
+            name: path?.split(separator: "/").last.map(String.init) ?? "-", path: place, size: 0, modified: time,
             metadata: metadata, fault: nil, isInStore: false, host: host,
-            entry: .init(cursor: cursor, user: sender, path: path))
-        return Announcement(
-            stored: stored, signature: text(ReportEntryField.signature), isRepeat: text(ReportEntryField.repeats) != nil
-        )
+            entry: .init(cursor: cursor, user: announcement.sender, path: path))
     }
 
     /// What the app was watched for, in the words of reports.
@@ -115,23 +122,15 @@ final class JournalReports {
         }
     }
 
-    private func passes(_ report: StoredReport, _ filter: ReportFilter) -> Bool {
-        var filter = filter
-        if let verdict = filter.verdict?.lowercased() {
-            guard
-                report.metadata?.linux?.verdict.lowercased().contains(verdict) == true
-                    || text(ReportEntryField.verdictKind) == verdict
-            else { return false }
-            filter.verdict = nil
-        }
-        return filter.passes(report)
+    /// Whether the verdict has words in it, or is of that kind.
+    private func passes(verdict words: String) -> Bool {
+        text(ReportEntryField.verdict)?.lowercased().contains(words) == true
+            || text(ReportEntryField.verdictKind) == words
     }
 
     private func text(_ name: String) -> String? { entries.value(name, limit: Self.fieldBytes).text }
 
-    // MARK: - Reading
-
-    /// The announcement of the current entry with the first line of its report, instead of what the other fields say.
+    /// The same with the first line of the report, instead of what the other fields say.
     func confirmed(_ stored: StoredReport) -> StoredReport {
         var metadata = stored.metadata
         var fault: String?
@@ -152,7 +151,7 @@ final class JournalReports {
             entry: stored.entry.map { .init(cursor: $0.cursor, user: $0.user, path: $0.path, omission: omission) })
     }
 
-    /// Reads the report of the current entry.
+    /// Reads the report.
     func salvageCurrent(
         _ stored: StoredReport
     ) throws(ReportStoreError) -> (report: Report, faults: [String]) {
@@ -177,7 +176,9 @@ final class JournalReports {
         }
     }
 
-    /// Reads the report of any entry; a scan cannot be continued afterward.
+    // MARK: - Any entry
+
+    /// Reads the report of an entry; a scan cannot be continued afterward.
     func salvage(_ stored: StoredReport) throws(ReportStoreError) -> (report: Report, faults: [String]) {
         guard let entry = stored.entry, entries.seek(entry.cursor) else {
             throw ReportStoreError(.notFound, "find", stored.path, reason: "it is no longer in the journal")

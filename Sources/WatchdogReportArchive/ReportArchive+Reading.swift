@@ -21,9 +21,9 @@ extension ReportArchive {
         guard let journal else { return }
         var seen = Set(files.all.compactMap { $0.metadata?.incidentID })
         journal.scan(filter, host: sources.host) { announcement in
-            let incident = announcement.stored.metadata?.incidentID ?? ""
-            guard !announcement.isRepeat, seen.insert(incident).inserted else { return true }
-            visit(announcement.stored, journal.readingCurrent(announcement.stored))
+            guard !journal.isRepeat, seen.insert(announcement.incident).inserted else { return true }
+            let stored = journal.stored(announcement)
+            visit(stored, journal.readingCurrent(stored))
             return true
         }
     }
@@ -59,18 +59,21 @@ extension ReportArchive {
         // Incidents that are newer than the report that counts them.
         var repeats: [String: [(time: WallTime, incident: String)]] = [:]
         journal.scan(filter, host: sources.host) { announcement in
-            let stored = announcement.stored
-            let incident = stored.metadata?.incidentID ?? ""
+            let (time, incident) = (announcement.time, announcement.incident)
+            guard seen.insert(incident).inserted else { return true }
+            let id = journal.signature
+            let isRepeat = journal.isRepeat
             // A file counts its repeats itself.
-            guard seen.insert(incident).inserted, !announcement.isRepeat || store == nil else { return true }
-            if let id = announcement.signature, let signature = signatures[id] {
-                tally.add(signature, at: stored.time, incident: incident)
-            } else if announcement.isRepeat {
-                if let id = announcement.signature { repeats[id, default: []].append((stored.time, incident)) }
+            guard !isRepeat || store == nil else { return true }
+            if let id, let signature = signatures[id] {
+                tally.add(signature, at: time, incident: incident)
+            } else if isRepeat {
+                if let id { repeats[id, default: []].append((time, incident)) }
             } else {
+                let stored = journal.stored(announcement)
                 let result = journal.readingCurrent(stored)
                 add(stored, result)
-                guard let id = announcement.signature, let report = try? result.get() else { return true }
+                guard let id, let report = try? result.get() else { return true }
                 let signature = Signature(of: report)
                 signatures[id] = signature
                 for incident in repeats.removeValue(forKey: id) ?? [] {

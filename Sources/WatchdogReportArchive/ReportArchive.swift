@@ -37,6 +37,11 @@ public final class ReportArchive {
         public var reports: [StoredReport]
         /// Whether there are more than the limit.
         public var isCut: Bool
+
+        init(_ reports: [StoredReport], atMost limit: Int?) {
+            self.reports = limit.map { Array(reports.prefix($0)) } ?? reports
+            isCut = limit.map { reports.count > $0 } ?? false
+        }
     }
 
     /// Whether a journal is read.
@@ -110,24 +115,20 @@ public final class ReportArchive {
         let files = try stored(filter)
         var seen = Set(files.all.compactMap { $0.metadata?.incidentID })
         var found = files.passing
-        journal?.scan(filter, host: sources.host) { announcement in
-            guard !announcement.isRepeat else { return true }
-            let incident = announcement.stored.metadata?.incidentID ?? ""
-            guard seen.insert(incident).inserted else { return true }
-            let report = journal?.confirmed(announcement.stored) ?? announcement.stored
+        guard let journal else { return List(files.passing, atMost: limit) }
+        journal.scan(filter, host: sources.host) { announcement in
+            guard !journal.isRepeat, seen.insert(announcement.incident).inserted else { return true }
+            let report = journal.confirmed(journal.stored(announcement))
             if let fault = report.fault { failures.append("cannot read \(report.path): \(fault)") }
             found.append(report)
             // One more than the limit shows that there are more.
             return limit.map { found.count - files.passing.count <= $0 } ?? true
         }
-        if journal != nil {
-            let times = found.map(\.time)
-            found = found.indices.sorted {
-                WallTime.isNewer((times[$0], found[$0].path), (times[$1], found[$1].path))
-            }.map { found[$0] }
+        let times = found.map(\.time)
+        let order = found.indices.sorted {
+            WallTime.isNewer((times[$0], found[$0].path), (times[$1], found[$1].path))
         }
-        let isCut = limit.map { found.count > $0 } ?? false
-        return List(reports: limit.map { Array(found.prefix($0)) } ?? found, isCut: isCut)
+        return List(order.map { found[$0] }, atMost: limit)
     }
 
     /// The files: all of them, and those that pass.
@@ -175,9 +176,11 @@ public final class ReportArchive {
             $0.metadata?.incidentID.uppercased().hasPrefix(prefix) == true
         }
         var seen = Set(found.compactMap { $0.metadata?.incidentID })
-        journal?.scan(ReportFilter(), host: sources.host, incident: prefix) { announcement in
-            let incident = announcement.stored.metadata?.incidentID ?? ""
-            if !announcement.isRepeat, seen.insert(incident).inserted { found.append(announcement.stored) }
+        guard let journal else { return found }
+        journal.scan(ReportFilter(), host: sources.host, incident: prefix) { announcement in
+            if !journal.isRepeat, seen.insert(announcement.incident).inserted {
+                found.append(journal.stored(announcement))
+            }
             return found.count < 10
         }
         return found
