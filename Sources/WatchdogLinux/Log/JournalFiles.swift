@@ -98,7 +98,8 @@ public final class JournalFiles {
     /// Whether this machine has a journal that this user may not read.
     private static var isHidden: Bool {
         let folders: [String] = ["/run/log/journal", "/var/log/journal"]
-        return geteuid() != 0 && folders.contains { access($0, F_OK) == 0 }
+        return !hiddenFiles.isEmpty
+            || folders.contains { access("\($0)/\(machine ?? "")", R_OK) != 0 && errno == EACCES }
     }
 
     /// This machine's journals that this user may not read, while their own may be readable.
