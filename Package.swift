@@ -84,6 +84,7 @@ let package = Package(
         library("WatchdogMetrics", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
         library("WatchdogRecording", ["WatchdogBase"]),
         library("WatchdogMeasurement", ["WatchdogBase"]),
+        library("WatchdogSimulation", ["WatchdogBase", "WatchdogPolicy", "WatchdogReport"]),
 
         // MARK: Linux
         cLibrary("CLinux"),
@@ -142,7 +143,7 @@ let package = Package(
                 "WatchdogLinux", "WatchdogCapture", "WatchdogReport",
             ]
                 + ["WatchdogConfiguration", "WatchdogControl", "WatchdogVerdict", "WatchdogRendering"]
-                + ["WatchdogReportStore", "WatchdogHistory", "WatchdogMetrics"]
+                + ["WatchdogReportStore", "WatchdogHistory", "WatchdogMetrics", "WatchdogSimulation"]
         ),
 
         // MARK: A bad network
@@ -155,7 +156,7 @@ let package = Package(
                 "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
                 "WatchdogRendering", "WatchdogReportStore", "WatchdogBase", "WatchdogPolicy", "NetworkConditioner",
                 "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
-                "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive",
+                "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "WatchdogSimulation",
                 argumentParser,
             ],
             swiftSettings: swiftSettings
@@ -226,6 +227,8 @@ let package = Package(
             exclude: ["Goldens"]
         ),
         tests("WatchdogRecordingTests", ["WatchdogRecording", "WatchdogBase"]),
+        tests(
+            "WatchdogSimulationTests", ["SeededRandom", "WatchdogSimulation", "WatchdogBase", "WatchdogPolicy"]),
         tests("WatchdogMeasurementTests", ["SeededRandom", "WatchdogMeasurement", "WatchdogBase"]),
         tests(
             "WatchdogRecorderTests",

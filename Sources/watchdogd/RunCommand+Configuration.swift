@@ -67,6 +67,7 @@ extension RunCommand {
         configuration.expectations = expect
         configuration.runTime = runTime
         configuration.faults = faults.fault
+        configuration.trace = recording.trace
         configuration.resultFiles = TestResultFiles(junit: junit, tap: tap)
         configuration.timeScale = factor
         try lifecycle.apply(to: &configuration)

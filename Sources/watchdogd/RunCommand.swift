@@ -107,6 +107,7 @@ struct RunCommand: ParsableCommand {
     @OptionGroup var journal: ReportsInJournalOption
     @OptionGroup var history: RunHistoryOption
     @OptionGroup var faults: RunFaultOption
+    @OptionGroup var recording: RunTraceOption
 
     @Option(
         help: ArgumentHelp("Write a JSON summary on exit; - is standard output.", valueName: "file"),

@@ -21,7 +21,7 @@ struct Watchdogd: ParsableCommand {
             LogsCommand.self, LaunchesCommand.self, MetricsCommand.self,
             ForegroundCommand.self, BackgroundCommand.self, SuspendCommand.self, ResumeCommand.self, EventCommand.self,
             CheckCommand.self, ImportCommand.self, WrapCommand.self, UnwrapCommand.self, InitCommand.self,
-            SampleCommand.self, RecordCommand.self, MeasureCommand.self,
+            SimulateCommand.self, SampleCommand.self, RecordCommand.self, MeasureCommand.self,
             ConformanceCommand.self, ReportCommand.self, ConditionerCommand.self,
         ]
     )

@@ -33,6 +33,8 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogRecording"
         ),
         Module("WatchdogReportStore", "WatchdogBase", "WatchdogReport", "Glibc", "Synchronization"),
+        // What other allowances would have done.
+        Module("WatchdogSimulation", "WatchdogBase", "WatchdogPolicy", "WatchdogReport"),
         // Metrics.
         Module("WatchdogMetrics", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"),
         // Linux.
@@ -89,7 +91,7 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogSupervisor",
             "WatchdogBase", "WatchdogPolicy", "WatchdogWire", "WatchdogVerdict", "WatchdogReport", "WatchdogRendering",
             "WatchdogReportStore", "WatchdogLinux", "WatchdogCapture", "WatchdogHistory", "WatchdogRemote",
-            "WatchdogConversation", "WatchdogMetrics",
+            "WatchdogConversation", "WatchdogMetrics", "WatchdogSimulation",
             "WatchdogConfiguration", "WatchdogControl", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         // A bad network.
@@ -100,7 +102,8 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport",
             "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogSupervisor", "NetworkConditioner",
             "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
-            "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "ArgumentParser", "FoundationEssentials",
+            "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "WatchdogSimulation", "ArgumentParser",
+            "FoundationEssentials",
             "Glibc"
         ),
         // The test kit.

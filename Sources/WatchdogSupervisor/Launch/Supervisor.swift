@@ -44,6 +44,8 @@ final class Supervisor {
     var onNotice: (Notice) -> Void = { _ in }
     /// Called with each measured answer.
     var onMeasurement: (Measurement) -> Void = { _ in }
+    /// Called with each event, when it happened, and the effects, before they are executed; nil if nobody records them.
+    var onStep: ((ProcessEvent, Instant, [ProcessEffect]) -> Void)?
     /// Called once, after everything else.
     var onFinish: (Outcome) -> Void = { _ in }
     /// Called with each notify message that reports a reload or readiness.
@@ -194,6 +196,7 @@ final class Supervisor {
         lastStep = instant ?? shell.now
         let step = machine.step(event, at: lastStep)
         (nextDeadline, canWait) = (step.nextDeadline, step.canWait)
+        onStep?(event, lastStep, step.effects)
         if let measurement = step.measurement { onMeasurement(measurement) }
         if step.effects.contains(where: \.isIrrevocable) {
             shell.prepare(for: step.effects, machine, account, suspendedTime: suspendedTime)

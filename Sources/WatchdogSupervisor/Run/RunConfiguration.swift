@@ -70,6 +70,8 @@ public struct RunConfiguration: Sendable {
     public var runTime: Duration?
     /// What goes wrong with the run, and when; the times are not scaled.
     public var faults: [Fault] = []
+    /// Where the trace for `watchdogd simulate` goes; nil for none.
+    public var trace: String?
     /// Where the results of the expectations go.
     public var resultFiles = TestResultFiles()
     /// The user to run as.

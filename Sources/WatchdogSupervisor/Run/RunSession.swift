@@ -34,6 +34,7 @@ final class RunSession {
     private var script: ScriptRunner?
     private var remote: RemoteControl?
     private var faults: FaultInjector?
+    private var trace: TraceFile?
     private let expectations: RunExpectations
     /// Asks the program to terminate when everything that is expected of the run has been seen, or its time is over.
     private var end: Timer?
@@ -78,6 +79,7 @@ final class RunSession {
         shell.host.hooks.onIdle = { [unowned self] in concludeIfReported() }
         end = try launch.shell.host.timer { [unowned self] _ in supervisor.requestTermination() }
         faults = try FaultInjector(configuration.faults, limits, shell, isQuiet: configuration.verbosity == .quiet)
+        trace = try configuration.trace.map { try TraceFile($0, of: supervisor, shell) }
         remote = try configuration.remote.map { try RemoteControl($0, supervisor, on: loop) }
         if let refusal = shell.cgroupRefusal { remote?.tell(.limited(reason: "no cgroup: \(refusal)")) }
         script = try configuration.script.map {
@@ -245,6 +247,7 @@ final class RunSession {
         var exitCode = isMet.map { $0 ? 0 : 1 } ?? exitCode(of: outcome)
         if let script, outcome.cause != .spawnFailed { exitCode = script.failure == nil && isMet != false ? 0 : 1 }
         history?.stop()
+        if let loss = trace?.finish() { StandardError.say(loss, as: .error) }
         tellEnd(outcome, in: facts.end)
         drawLaunch()
         terminationMessage?.write(terminationText(outcome))

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogPolicy
+
+/// Plays one recorded launch to the shipped ``ProcessMachine`` on virtual time, and answers it as the app did.
+///
+/// Nothing here judges: the machine decides what is exhausted. It only reports, so that the rest of the launch is judged
+/// too.
+struct LaunchReplay {
+    /// What a replay found.
+    struct Result {
+        var incidents: [Incident] = []
+        var credits = 0
+    }
+
+    /// A damaged or odd trace could keep the machine busy for ever.
+    static let stepLimit = 50_000_000
+
+    /// A launch instant of zero would be invalid; common ticks stay common.
+    static let origin = Instant(nanoseconds: 1_000_000_000)
+
+    private let launch: RecordedLaunch
+    private let spec: AppSpec
+    private var machine: ProcessMachine
+    private var now: Duration
+    private var due: Instant?
+    private var canWait = false
+    private var answers: [(at: Duration, event: ProcessEvent)] = []
+    private var windowStart: Duration
+    private var nextProbe = 0
+    private var steps = 0
+    private var result = Result()
+
+    /// Plays a launch; nil if it takes more than ``stepLimit`` steps.
+    static func result(of launch: RecordedLaunch, under spec: AppSpec) -> Result? {
+        var replay = LaunchReplay(launch, spec)
+        return replay.play() ? replay.result : nil
+    }
+
+    private init(_ launch: RecordedLaunch, _ spec: AppSpec) {
+        self.launch = launch
+        var spec = spec
+        spec.enforcement = .report
+        // Samples from outside change no judgement, and here they would only cost time.
+        spec.observationDelay = nil
+        spec.readiness = ReplayReadiness(spec.readiness, launch).readiness
+        if launch.probes.isEmpty, spec.readiness != .probe { spec.livenessProbe = nil }
+        self.spec = spec
+        machine = ProcessMachine(spec: spec, nonceSeed: 1)
+        now = launch.start
+        windowStart = launch.start
+    }
+
+    // MARK: - Time
+
+    private mutating func play() -> Bool {
+        var index = 0
+        while steps < Self.stepLimit {
+            let event = index < launch.events.count ? launch.events[index] : nil
+            let answer = answers.indices.min { answers[$0].at < answers[$1].at }
+            let deadline = nextDeadline
+            let next = [event?.at, answer.map { answers[$0].at }, deadline].compactMap(\.self).min()
+            // The end of the trace is the end of what is known.
+            guard let next, next <= launch.end else { return true }
+            now = max(now, next)
+            // As in a real wake-up: what has arrived comes before what is due.
+            if let event, event.at <= next {
+                index += 1
+                for event in events(of: event.kind) { step(event) }
+            } else if let answer, answers[answer].at <= next {
+                step(answers.remove(at: answer).event)
+            } else {
+                step(.deadlineReached)
+            }
+        }
+        return false
+    }
+
+    /// When the machine is called next, since the start of the trace.
+    private var nextDeadline: Duration? {
+        guard let due else { return nil }
+        var at = max(now, due - Self.origin)
+        if canWait {
+            let pings = launch.questions[.ping] ?? Answers()
+            let sending = pings.sending(dueAt: at)
+            guard isSparse else {
+                // Another deadline may lie behind this one, and must not be overslept.
+                at = min(sending ?? at, at + spec.fairness.oversleep / 2)
+                return postponed(at)
+            }
+            guard let sending else { return nil }
+            at = sending
+        }
+        return postponed(at)
+    }
+
+    /// Whether nothing but pings is due while the app is well, so that the time between two recorded pings can be skipped.
+    private var isSparse: Bool { spec.livenessProbe == nil && !launch.isBusy }
+
+    /// A deadline that watchdogd overslept.
+    private func postponed(_ at: Duration) -> Duration {
+        launch.absences.first { $0.start <= at && at < $0.end }?.end ?? at
+    }
+
+    // MARK: - Events in, effects out
+
+    private mutating func step(_ event: ProcessEvent) {
+        var events = [event]
+        while !events.isEmpty {
+            steps += 1
+            let step = machine.step(events.removeFirst(), at: Self.origin + now)
+            (due, canWait) = (step.nextDeadline, step.canWait)
+            for effect in step.effects { events += perform(effect) }
+        }
+    }
+
+    private func events(of kind: TraceEvent.Kind) -> [ProcessEvent] {
+        switch kind {
+        case .launched: [.launchRequested]
+        case .adopted: [.adopted(pid: 2)]
+        case .hello: [.hello]
+        case .joined: [.lifecycle(.joined)]
+        case .notified: [.notified]
+        case .ready(.channel): [.ready(.channel)]
+        case .ready(.notify): [.ready(.notify)]
+        case .ready(.probe), .ready(.exec), .ready(.assumed): []
+        case .pushed: [.watchdogPinged]
+        case .pushIntervalChanged(let interval): [.watchdogIntervalChanged(interval)]
+        case .triggered: [.watchdogTriggered]
+        case .extensionRequested(let span, let progress): [.extensionRequested(by: span, progress: progress)]
+        case .stopped: [.stopped]
+        case .continued: [.continued]
+        case .machineResumed(let suspension): [.machineResumed(suspension: suspension)]
+        case .requested(let request): [.lifecycle(.requested(request))]
+        case .taskBegan(let id, let name): [.lifecycle(.taskBegan(id: id, name: name))]
+        case .taskEnded(let id): [.lifecycle(.taskEnded(id: id))]
+        case .terminating(let isRequested): [isRequested ? .terminateRequested : .stopping]
+        case .exited(let status): [.exited(status)]
+        case .answered, .unanswered, .probed, .paused, .resumed, .overslept, .used, .incident: []
+        }
+    }
+
+    private mutating func perform(_ effect: ProcessEffect) -> [ProcessEvent] {
+        switch effect {
+        case .spawn: return [.spawned(pid: 2)]
+        case .beginWindow: windowStart = now
+        case .sendPing(let nonce):
+            // An adopted app is asked whether it answers pings; one that never did stays silent.
+            guard launch.answersPings else { break }
+            expect(.ponged(nonce: nonce), .ping, within: isSparse ? .zero : spec.pingInterval / 2)
+        case .probe:
+            if let ready = launch.ready, ready.source == .probe { answers.append((ready.at, .probed(isReady: true))) }
+        case .probeLiveness(let id): probe(id)
+        case .cancelLivenessProbe:
+            answers.removeAll { if case .livenessProbed = $0.event { true } else { false } }
+        case .inspect(let id): return [.inspected(id: id, launch.evidence(from: windowStart, to: now))]
+        case .capture(let incident):
+            result.incidents.append(incident)
+            return [.captured]
+        case .terminateTree, .killTree: return [.treeEmptied]
+        case .lifecycle(let effect): return perform(effect)
+        case .announce(.starvationCredit): result.credits += 1
+        case .observe, .endObservation, .terminate, .report, .announce, .finish: break
+        }
+        return []
+    }
+
+    private mutating func perform(_ effect: LifecycleEffect) -> [ProcessEvent] {
+        switch effect {
+        case .enter(let visibility, let id, _):
+            expect(
+                .lifecycle(.stateDone(id)), visibility == .foreground ? .foreground : .background, within: .seconds(1))
+        case .deliver(_, _, let id): expect(.lifecycle(.eventDone(id)), .event, within: .seconds(1))
+        case .freeze: return [.lifecycle(.froze(locks: []))]
+        case .measure:
+            let use = launch.use(at: now)
+            return [.lifecycle(.measured(ResourceUse(cpuTime: use.cpu, runDelay: use.waiting)))]
+        case .grant, .expire, .thaw: break
+        }
+        return []
+    }
+
+    private mutating func expect(_ event: ProcessEvent, _ question: TraceEvent.Question, within patience: Duration) {
+        let answers = launch.questions[question] ?? Answers()
+        if let at = answers.answer(at: now, within: patience) { self.answers.append((at, event)) }
+    }
+
+    /// Answers a probe as the recorded one that belongs to it; one without any succeeds at once.
+    private mutating func probe(_ id: Int) {
+        let interval = spec.livenessProbe?.interval ?? .seconds(1)
+        if case .launching = machine.phase {
+            if let ready = launch.ready { answers.append((max(now, ready.at), .livenessProbed(id: id, .answered))) }
+            return
+        }
+        let probes = launch.probes.all
+        while nextProbe < probes.count, probes[nextProbe].sent < now - interval { nextProbe += 1 }
+        guard nextProbe < probes.count, probes[nextProbe].sent <= now + interval / 2 else {
+            return answers.append((now, .livenessProbed(id: id, .answered)))
+        }
+        let probe = probes[nextProbe]
+        nextProbe += 1
+        if let latency = probe.latency {
+            answers.append((now + latency, .livenessProbed(id: id, probe.result ?? .answered)))
+        }
+    }
+}
+
+/// How a recorded launch tells the machine that it is complete.
+struct ReplayReadiness {
+    /// The setting for the machine.
+    let readiness: Readiness
+    /// Whether the app file's own setting cannot be judged, because the recorded launch was complete by other means.
+    let isOverridden: Bool
+
+    init(_ configured: Readiness, _ launch: RecordedLaunch) {
+        let source = launch.ready?.source
+        switch (configured, source) {
+        case (_, nil), (.automatic, .channel?), (.automatic, .notify?), (.automatic, .assumed?), (.channel, .channel?),
+            (.notify, .notify?), (.listening, .probe?), (.command, .probe?), (.probe, .probe?), (.none, _):
+            (readiness, isOverridden) = (configured, false)
+        case (_, .channel?): (readiness, isOverridden) = (.channel, true)
+        case (_, .notify?): (readiness, isOverridden) = (.notify, true)
+        case (_, .probe?): (readiness, isOverridden) = (.listening, true)
+        case (_, .exec?): (readiness, isOverridden) = (.none, true)
+        case (_, .assumed?): (readiness, isOverridden) = (.automatic, true)
+        }
+    }
+}

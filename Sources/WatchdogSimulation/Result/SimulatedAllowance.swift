@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogPolicy
+
+/// An allowance that a simulation can vary, by its key in app files.
+public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
+    /// `Launch=`.
+    case launch = "Launch"
+    /// `BackgroundLaunch=`, for an app that is launched into the background.
+    case backgroundLaunch = "BackgroundLaunch"
+    /// `Update=`.
+    case update = "Update"
+    /// `ProbeTimeout=`.
+    case probeTimeout = "ProbeTimeout"
+    /// `Terminate=`.
+    case terminate = "Terminate"
+    /// `EnterBackground=`.
+    case enterBackground = "EnterBackground"
+    /// `Background=`.
+    case background = "Background"
+
+    /// Whether it applies to this app.
+    func applies(to spec: AppSpec) -> Bool {
+        switch self {
+        case .launch: !spec.lifecycle.launchesInBackground
+        case .backgroundLaunch: spec.lifecycle.launchesInBackground
+        case .probeTimeout: spec.livenessProbe != nil
+        case .update, .terminate, .enterBackground, .background: true
+        }
+    }
+
+    /// Its length; zero if the app has none.
+    func value(in spec: AppSpec) -> Duration {
+        switch self {
+        case .launch: spec.allowances.launch
+        case .backgroundLaunch: spec.lifecycle.backgroundLaunch
+        case .update: spec.allowances.update
+        case .probeTimeout: spec.livenessProbe?.timeout ?? .zero
+        case .terminate: spec.allowances.terminate
+        case .enterBackground: spec.lifecycle.enterBackground
+        case .background: spec.lifecycle.background
+        }
+    }
+
+    func set(_ value: Duration, in spec: inout AppSpec) {
+        let value = min(max(.milliseconds(1), value), TraceEvent.longest)
+        switch self {
+        case .launch: spec.allowances.launch = value
+        case .backgroundLaunch: spec.lifecycle.backgroundLaunch = value
+        case .update: spec.allowances.update = value
+        case .probeTimeout: spec.livenessProbe?.timeout = value
+        case .terminate: spec.allowances.terminate = value
+        case .enterBackground: spec.lifecycle.enterBackground = value
+        case .background:
+            spec.lifecycle.background = value
+            spec.lifecycle.expiration = min(spec.lifecycle.expiration, value)
+        }
+    }
+
+    /// Whether this allowance decides when an incident comes.
+    func decides(_ incident: Incident) -> Bool {
+        let isProbe = if case .probesFailed = incident.cause { true } else { false }
+        return switch self {
+        case .launch, .backgroundLaunch:
+            (incident.event == .processLaunch || incident.event == .sceneCreate) && incident.cause == .exhausted
+        case .update: incident.event == .sceneUpdate && incident.cause == .exhausted
+        case .probeTimeout: isProbe
+        case .terminate: incident.event == .processExit
+        // The main loop has to enter a state within its own allowance.
+        case .enterBackground: incident.event == .sceneUpdate && incident.cause == .exhausted
+        case .background: incident.event == .backgroundTask && !isProbe
+        }
+    }
+
+    /// How long the app really took, each time that the trace shows.
+    func samples(in launch: RecordedLaunch) -> Samples {
+        var samples = Samples()
+        switch self {
+        case .launch, .backgroundLaunch:
+            if let ready = launch.ready, launch.events.first?.kind == .launched {
+                if ready.source != .exec, ready.source != .assumed { samples.add(ready.at - launch.start) }
+            } else {
+                addPast(.processLaunch, launch, &samples)
+                addPast(.sceneCreate, launch, &samples)
+            }
+        case .update:
+            for question in [TraceEvent.Question.ping, .foreground, .event] {
+                for answer in launch.questions[question]?.all ?? [] { addLatency(of: answer, in: launch, &samples) }
+            }
+            if !launch.answersPings { addPushes(in: launch, &samples) }
+        case .probeTimeout:
+            for probe in launch.probes.all {
+                if let latency = probe.latency, probe.result == .answered { samples.add(latency) }
+            }
+        case .terminate:
+            var asked: Duration?
+            for event in launch.events {
+                if case .terminating = event.kind { asked = asked ?? event.at }
+                if case .exited = event.kind, let asked {
+                    samples.add(event.at - asked, isCut: hasKill(.processExit, launch))
+                }
+            }
+        case .enterBackground:
+            for answer in launch.questions[.background]?.all ?? [] { addLatency(of: answer, in: launch, &samples) }
+        case .background: break
+        }
+        return samples
+    }
+
+    private func addLatency(of answer: Answers.Answer, in launch: RecordedLaunch, _ samples: inout Samples) {
+        if let latency = answer.latency {
+            samples.add(latency)
+        } else if hasKill(.sceneUpdate, launch) {
+            samples.add(launch.end - answer.sent, isCut: true)
+        }
+    }
+
+    private func addPushes(in launch: RecordedLaunch, _ samples: inout Samples) {
+        var last: Duration?
+        for event in launch.events where event.kind == .pushed {
+            if let last { samples.add(event.at - last) }
+            last = event.at
+        }
+        if let last, hasKill(.sceneUpdate, launch) { samples.add(launch.end - last, isCut: true) }
+    }
+
+    private func addPast(_ event: WatchdogEvent, _ launch: RecordedLaunch, _ samples: inout Samples) {
+        for past in launch.incidents where past.event == event { samples.add(past.at - launch.start, isCut: true) }
+    }
+
+    private func hasKill(_ event: WatchdogEvent, _ launch: RecordedLaunch) -> Bool {
+        launch.incidents.contains { $0.event == event && $0.isKill }
+    }
+}

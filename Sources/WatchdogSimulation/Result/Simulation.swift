@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+public import WatchdogPolicy
+
+/// What the allowances of an app would have done to a recorded history.
+public struct Simulation: Sendable {
+    /// What the allowances are multiplied by, one after the other.
+    public static let factors = [0.5, 1, 1.5, 2, 3]
+
+    /// An exhausted allowance, in the history, in the simulation, or in both.
+    public struct Finding: Hashable, Sendable {
+        /// Where it comes from.
+        public enum Kind: String, Hashable, Sendable {
+            /// It happened, and would again.
+            case both
+            /// It did not happen, but would.
+            case simulated
+            /// It happened, but would not, as far as the history goes.
+            case past
+        }
+
+        /// Where it comes from.
+        public let kind: Kind
+        /// The trace's file.
+        public let file: String
+        /// When it was or would be decided, since the start of the trace.
+        public let at: Duration
+        /// Microseconds since 1970; nil if the trace does not say when it began.
+        public let timeUSec: Int64?
+        /// What the app was watched for.
+        public let event: WatchdogEvent
+        /// The allowance: the simulated one, or the recorded one for what only happened.
+        public let allowance: Duration
+        /// Whether it follows from liveness probes that failed.
+        public let isProbe: Bool
+        /// How long the app really took; nil if it never finished, or for probes.
+        public let duration: Duration?
+    }
+
+    /// One allowance: what it is, how long the app takes, and what others would do.
+    public struct Row: Sendable {
+        /// Which one.
+        public let allowance: SimulatedAllowance
+        /// Its length in the app's file.
+        public let value: Duration
+        /// How long the app took.
+        public let samples: Samples
+        /// What the samples suggest; nil if they are too few or do not show it.
+        public let suggestion: Duration?
+        /// How many incidents there would be, for each of ``Simulation/factors``.
+        public let counts: [Count]
+        /// How many there would be with the suggestion.
+        public let suggestedCount: Count?
+    }
+
+    /// How many incidents there would be.
+    public struct Count: Hashable, Sendable {
+        /// How many are certain.
+        public internal(set) var certain = 0
+        /// How many more there may be, because the app was killed before this allowance was over.
+        public internal(set) var possible = 0
+    }
+
+    /// A history that takes too long to play.
+    public struct LimitError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// One sentence without a period.
+        public let description: String
+    }
+
+    /// The app's name.
+    public let app: String
+    /// Whether an exhausted allowance kills the app.
+    public let isEnforced: Bool
+    /// The traces.
+    public let traces: [Trace]
+    /// How many launches they have.
+    public let launches: Int
+    /// How much time they cover.
+    public let span: Duration
+    /// The allowances that the traces can judge.
+    public private(set) var rows: [Row] = []
+    /// What was and what would be exhausted, in order of trace and time.
+    public private(set) var findings: [Finding] = []
+    /// How often starvation would have extended an allowance.
+    public private(set) var credits = 0
+    /// What the traces do not tell, as sentences without a period.
+    public private(set) var notes: [String] = []
+
+    private typealias Played = (launch: RecordedLaunch, trace: Trace, incidents: [Incident])
+
+    /// Plays traces to the policy.
+    ///
+    /// - Parameters:
+    ///   - spec: the allowances.
+    ///   - margin: what the suggestions multiply the percentile by.
+    /// - Throws: ``LimitError`` if a launch takes more than 50 million steps.
+    public init(_ traces: [Trace], under spec: AppSpec, margin: Double) throws(LimitError) {
+        app = spec.name
+        isEnforced = spec.enforcement == .kill
+        self.traces = traces
+        let launches = traces.flatMap { trace in RecordedLaunch.all(in: trace).map { ($0, trace) } }
+        self.launches = launches.count
+        span = launches.reduce(.zero) { $0 + ($1.0.end - $1.0.start) }
+        let played = try launches.map { launch, trace throws(LimitError) -> Played in
+            let result = try Self.play(launch, spec, in: trace)
+            credits += result.credits
+            return (launch, trace, result.incidents)
+        }
+        findings = played.flatMap { Self.findings(of: $0) }
+        let recorded = launches.map(\.0)
+        for allowance in SimulatedAllowance.allCases where allowance.applies(to: spec) {
+            guard Self.judges(allowance, recorded) else { continue }
+            rows.append(try Self.row(allowance, launches, spec, played.map(\.incidents), margin))
+        }
+        notes = Self.notes(rows, traces, recorded, spec)
+    }
+
+    // MARK: - Playing
+
+    private static func play(
+        _ launch: RecordedLaunch, _ spec: AppSpec, in trace: Trace
+    ) throws(LimitError) -> LaunchReplay.Result {
+        guard let result = LaunchReplay.result(of: launch, under: spec) else {
+            throw LimitError(
+                description:
+                    "\(trace.file) has a launch that takes more than 50 million steps; use a longer Ping= or"
+                    + " ProbeInterval=, or a shorter trace")
+        }
+        return result
+    }
+
+    private static func row(
+        _ allowance: SimulatedAllowance, _ launches: [(RecordedLaunch, Trace)], _ spec: AppSpec, _ now: [[Incident]],
+        _ margin: Double
+    ) throws(LimitError) -> Row {
+        var samples = Samples()
+        for (launch, _) in launches { samples.add(allowance.samples(in: launch)) }
+        samples.sort()
+        let value = allowance.value(in: spec)
+        func count(_ length: Duration) throws(LimitError) -> Count {
+            var spec = spec
+            allowance.set(length, in: &spec)
+            var count = Count()
+            for (index, (launch, trace)) in launches.enumerated() {
+                let incidents = length == value ? now[index] : try play(launch, spec, in: trace).incidents
+                count.certain += incidents.count(where: allowance.decides)
+                count.possible += launch.incidents.count { past in
+                    past.isKill && allowance.mayDecide(past.event)
+                        && !incidents.contains { isSame($0.event, past.event) && isSame($0.startedAt, past.start) }
+                }
+            }
+            return count
+        }
+        var counts: [Count] = []
+        for factor in factors { counts.append(try count(factor == 1 ? value : value * factor)) }
+        // Of all answers, the slow ones say nothing about a percentile.
+        let isWhole = allowance != .update || launches.allSatisfy { $0.1.hasAllAnswers }
+        let suggestion = isWhole ? samples.suggestion(margin: margin) : nil
+        var suggestedCount: Count?
+        if let suggestion { suggestedCount = try count(suggestion) }
+        return Row(
+            allowance: allowance, value: value, samples: samples, suggestion: suggestion, counts: counts,
+            suggestedCount: suggestedCount)
+    }
+
+    // MARK: - Comparing with the history
+
+    private static func findings(of played: Played) -> [Finding] {
+        var past = played.launch.incidents
+        var findings: [Finding] = []
+        for incident in played.incidents {
+            let start = incident.startedAt - LaunchReplay.origin
+            let index = past.firstIndex {
+                isSame($0.event, incident.event) && isSame(incident.startedAt, $0.start)
+            }
+            if let index { past.remove(at: index) }
+            let isProbe = if case .probesFailed = incident.cause { true } else { false }
+            findings.append(
+                finding(
+                    index == nil ? .simulated : .both, played,
+                    at: incident.decidedAt - LaunchReplay.origin, incident.event, incident.allowance,
+                    isProbe: isProbe, since: start))
+        }
+        findings += past.map {
+            finding(.past, played, at: $0.at, $0.event, $0.allowance, isProbe: false, since: $0.start)
+        }
+        return findings.sorted { $0.at < $1.at }
+    }
+
+    /// Both are the launch.
+    private static func isSame(_ one: WatchdogEvent, _ other: WatchdogEvent) -> Bool {
+        let launching: Set<WatchdogEvent> = [.processLaunch, .sceneCreate]
+        return one == other || (launching.contains(one) && launching.contains(other))
+    }
+
+    /// A wall clock and the machine's own may differ by some of a second.
+    private static func isSame(_ start: Instant, _ past: Duration) -> Bool {
+        let difference = start - LaunchReplay.origin - past
+        return difference <= .seconds(1) && difference >= .seconds(-1)
+    }
+
+    private static func finding(
+        _ kind: Finding.Kind, _ played: Played, at: Duration, _ event: WatchdogEvent, _ allowance: Duration,
+        isProbe: Bool, since start: Duration
+    ) -> Finding {
+        let launch = played.launch
+        var end: Duration?
+        switch event {
+        case .processLaunch, .sceneCreate: end = launch.ready?.at
+        case .processExit:
+            let isKilled = launch.incidents.contains { $0.event == .processExit && $0.isKill }
+            end = isKilled ? nil : launch.end
+        case .sceneUpdate:
+            end =
+                launch.questions.values.compactMap { $0.latest(until: start + Answers.tolerance) }
+                .max { $0.sent < $1.sent }?.end
+        case .backgroundTask, .suspension: break
+        }
+        let isLaunch = event == .processLaunch || event == .sceneCreate
+        return Finding(
+            kind: kind, file: played.trace.file, at: at,
+            timeUSec: played.trace.startUSec.map { $0 + at.wholeMicroseconds }, event: event, allowance: allowance,
+            isProbe: isProbe,
+            duration: isProbe
+                ? nil : end.map { $0 - (isLaunch ? launch.start : start) }.flatMap { $0 > .zero ? $0 : nil })
+    }
+
+    // MARK: - What is not judged
+
+    private static func judges(_ allowance: SimulatedAllowance, _ launches: [RecordedLaunch]) -> Bool {
+        launches.contains { launch in
+            if allowance == .background {
+                return launch.events.contains { if case .taskBegan = $0.kind { true } else { false } }
+            }
+            return allowance.samples(in: launch).count > 0
+                || launch.incidents.contains { allowance.mayDecide($0.event) }
+        }
+    }
+
+    private static func notes(
+        _ rows: [Row], _ traces: [Trace], _ launches: [RecordedLaunch], _ spec: AppSpec
+    ) -> [String] {
+        var notes = traces.flatMap(\.notes)
+        let judged = Set(rows.map(\.allowance))
+        for allowance in SimulatedAllowance.allCases
+        where allowance.applies(to: spec) && !judged.contains(allowance) {
+            guard let lack = allowance.lack else { continue }
+            notes.append("the history has no \(lack): \(allowance.rawValue)= is not judged")
+        }
+        if traces.contains(where: { !$0.hasAllAnswers }), judged.contains(.update) {
+            notes.append("the history has only slow answers, not those under 250 ms: no suggestion for Update=")
+        }
+        let overridden = launches.count { ReplayReadiness(spec.readiness, $0).isOverridden }
+        if overridden > 0 {
+            notes.append(
+                "\(overridden) of \(launches.count) launches became ready in another way than Readiness= says:"
+                    + " their recorded way counts")
+        }
+        return notes
+    }
+}
+
+extension SimulatedAllowance {
+    fileprivate func mayDecide(_ event: WatchdogEvent) -> Bool {
+        switch self {
+        case .launch, .backgroundLaunch: event == .processLaunch || event == .sceneCreate
+        case .update: event == .sceneUpdate
+        case .terminate: event == .processExit
+        case .background: event == .backgroundTask
+        case .probeTimeout, .enterBackground: false
+        }
+    }
+
+    /// What the history would need; nil for what most apps do not have.
+    fileprivate var lack: String? {
+        switch self {
+        case .launch, .backgroundLaunch: "launches"
+        case .update: "pings and no WATCHDOG=1"
+        case .probeTimeout: "liveness probes"
+        case .terminate: "requests to end"
+        case .enterBackground, .background: nil
+        }
+    }
+}

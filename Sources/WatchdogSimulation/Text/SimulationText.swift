@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogPolicy
+
+/// The text of `watchdogd simulate`: what the app's allowances would have done, how long it takes, and what others would
+/// do.
+public struct SimulationText: Sendable {
+    /// How many findings of a kind are listed.
+    private static let findingLimit = 10
+
+    /// The terminal's width.
+    public var columns: Int
+    /// Whether characters beyond ASCII may be used.
+    public var isUnicode: Bool
+
+    /// Creates a style.
+    public init(columns: Int = 79, isUnicode: Bool = true) {
+        self.columns = max(60, columns)
+        self.isUnicode = isUnicode
+    }
+
+    /// The text of a simulation, with a final newline.
+    public func text(_ simulation: Simulation, margin: Double) -> String {
+        var lines = heading(simulation)
+        lines += findings(simulation)
+        if !simulation.rows.isEmpty {
+            lines += [""] + times(simulation, margin) + [""] + counts(simulation)
+        }
+        if !simulation.notes.isEmpty { lines.append("") }
+        for note in simulation.notes { lines += wrapped(note + ".", indent: "  ") }
+        let text = lines.map { String($0.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
+        return isUnicode ? text : String(text.map { $0.isASCII ? $0 : $0 == "×" ? "x" : $0 == "µ" ? "u" : "?" })
+    }
+
+    // MARK: - What would have happened
+
+    private func heading(_ simulation: Simulation) -> [String] {
+        let launches = "\(simulation.launches) \(simulation.launches == 1 ? "launch" : "launches")"
+        let files = simulation.traces.count == 1 ? "1 file" : "\(simulation.traces.count) files"
+        var line = "\(simulation.app): \(launches) in \(simulation.span.short), from \(files)"
+        if simulation.credits > 0 {
+            line += "; \(number(simulation.credits, "allowance")) extended for waiting for a CPU"
+        }
+        return wrapped(line, indent: "  ")
+    }
+
+    private func findings(_ simulation: Simulation) -> [String] {
+        let noun = simulation.isEnforced ? "kill" : "incident"
+        let all = simulation.findings
+        guard !all.isEmpty else { return ["no \(noun) in the history, and none with these allowances"] }
+        var lines: [String] = []
+        for (kind, words) in [
+            (Simulation.Finding.Kind.simulated, "would be new"), (.past, "would not happen"),
+            (.both, "would happen as it did"),
+        ] {
+            let some = all.filter { $0.kind == kind }
+            guard !some.isEmpty else { continue }
+            lines.append("\(number(some.count, noun)) \(words):")
+            for finding in some.prefix(Self.findingLimit) {
+                lines += wrapped("  \(time(of: finding))  \(self.words(for: finding))", indent: "      ")
+            }
+            if some.count > Self.findingLimit { lines.append("  and \(some.count - Self.findingLimit) more") }
+        }
+        return lines
+    }
+
+    private func time(of finding: Simulation.Finding) -> String {
+        guard let time = finding.timeUSec else { return "+\(finding.at.short)" }
+        return WallTime(seconds: time / 1_000_000).text(fractionDigits: 0).prefix(19) + "Z"
+    }
+
+    private func words(for finding: Simulation.Finding) -> String {
+        let span = finding.allowance.short
+        let really = finding.duration?.short
+        let end = finding.kind == .past ? "the history ends there" : "it never"
+        switch finding.event {
+        case .processLaunch, .sceneCreate:
+            return "not ready after \(span); " + (really.map { "it was after \($0)" } ?? ending(end, "was"))
+        case .sceneUpdate where finding.isProbe: return "its liveness probes failed"
+        case .sceneUpdate:
+            return "no sign of life for \(span); " + (really.map { "it came after \($0)" } ?? ending(end, "came"))
+        case .processExit:
+            return "not gone \(span) after the request; " + (really.map { "it was after \($0)" } ?? ending(end, "was"))
+        case .backgroundTask: return "background tasks open after \(span)"
+        case .suspension: return "suspended with a locked file"
+        }
+    }
+
+    private func ending(_ end: String, _ verb: String) -> String { end == "it never" ? "it never \(verb)" : end }
+
+    // MARK: - Tables
+
+    private func times(_ simulation: Simulation, _ margin: Double) -> [String] {
+        var lines = [line("time taken", ["now", "samples", "p50", "p99.9", "longest", "suggested"])]
+        for row in simulation.rows {
+            let samples = row.samples
+            let cells = [
+                row.value.short, "\(samples.count)", samples.percentile(tenths: 500)?.short ?? "-",
+                samples.count == 0 ? "-" : samples.percentile(tenths: 999)?.short ?? "unknown",
+                samples.maximum.map {
+                    (samples.cutCount > 0 && samples.percentile(tenths: 1_000) == nil ? ">" : "") + $0.short
+                }
+                    ?? "-",
+                row.suggestion?.short ?? "-",
+            ]
+            lines.append(line(row.allowance.rawValue + "=", cells))
+        }
+        let text = TimeSpan.format(Samples.shortest)
+        lines += wrapped(
+            "suggested: p99.9 × \(Self.factor(margin)), at least \(text), from \(Samples.fewest) samples or more",
+            indent: "  ")
+        return lines
+    }
+
+    private func counts(_ simulation: Simulation) -> [String] {
+        let noun = simulation.isEnforced ? "kills" : "incidents"
+        let titles = Simulation.factors.map { "×\(Self.factor($0))" }
+        var lines = [line("\(noun) if it were", titles + ["suggested"])]
+        for row in simulation.rows {
+            lines.append(
+                line(
+                    row.allowance.rawValue + "=",
+                    row.counts.map(self.words) + [row.suggestedCount.map(self.words) ?? "-"]))
+        }
+        if simulation.rows.contains(where: { $0.counts.contains { $0.possible > 0 } }) {
+            lines += wrapped("0-1: the app was killed before that allowance was over, so 0 or 1", indent: "  ")
+        }
+        return lines
+    }
+
+    private func words(_ count: Simulation.Count) -> String {
+        count.possible == 0 ? "\(count.certain)" : "\(count.certain)-\(count.certain + count.possible)"
+    }
+
+    private func line(_ label: String, _ cells: [String]) -> String {
+        label.alignedLeft(18) + cells.map { $0.alignedRight(10) }.joined()
+    }
+
+    private static func factor(_ value: Double) -> String {
+        let hundredths = Int((value * 100).rounded())
+        if hundredths % 100 == 0 { return "\(hundredths / 100)" }
+        return hundredths % 10 == 0
+            ? "\(hundredths / 100).\(hundredths / 10 % 10)" : "\(hundredths / 100).\(Int64(hundredths % 100).padded(2))"
+    }
+
+    private func number(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
+    private func wrapped(_ text: String, indent: String) -> [String] { text.wrapped(columns: columns, indent: indent) }
+}
+
+extension Duration {
+    /// About three digits without a space, so that a table's cell is one word: `1.25s`, `312ms`, `26h10min`.
+    fileprivate var short: String {
+        let microseconds = max(0, wholeMicroseconds)
+        var unit: Int64 = 1
+        if microseconds >= 120_000_000 { unit = 1_000_000 } else { while microseconds / unit >= 1_000 { unit *= 10 } }
+        let rounded = (microseconds + unit / 2) / unit * unit
+        let text = TimeSpan.format(.microseconds(rounded))
+        return String(text.filter { $0 != " " })
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+public import WatchdogPolicy
+
+/// Makes a trace of what other files say, which have wall-clock times, no pings that were answered soon, and sometimes no
+/// beginning.
+public struct TraceBuilder: Sendable {
+    private struct Entry {
+        let time: Int64
+        let order: Int
+        let kind: TraceEvent.Kind
+    }
+
+    private var entries: [Entry] = []
+    private var trace: Trace
+    /// When the latest process ended, and how long ago an allowance began to run out, by the order of what was added.
+    private var lastExit: Int64?
+    private var waited: Duration = .zero
+
+    /// Starts with nothing.
+    public init(file: String, _ source: Trace.Source, app: String) {
+        trace = Trace(file: file, source, app: app, hasAllAnswers: false)
+    }
+
+    /// Whether nothing was added.
+    public var isEmpty: Bool { entries.isEmpty }
+
+    /// Adds an event, in any order.
+    ///
+    /// - Parameter time: microseconds since 1970.
+    public mutating func add(_ kind: TraceEvent.Kind, at time: Int64) {
+        guard time > 0, time < Int64.max / 2 else { return }
+        entries.append(Entry(time: time, order: entries.count, kind: kind))
+        if case .exited = kind { lastExit = time }
+    }
+
+    /// Adds what an exhausted allowance shows of the app: that it did not do something for so long.
+    ///
+    /// - Parameters:
+    ///   - isLate: whether the source tells of it only when its report is written, which is after the kill.
+    public mutating func add(
+        incident event: WatchdogEvent, allowance: Duration, elapsed: Duration? = nil, isKill: Bool, at time: Int64,
+        isLate: Bool = false
+    ) {
+        let elapsed = elapsed ?? allowance
+        let end = isLate && isKill ? lastExit.map { min($0, time) } ?? time : time
+        // Before the end of the process, which was its consequence.
+        if event == .sceneUpdate, isKill { insert(.unanswered(.ping, after: elapsed), at: end) }
+        insert(.incident(event, allowance: allowance, elapsed: elapsed, isKill: isKill), at: end)
+    }
+
+    private mutating func insert(_ kind: TraceEvent.Kind, at time: Int64) {
+        entries.append(Entry(time: time, order: -1, kind: kind))
+    }
+
+    /// Adds a wait for a CPU that ended now.
+    public mutating func add(waitFor duration: Duration, at time: Int64) {
+        add(.used(cpu: .zero, waiting: waited), at: time - duration.wholeMicroseconds)
+        waited = min(waited + duration, TraceEvent.longest)
+        add(.used(cpu: .zero, waiting: waited), at: time)
+    }
+
+    /// Adds a sentence about what is left out.
+    public mutating func note(_ sentence: String) {
+        if !trace.notes.contains(sentence) { trace.notes.append(sentence) }
+    }
+
+    /// The trace.
+    ///
+    /// - Throws: ``TraceError`` if it covers more than 400 days.
+    public func finish() throws(TraceError) -> Trace {
+        var trace = trace
+        let sorted = entries.enumerated().sorted {
+            ($0.element.time, $0.element.order < 0 ? -1 : 0, $0.offset)
+                < ($1.element.time, $1.element.order < 0 ? -1 : 0, $1.offset)
+        }.map(\.element)
+        guard let first = sorted.first, let last = sorted.last else { return trace }
+        guard last.time - first.time <= TraceEvent.longest.wholeMicroseconds else {
+            throw TraceError("covers more than 400 days; use a shorter part", in: trace.file)
+        }
+        trace.startUSec = first.time
+        trace.events = Self.begun(sorted.map { TraceEvent(at: .microseconds($0.time - first.time), $0.kind) })
+        return trace
+    }
+
+    /// The same with a beginning for each launch, and a hello for each app that was pinged.
+    private static func begun(_ events: [TraceEvent]) -> [TraceEvent] {
+        var result: [TraceEvent] = []
+        var start: Int?
+        var isOver = true
+        for event in events {
+            if event.beginsLaunch {
+                start = result.count
+                isOver = false
+            } else if isOver {
+                // What follows an end belongs to it.
+                if case .incident = event.kind, start != nil { continue }
+                start = result.count
+                isOver = false
+                result.append(TraceEvent(at: event.at, .adopted))
+            }
+            if let begun = start, event.isPing {
+                result.insert(TraceEvent(at: result[begun].at, .hello), at: begun + 1)
+                start = nil
+            }
+            result.append(event)
+            if case .exited = event.kind { isOver = true }
+        }
+        return result
+    }
+}
+
+extension TraceEvent {
+    fileprivate var isPing: Bool {
+        switch kind {
+        case .answered(.ping, _), .unanswered(.ping, _): true
+        default: false
+        }
+    }
+}

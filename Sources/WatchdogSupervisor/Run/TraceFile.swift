@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import Synchronization
+import WatchdogBase
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogSimulation
+
+/// Writes the trace of a run while it lasts, for `watchdogd simulate`.
+///
+/// Isolation: the loop's thread. A queue writes: a disk may not answer. What does not fit into its memory is lost, and
+/// that is said at the end.
+final class TraceFile {
+    /// How much waits for a slow disk.
+    static let limit = 4 << 20
+    /// How long the end of the run waits for the disk.
+    static let patience = Duration.seconds(5)
+    /// How often the app's use of CPUs is read, and what was collected is written.
+    private static let interval = Duration.seconds(1)
+
+    /// The part that the queue shares.
+    private final class Writer: Sendable {
+        private struct State {
+            var waiting = 0
+            var failure: LinuxError?
+        }
+
+        private let file: OwnedDescriptor
+        private let path: String
+        private let queue = DispatchQueue(label: "org.watchdogd.trace", qos: .utility)
+        private let state = Mutex(State())
+
+        init(_ file: OwnedDescriptor, _ path: String) {
+            (self.file, self.path) = (file, path)
+        }
+
+        var failure: LinuxError? { state.withLock { $0.failure } }
+
+        /// Returns false if there is no room.
+        func write(_ bytes: [UInt8]) -> Bool {
+            let isRoom = state.withLock { state in
+                guard state.waiting + bytes.count <= TraceFile.limit, state.failure == nil else { return false }
+                state.waiting += bytes.count
+                return true
+            }
+            guard isRoom else { return false }
+            queue.async { [self] in
+                let failure = Self.write(bytes, to: file, path)
+                state.withLock { state in
+                    state.waiting -= bytes.count
+                    state.failure = state.failure ?? failure
+                }
+            }
+            return true
+        }
+
+        /// Waits until everything is written; returns false if that takes too long.
+        func finish() -> Bool {
+            let group = DispatchGroup()
+            queue.async(group: group) { [self] in _ = fsync(file.number) }
+            let nanoseconds = Int(TraceFile.patience.nanoseconds)
+            return group.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success
+        }
+
+        private static func write(_ bytes: [UInt8], to file: OwnedDescriptor, _ path: String) -> LinuxError? {
+            var offset = 0
+            while offset < bytes.count {
+                let count = bytes[offset...].withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return LinuxError("write \(path)", Errno(rawValue: count < 0 ? errno : EIO)) }
+                offset += count
+            }
+            return nil
+        }
+    }
+
+    private let path: String
+    private let writer: Writer
+    private unowned let shell: LaunchShell
+    private var recorder: TraceRecorder
+    private var buffer: [UInt8] = []
+    private var lost = 0
+    private var hasLaunched = false
+    private var timer: Timer?
+
+    /// Creates the file, and records the launch of this supervisor from now on.
+    ///
+    /// - Throws: ``RunError`` if the file cannot be created.
+    init(_ path: String, of supervisor: Supervisor, _ shell: LaunchShell) throws {
+        self.path = path
+        self.shell = shell
+        do throws(LinuxError) {
+            // A FIFO without a reader would block the launch for ever.
+            let flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK
+            writer = Writer(try OwnedDescriptor(opening: path, flags: flags, mode: 0o640, isForeign: true), path)
+        } catch {
+            throw RunError.cannotCreate("--trace: \(error)")
+        }
+        let time = WallTime.now()
+        recorder = TraceRecorder(
+            app: shell.configuration.name, at: shell.now,
+            timeUSec: time.seconds * 1_000_000 + Int64(time.nanoseconds) / 1_000)
+        add([recorder.header])
+        timer = try shell.host.timer { [unowned self] _ in tick() }
+        supervisor.onStep = { [unowned self] in step($0, at: $1, effects: $2) }
+    }
+
+    private func step(_ event: ProcessEvent, at now: Instant, effects: [ProcessEffect]) {
+        // A reading at both ends of an allowance shows how much of it the app waited for a CPU.
+        if hasLaunched, effects.contains(.beginWindow) || event == .deadlineReached { measure(at: now) }
+        add(recorder.step(event, at: now, effects: effects))
+        guard case .spawned = event else { return }
+        hasLaunched = true
+        timer?.arm(at: now + Self.interval)
+    }
+
+    private func tick() {
+        measure(at: shell.now)
+        flush()
+        timer?.arm(at: shell.now + Self.interval)
+    }
+
+    private func measure(at now: Instant) {
+        if let use = shell.resourceUse() { add(recorder.used(use, at: now)) }
+    }
+
+    private func add(_ lines: [String]) {
+        for line in lines {
+            guard buffer.count < Self.limit else {
+                lost += 1
+                continue
+            }
+            buffer += Array(line.utf8) + [UInt8(ascii: "\n")]
+        }
+    }
+
+    private func flush() {
+        guard !buffer.isEmpty, writer.write(buffer) else { return }
+        buffer = []
+    }
+
+    /// Writes what is left.
+    ///
+    /// - Returns: what is missing from the file, as a sentence; nil if it is complete.
+    func finish() -> String? {
+        timer?.cancel()
+        flush()
+        guard writer.finish() else { return "the trace is incomplete: the disk of \(path) does not answer" }
+        if let failure = writer.failure { return "the trace is incomplete: \(failure)" }
+        guard lost == 0, buffer.isEmpty else { return "the trace is incomplete: \(path) was written too slowly" }
+        return nil
+    }
+}
