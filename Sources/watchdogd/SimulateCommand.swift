@@ -37,7 +37,7 @@ struct SimulateCommand: ParsableCommand {
         })
     var set: [VariedFile.Setting] = []
 
-    @Option(help: ArgumentHelp("Suggest the 99.9th percentile times this (default: 2).", valueName: "factor"))
+    @Option(help: ArgumentHelp("Suggest the 99.9th percentile times this.", valueName: "factor"))
     var margin = 2.0
 
     @OptionGroup var output: OutputOptions
@@ -81,7 +81,7 @@ struct SimulateCommand: ParsableCommand {
                 throw Self.failure("\(error)", 66)
             }
             for diagnostic in listing.apps.flatMap(\.diagnostics) + listing.diagnostics {
-                StandardError.say(diagnostic.description)
+                StandardError.say(VariedFile.words(for: diagnostic, in: file))
             }
             guard let app = listing.apps.first?.configuration else { throw Self.failure("\(file) is invalid", 65) }
             return app

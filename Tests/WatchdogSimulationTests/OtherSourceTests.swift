@@ -38,11 +38,11 @@ struct OtherSourceTests {
                 .exited(.signaled(signal: 9, coreDumped: false)), .launched,
             ])
         var spec = AppSpec(name: "redis")
-        #expect(try Simulation([trace], under: spec, margin: 2).findings.map(\.kind) == [.both])
+        #expect(try Simulation([trace], under: spec, margin: 2).incidents.map(\.kind) == [.both])
         spec.allowances.update = .seconds(5)
-        #expect(try Simulation([trace], under: spec, margin: 2).findings.map(\.kind) == [.simulated, .both])
+        #expect(try Simulation([trace], under: spec, margin: 2).incidents.map(\.kind) == [.simulated, .both])
         spec.allowances.update = .seconds(12)
-        #expect(try Simulation([trace], under: spec, margin: 2).findings.map(\.kind) == [.past])
+        #expect(try Simulation([trace], under: spec, margin: 2).incidents.map(\.kind) == [.past])
     }
 
     private static func event(_ seconds: Int, _ kind: String, _ message: String) -> String {
@@ -85,7 +85,7 @@ struct OtherSourceTests {
         let trace = try Self.read([Self.entry(0, "launched"), Self.entry(1, "ready")] + hangs)
         let simulation = try Simulation([trace], under: AppSpec(name: "redis"), margin: 2)
         let row = try #require(simulation.rows.first { $0.allowance == .update })
-        #expect(row.samples.count == 200)
+        #expect(row.times.count == 200)
         #expect(row.suggestion == nil)
         #expect(simulation.notes.contains { $0.contains("only slow answers") })
     }

@@ -26,8 +26,8 @@ struct ReplayTests {
         return spec
     }
 
-    static func findings(_ events: [TraceEvent], _ spec: AppSpec = spec()) throws -> [Simulation.Finding] {
-        try Simulation([trace(events)], under: spec, margin: 2).findings
+    static func incidents(_ events: [TraceEvent], _ spec: AppSpec = spec()) throws -> [Simulation.ComparedIncident] {
+        try Simulation([trace(events)], under: spec, margin: 2).incidents
     }
 
     private static func hang(_ length: Duration, at end: Duration = .seconds(20)) -> TraceEvent {
@@ -38,14 +38,14 @@ struct ReplayTests {
 
     @Test("An answer within its allowance is no incident, and a later one is", arguments: [(4_999, 0), (5_001, 1)])
     func ping(milliseconds: Int, count: Int) throws {
-        let findings = try Self.findings([Self.hang(.milliseconds(milliseconds))])
-        #expect(findings.count == count)
-        guard let finding = findings.first else { return }
-        #expect(finding.kind == .simulated)
-        #expect(finding.event == .sceneUpdate)
-        #expect(finding.duration == .milliseconds(milliseconds))
-        #expect(finding.at == .milliseconds(20_000 - milliseconds) + .seconds(5))
-        #expect(finding.timeUSec == 1_700_000_000_000_000 + finding.at.wholeMicroseconds)
+        let incidents = try Self.incidents([Self.hang(.milliseconds(milliseconds))])
+        #expect(incidents.count == count)
+        guard let incident = incidents.first else { return }
+        #expect(incident.kind == .simulated)
+        #expect(incident.event == .sceneUpdate)
+        #expect(incident.duration == .milliseconds(milliseconds))
+        #expect(incident.at == .milliseconds(20_000 - milliseconds) + .seconds(5))
+        #expect(incident.timeUSec == 1_700_000_000_000_000 + incident.at.wholeMicroseconds)
     }
 
     @Test("A launch within its allowance is no incident, and a longer one is", arguments: [(19_999, 0), (20_001, 1)])
@@ -58,16 +58,16 @@ struct ReplayTests {
                 TraceEvent(at: ready, .ready(.channel)),
                 TraceEvent(at: .seconds(60), .exited(.exited(code: 0))),
             ])
-        let findings = try Simulation([trace], under: Self.spec(), margin: 2).findings
-        #expect(findings.map(\.event) == Array(repeating: .sceneCreate, count: count))
-        #expect(findings.allSatisfy { $0.at == .seconds(20) && $0.duration == ready })
+        let incidents = try Simulation([trace], under: Self.spec(), margin: 2).incidents
+        #expect(incidents.map(\.event) == Array(repeating: .sceneCreate, count: count))
+        #expect(incidents.allSatisfy { $0.at == .seconds(20) && $0.duration == ready })
     }
 
     @Test("An end within its allowance is no incident, and a later one is", arguments: [(1_999, 0), (2_001, 1)])
     func termination(milliseconds: Int64, count: Int) throws {
         let asked = Duration.seconds(60) - .milliseconds(milliseconds)
-        let findings = try Self.findings([TraceEvent(at: asked, .terminating(isRequested: true))])
-        #expect(findings.map(\.event) == Array(repeating: .processExit, count: count))
+        let incidents = try Self.incidents([TraceEvent(at: asked, .terminating(isRequested: true))])
+        #expect(incidents.map(\.event) == Array(repeating: .processExit, count: count))
     }
 
     @Test("WATCHDOG=1 within the allowance is no incident, and a later one is", arguments: [(4_999, 0), (5_001, 1)])
@@ -80,8 +80,8 @@ struct ReplayTests {
                 TraceEvent(at: .seconds(1), .ready(.notify)),
             ] + pushes.map { TraceEvent(at: $0, .pushed) } + [TraceEvent(at: .seconds(16), .exited(.unknown))])
         let simulation = try Simulation([trace], under: Self.spec(), margin: 2)
-        #expect(simulation.findings.map(\.event) == Array(repeating: .sceneUpdate, count: count))
-        #expect(simulation.rows.first { $0.allowance == .update }?.samples.count == 1)
+        #expect(simulation.incidents.map(\.event) == Array(repeating: .sceneUpdate, count: count))
+        #expect(simulation.rows.first { $0.allowance == .update }?.times.count == 1)
     }
 
     @Test("Probes that fail as often as the threshold says are an incident", arguments: [(2, 0), (3, 1)])
@@ -94,21 +94,21 @@ struct ReplayTests {
                 TraceEvent(at: at, .probed(.ended(isFailure ? .failed("refused") : .answered), after: .milliseconds(5)))
             )
         }
-        let findings = try Self.findings(events, Self.spec { $0.livenessProbe = LivenessProbe(of: "tcp:80") })
-        #expect(findings.map(\.isProbe) == Array(repeating: true, count: count))
+        let incidents = try Self.incidents(events, Self.spec { $0.livenessProbe = LivenessProbe(of: "tcp:80") })
+        #expect(incidents.map(\.isProbe) == Array(repeating: true, count: count))
     }
 
     @Test(
         "Background tasks within their time are no incident, and open ones are", arguments: [(29_900, 0), (30_100, 1)])
     func tasks(milliseconds: Int64, count: Int) throws {
         let background = Duration.seconds(10)
-        let findings = try Self.findings([
+        let incidents = try Self.incidents([
             TraceEvent(at: .seconds(1), .joined), TraceEvent(at: .seconds(2), .taskBegan(id: 1, name: "save")),
             TraceEvent(at: background, .requested(.background)),
             TraceEvent(at: background, .answered(.background, after: .zero)),
             TraceEvent(at: background + .milliseconds(milliseconds), .taskEnded(id: 1)),
         ])
-        #expect(findings.map(\.event) == Array(repeating: .backgroundTask, count: count))
+        #expect(incidents.map(\.event) == Array(repeating: .backgroundTask, count: count))
     }
 
     // MARK: - Fairness
@@ -124,30 +124,30 @@ struct ReplayTests {
                 ])
             ], under: Self.spec(), margin: 2)
         #expect(simulation.credits == 1)
-        #expect(simulation.findings.count == count)
+        #expect(simulation.incidents.count == count)
     }
 
     @Test("The clock of a stopped app stands still")
     func stopped() throws {
         let stop = [TraceEvent(at: .seconds(12), .stopped), TraceEvent(at: .seconds(19), .continued)]
-        #expect(try Self.findings(stop + [Self.hang(.seconds(9))]) == [])
-        #expect(try Self.findings([Self.hang(.seconds(9))]).count == 1)
+        #expect(try Self.incidents(stop + [Self.hang(.seconds(9))]) == [])
+        #expect(try Self.incidents([Self.hang(.seconds(9))]).count == 1)
     }
 
     @Test("A silence that watchdogd overslept is judged anew")
     func overslept() throws {
         let answer = TraceEvent(at: .seconds(20), .answered(.ping, after: .seconds(6)))
-        #expect(try Self.findings([answer]).count == 1)
+        #expect(try Self.incidents([answer]).count == 1)
         #expect(
-            try Self.findings([TraceEvent(at: .milliseconds(19_200), .overslept(.milliseconds(200))), answer]) == [])
+            try Self.incidents([TraceEvent(at: .milliseconds(19_200), .overslept(.milliseconds(200))), answer]) == [])
     }
 
     @Test("An app that asked for more time has it")
     func extended() throws {
         let hang = Self.hang(.seconds(8))
         let request = TraceEvent(at: .seconds(13), .extensionRequested(by: .seconds(10), progress: "half"))
-        #expect(try Self.findings([hang]).count == 1)
-        #expect(try Self.findings([request, hang]) == [])
+        #expect(try Self.incidents([hang]).count == 1)
+        #expect(try Self.incidents([request, hang]) == [])
     }
 
     // MARK: - The history's own kills
@@ -167,18 +167,18 @@ struct ReplayTests {
 
     @Test("A kill that happened comes earlier, at the same time, or not as far as is known")
     func kills() throws {
-        for (allowance, kind) in [(8, Simulation.Finding.Kind.both), (5, .both), (4, .past)] {
-            let findings = try Simulation(
+        for (allowance, kind) in [(8, Simulation.ComparedIncident.Kind.both), (5, .both), (4, .past)] {
+            let incidents = try Simulation(
                 [Self.killed(after: .seconds(allowance))], under: Self.spec(), margin: 2
-            ).findings
-            #expect(findings.map(\.kind) == [kind], "killed after \(allowance) s")
+            ).incidents
+            #expect(incidents.map(\.kind) == [kind], "killed after \(allowance) s")
         }
         let simulation = try Simulation([Self.killed(after: .seconds(8))], under: Self.spec(), margin: 2)
         let row = try #require(simulation.rows.first { $0.allowance == .update })
         #expect(row.counts.map(\.certain) == [1, 1, 1, 0, 0], "2.5, 5, 7.5, 10 and 15 s")
         #expect(row.counts.map(\.possible) == [0, 0, 0, 1, 1])
-        #expect(row.samples.cutCount == 1)
-        #expect(row.samples.percentile(tenths: 999) == nil, "it would have taken longer")
+        #expect(row.times.cutCount == 1)
+        #expect(row.times.percentile(tenths: 999) == nil, "it would have taken longer")
     }
 
     @Test("A trace without pings judges none, and says so")
@@ -190,7 +190,7 @@ struct ReplayTests {
                 TraceEvent(at: .seconds(100), .exited(.unknown)),
             ])
         let simulation = try Simulation([trace], under: Self.spec { $0.readiness = .listening }, margin: 2)
-        #expect(simulation.findings == [])
+        #expect(simulation.incidents == [])
         #expect(simulation.rows.map(\.allowance) == [.launch])
         #expect(simulation.notes.contains("the history has no pings and no WATCHDOG=1: Update= is not judged"))
     }
@@ -201,28 +201,28 @@ struct ReplayTests {
             TraceEvent(at: .seconds($0) + .milliseconds(301), .answered(.ping, after: .milliseconds(1)))
         }
         let hang = TraceEvent(at: .milliseconds(16_300), .answered(.ping, after: .seconds(6)))
-        #expect(try Self.findings(pings + [hang]).count == 1)
-        #expect(try Self.findings(pings + [hang], Self.spec { $0.pingInterval = .seconds(12) }) == [])
+        #expect(try Self.incidents(pings + [hang]).count == 1)
+        #expect(try Self.incidents(pings + [hang], Self.spec { $0.pingInterval = .seconds(12) }) == [])
     }
 
     // MARK: - Suggestions
 
-    @Test("A suggestion needs a hundred samples", arguments: [(99, nil), (100, Duration.seconds(3))])
-    func suggestion(samples count: Int, expected: Duration?) {
-        var samples = Samples()
-        for _ in 0..<count { samples.add(.milliseconds(1_460)) }
-        #expect(samples.suggestion(margin: 2) == expected)
+    @Test("A suggestion needs a hundred times", arguments: [(99, nil), (100, Duration.seconds(3))])
+    func suggestion(times count: Int, expected: Duration?) {
+        var times = TakenTimes()
+        for _ in 0..<count { times.add(.milliseconds(1_460)) }
+        #expect(times.suggestion(margin: 2) == expected)
     }
 
     @Test("A suggestion is never shorter than a second, and not made of times that were cut short")
     func limits() {
-        var samples = Samples()
-        for _ in 0..<1_000 { samples.add(.milliseconds(2)) }
-        #expect(samples.suggestion(margin: 2) == .seconds(1))
-        #expect(samples.percentile(tenths: 500) == .milliseconds(2))
-        for _ in 0..<2 { samples.add(.seconds(10), isCut: true) }
-        #expect(samples.suggestion(margin: 2) == nil)
-        #expect(samples.maximum == .seconds(10))
+        var times = TakenTimes()
+        for _ in 0..<1_000 { times.add(.milliseconds(2)) }
+        #expect(times.suggestion(margin: 2) == .seconds(1))
+        #expect(times.percentile(tenths: 500) == .milliseconds(2))
+        for _ in 0..<2 { times.add(.seconds(10), isCut: true) }
+        #expect(times.suggestion(margin: 2) == nil)
+        #expect(times.maximum == .seconds(10))
     }
 
     @Test("The same history gives the same result")

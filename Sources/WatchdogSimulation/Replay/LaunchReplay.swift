@@ -42,7 +42,7 @@ struct LaunchReplay {
         self.launch = launch
         var spec = spec
         spec.enforcement = .report
-        // Samples from outside change no judgement, and here they would only cost time.
+        // TakenTimes from outside change no judgement, and here they would only cost time.
         spec.observationDelay = nil
         spec.readiness = ReplayReadiness(spec.readiness, launch).readiness
         if launch.probes.isEmpty, spec.readiness != .probe { spec.livenessProbe = nil }
@@ -64,8 +64,9 @@ struct LaunchReplay {
             // The end of the trace is the end of what is known.
             guard let next, next <= launch.end else { return true }
             now = max(now, next)
-            // As in a real wake-up: what has arrived comes before what is due.
-            if let event, event.at <= next {
+            // As in a real wake-up: what has arrived comes before what is due, unless that was the cause.
+            let isConsequence = launch.isKilled && event?.isExit == true && deadline.map { $0 <= next } == true
+            if let event, event.at <= next, !isConsequence {
                 index += 1
                 for event in events(of: event.kind) { step(event) }
             } else if let answer, answers[answer].at <= next {
@@ -147,7 +148,7 @@ struct LaunchReplay {
         case .beginWindow: windowStart = now
         case .sendPing(let nonce):
             // An adopted app is asked whether it answers pings; one that never did stays silent.
-            guard launch.answersPings else { break }
+            guard launch.answersPings || launch.saysHello else { break }
             expect(.ponged(nonce: nonce), .ping, within: isSparse ? .zero : spec.pingInterval / 2)
         case .probe:
             if let ready = launch.ready, ready.source == .probe { answers.append((ready.at, .probed(isReady: true))) }

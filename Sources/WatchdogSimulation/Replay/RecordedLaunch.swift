@@ -43,6 +43,7 @@ struct RecordedLaunch: Sendable {
     private(set) var absences: [Span] = []
     private(set) var incidents: [PastIncident] = []
     private(set) var ready: (source: ReadinessSource, at: Duration)?
+    private(set) var saysHello = false
     /// Whether it has anything that only a machine which is called at each of its deadlines can judge.
     private(set) var isBusy = false
 
@@ -86,6 +87,7 @@ struct RecordedLaunch: Sendable {
                         event: watched, allowance: allowance, at: event.at, start: max(start, event.at - elapsed),
                         isKill: isKill))
             case .ready(let source): ready = ready ?? (source, event.at)
+            case .hello: saysHello = true
             case .joined, .requested, .taskBegan: isBusy = true
             default: break
             }
@@ -102,6 +104,8 @@ struct RecordedLaunch: Sendable {
         }
     }
 
+    /// Whether watchdogd killed it.
+    var isKilled: Bool { incidents.contains(where: \.isKill) }
     var answersPings: Bool { questions[.ping]?.isEmpty == false }
 
     /// The main thread's state and wait for a CPU, as an examination would find them.

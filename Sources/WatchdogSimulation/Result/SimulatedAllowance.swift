@@ -74,59 +74,59 @@ public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
     }
 
     /// How long the app really took, each time that the trace shows.
-    func samples(in launch: RecordedLaunch) -> Samples {
-        var samples = Samples()
+    func times(in launch: RecordedLaunch) -> TakenTimes {
+        var times = TakenTimes()
         switch self {
         case .launch, .backgroundLaunch:
             if let ready = launch.ready, launch.events.first?.kind == .launched {
-                if ready.source != .exec, ready.source != .assumed { samples.add(ready.at - launch.start) }
+                if ready.source != .exec, ready.source != .assumed { times.add(ready.at - launch.start) }
             } else {
-                addPast(.processLaunch, launch, &samples)
-                addPast(.sceneCreate, launch, &samples)
+                addPast(.processLaunch, launch, &times)
+                addPast(.sceneCreate, launch, &times)
             }
         case .update:
             for question in [TraceEvent.Question.ping, .foreground, .event] {
-                for answer in launch.questions[question]?.all ?? [] { addLatency(of: answer, in: launch, &samples) }
+                for answer in launch.questions[question]?.all ?? [] { addLatency(of: answer, in: launch, &times) }
             }
-            if !launch.answersPings { addPushes(in: launch, &samples) }
+            if !launch.answersPings { addPushes(in: launch, &times) }
         case .probeTimeout:
             for probe in launch.probes.all {
-                if let latency = probe.latency, probe.result == .answered { samples.add(latency) }
+                if let latency = probe.latency, probe.result == .answered { times.add(latency) }
             }
         case .terminate:
             var asked: Duration?
             for event in launch.events {
                 if case .terminating = event.kind { asked = asked ?? event.at }
                 if case .exited = event.kind, let asked {
-                    samples.add(event.at - asked, isCut: hasKill(.processExit, launch))
+                    times.add(event.at - asked, isCut: hasKill(.processExit, launch))
                 }
             }
         case .enterBackground:
-            for answer in launch.questions[.background]?.all ?? [] { addLatency(of: answer, in: launch, &samples) }
+            for answer in launch.questions[.background]?.all ?? [] { addLatency(of: answer, in: launch, &times) }
         case .background: break
         }
-        return samples
+        return times
     }
 
-    private func addLatency(of answer: Answers.Answer, in launch: RecordedLaunch, _ samples: inout Samples) {
+    private func addLatency(of answer: Answers.Answer, in launch: RecordedLaunch, _ times: inout TakenTimes) {
         if let latency = answer.latency {
-            samples.add(latency)
+            times.add(latency)
         } else if hasKill(.sceneUpdate, launch) {
-            samples.add(launch.end - answer.sent, isCut: true)
+            times.add(launch.end - answer.sent, isCut: true)
         }
     }
 
-    private func addPushes(in launch: RecordedLaunch, _ samples: inout Samples) {
+    private func addPushes(in launch: RecordedLaunch, _ times: inout TakenTimes) {
         var last: Duration?
         for event in launch.events where event.kind == .pushed {
-            if let last { samples.add(event.at - last) }
+            if let last { times.add(event.at - last) }
             last = event.at
         }
-        if let last, hasKill(.sceneUpdate, launch) { samples.add(launch.end - last, isCut: true) }
+        if let last, hasKill(.sceneUpdate, launch) { times.add(launch.end - last, isCut: true) }
     }
 
-    private func addPast(_ event: WatchdogEvent, _ launch: RecordedLaunch, _ samples: inout Samples) {
-        for past in launch.incidents where past.event == event { samples.add(past.at - launch.start, isCut: true) }
+    private func addPast(_ event: WatchdogEvent, _ launch: RecordedLaunch, _ times: inout TakenTimes) {
+        for past in launch.incidents where past.event == event { times.add(past.at - launch.start, isCut: true) }
     }
 
     private func hasKill(_ event: WatchdogEvent, _ launch: RecordedLaunch) -> Bool {

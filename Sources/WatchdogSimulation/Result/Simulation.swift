@@ -9,7 +9,7 @@ public struct Simulation: Sendable {
     public static let factors = [0.5, 1, 1.5, 2, 3]
 
     /// An exhausted allowance, in the history, in the simulation, or in both.
-    public struct Finding: Hashable, Sendable {
+    public struct ComparedIncident: Hashable, Sendable {
         /// Where it comes from.
         public enum Kind: String, Hashable, Sendable {
             /// It happened, and would again.
@@ -45,8 +45,8 @@ public struct Simulation: Sendable {
         /// Its length in the app's file.
         public let value: Duration
         /// How long the app took.
-        public let samples: Samples
-        /// What the samples suggest; nil if they are too few or do not show it.
+        public let times: TakenTimes
+        /// What the times suggest; nil if they are too few or do not show it.
         public let suggestion: Duration?
         /// How many incidents there would be, for each of ``Simulation/factors``.
         public let counts: [Count]
@@ -81,7 +81,7 @@ public struct Simulation: Sendable {
     /// The allowances that the traces can judge.
     public private(set) var rows: [Row] = []
     /// What was and what would be exhausted, in order of trace and time.
-    public private(set) var findings: [Finding] = []
+    public private(set) var incidents: [ComparedIncident] = []
     /// How often starvation would have extended an allowance.
     public private(set) var credits = 0
     /// What the traces do not tell, as sentences without a period.
@@ -107,7 +107,7 @@ public struct Simulation: Sendable {
             credits += result.credits
             return (launch, trace, result.incidents)
         }
-        findings = played.flatMap { Self.findings(of: $0) }
+        incidents = played.flatMap { Self.incidents(of: $0) }
         let recorded = launches.map(\.0)
         for allowance in SimulatedAllowance.allCases where allowance.applies(to: spec) {
             guard Self.judges(allowance, recorded) else { continue }
@@ -134,9 +134,9 @@ public struct Simulation: Sendable {
         _ allowance: SimulatedAllowance, _ launches: [(RecordedLaunch, Trace)], _ spec: AppSpec, _ now: [[Incident]],
         _ margin: Double
     ) throws(LimitError) -> Row {
-        var samples = Samples()
-        for (launch, _) in launches { samples.add(allowance.samples(in: launch)) }
-        samples.sort()
+        var times = TakenTimes()
+        for (launch, _) in launches { times.add(allowance.times(in: launch)) }
+        times.sort()
         let value = allowance.value(in: spec)
         func count(_ length: Duration) throws(LimitError) -> Count {
             var spec = spec
@@ -147,7 +147,7 @@ public struct Simulation: Sendable {
                 count.certain += incidents.count(where: allowance.decides)
                 count.possible += launch.incidents.count { past in
                     past.isKill && allowance.mayDecide(past.event)
-                        && !incidents.contains { isSame($0.event, past.event) && isSame($0.startedAt, past.start) }
+                        && !incidents.contains { isSame($0, past) }
                 }
             }
             return count
@@ -156,54 +156,49 @@ public struct Simulation: Sendable {
         for factor in factors { counts.append(try count(factor == 1 ? value : value * factor)) }
         // Of all answers, the slow ones say nothing about a percentile.
         let isWhole = allowance != .update || launches.allSatisfy { $0.1.hasAllAnswers }
-        let suggestion = isWhole ? samples.suggestion(margin: margin) : nil
+        let suggestion = isWhole ? times.suggestion(margin: margin) : nil
         var suggestedCount: Count?
         if let suggestion { suggestedCount = try count(suggestion) }
         return Row(
-            allowance: allowance, value: value, samples: samples, suggestion: suggestion, counts: counts,
+            allowance: allowance, value: value, times: times, suggestion: suggestion, counts: counts,
             suggestedCount: suggestedCount)
     }
 
     // MARK: - Comparing with the history
 
-    private static func findings(of played: Played) -> [Finding] {
+    private static func incidents(of played: Played) -> [ComparedIncident] {
         var past = played.launch.incidents
-        var findings: [Finding] = []
+        var incidents: [ComparedIncident] = []
         for incident in played.incidents {
             let start = incident.startedAt - LaunchReplay.origin
-            let index = past.firstIndex {
-                isSame($0.event, incident.event) && isSame(incident.startedAt, $0.start)
-            }
+            let index = past.firstIndex { isSame(incident, $0) }
             if let index { past.remove(at: index) }
             let isProbe = if case .probesFailed = incident.cause { true } else { false }
-            findings.append(
-                finding(
+            incidents.append(
+                compared(
                     index == nil ? .simulated : .both, played,
                     at: incident.decidedAt - LaunchReplay.origin, incident.event, incident.allowance,
                     isProbe: isProbe, since: start))
         }
-        findings += past.map {
-            finding(.past, played, at: $0.at, $0.event, $0.allowance, isProbe: false, since: $0.start)
+        incidents += past.map {
+            compared(.past, played, at: $0.at, $0.event, $0.allowance, isProbe: false, since: $0.start)
         }
-        return findings.sorted { $0.at < $1.at }
+        return incidents.sorted { $0.at < $1.at }
     }
 
-    /// Both are the launch.
-    private static func isSame(_ one: WatchdogEvent, _ other: WatchdogEvent) -> Bool {
+    /// Whether both are the same silence; a launch has only one.
+    private static func isSame(_ incident: Incident, _ past: RecordedLaunch.PastIncident) -> Bool {
         let launching: Set<WatchdogEvent> = [.processLaunch, .sceneCreate]
-        return one == other || (launching.contains(one) && launching.contains(other))
+        if launching.contains(incident.event) { return launching.contains(past.event) }
+        // A wall clock and the machine's own may differ by some of a second.
+        let difference = incident.startedAt - LaunchReplay.origin - past.start
+        return incident.event == past.event && difference <= .seconds(1) && difference >= .seconds(-1)
     }
 
-    /// A wall clock and the machine's own may differ by some of a second.
-    private static func isSame(_ start: Instant, _ past: Duration) -> Bool {
-        let difference = start - LaunchReplay.origin - past
-        return difference <= .seconds(1) && difference >= .seconds(-1)
-    }
-
-    private static func finding(
-        _ kind: Finding.Kind, _ played: Played, at: Duration, _ event: WatchdogEvent, _ allowance: Duration,
+    private static func compared(
+        _ kind: ComparedIncident.Kind, _ played: Played, at: Duration, _ event: WatchdogEvent, _ allowance: Duration,
         isProbe: Bool, since start: Duration
-    ) -> Finding {
+    ) -> ComparedIncident {
         let launch = played.launch
         var end: Duration?
         switch event {
@@ -218,7 +213,7 @@ public struct Simulation: Sendable {
         case .backgroundTask, .suspension: break
         }
         let isLaunch = event == .processLaunch || event == .sceneCreate
-        return Finding(
+        return ComparedIncident(
             kind: kind, file: played.trace.file, at: at,
             timeUSec: played.trace.startUSec.map { $0 + at.wholeMicroseconds }, event: event, allowance: allowance,
             isProbe: isProbe,
@@ -233,7 +228,7 @@ public struct Simulation: Sendable {
             if allowance == .background {
                 return launch.events.contains { if case .taskBegan = $0.kind { true } else { false } }
             }
-            return allowance.samples(in: launch).count > 0
+            return allowance.times(in: launch).count > 0
                 || launch.incidents.contains { allowance.mayDecide($0.event) }
         }
     }
@@ -242,6 +237,9 @@ public struct Simulation: Sendable {
         _ rows: [Row], _ traces: [Trace], _ launches: [RecordedLaunch], _ spec: AppSpec
     ) -> [String] {
         var notes = traces.flatMap(\.notes)
+        for trace in traces where trace.app != spec.name {
+            notes.append("\(trace.file) is about \(trace.app), and the file about \(spec.name)")
+        }
         let judged = Set(rows.map(\.allowance))
         for allowance in SimulatedAllowance.allCases
         where allowance.applies(to: spec) && !judged.contains(allowance) {

@@ -15,8 +15,8 @@ public struct SimulationReply: Encodable, Sendable {
     private struct Row: Encodable {
         let key: String
         let valueUSec: Int64
-        let samples: Int
-        let cutSamples: Int
+        let times: Int
+        let cutTimes: Int
         let p50USec: Int64?
         let p999USec: Int64?
         let longestUSec: Int64?
@@ -37,7 +37,7 @@ public struct SimulationReply: Encodable, Sendable {
         }
     }
 
-    private struct Finding: Encodable {
+    private struct ComparedIncident: Encodable {
         let kind: String
         let file: String
         let atUSec: Int64
@@ -56,7 +56,7 @@ public struct SimulationReply: Encodable, Sendable {
     private let margin: Double
     private let traces: [Trace]
     private let allowances: [Row]
-    private let findings: [Finding]
+    private let incidents: [ComparedIncident]
     private let notes: [String]
 
     /// Creates the object.
@@ -72,19 +72,19 @@ public struct SimulationReply: Encodable, Sendable {
         }
         allowances = simulation.rows.map { row in
             Row(
-                key: row.allowance.rawValue, valueUSec: row.value.wholeMicroseconds, samples: row.samples.count,
-                cutSamples: row.samples.cutCount, p50USec: row.samples.percentile(tenths: 500)?.wholeMicroseconds,
-                p999USec: row.samples.percentile(tenths: 999)?.wholeMicroseconds,
-                longestUSec: row.samples.maximum?.wholeMicroseconds,
+                key: row.allowance.rawValue, valueUSec: row.value.wholeMicroseconds, times: row.times.count,
+                cutTimes: row.times.cutCount, p50USec: row.times.percentile(tenths: 500)?.wholeMicroseconds,
+                p999USec: row.times.percentile(tenths: 999)?.wholeMicroseconds,
+                longestUSec: row.times.maximum?.wholeMicroseconds,
                 suggestedUSec: row.suggestion?.wholeMicroseconds, suggested: row.suggestedCount.map { Count($0) },
                 counts: zip(Simulation.factors, row.counts).map { Count($1, factor: $0) })
         }
-        findings = simulation.findings.map { finding in
-            Finding(
-                kind: finding.kind.rawValue, file: finding.file, atUSec: finding.at.wholeMicroseconds,
-                timeUSec: finding.timeUSec, watched: finding.event.rawValue,
-                allowanceUSec: finding.allowance.wholeMicroseconds, isProbe: finding.isProbe,
-                durationUSec: finding.duration?.wholeMicroseconds)
+        incidents = simulation.incidents.map { incident in
+            ComparedIncident(
+                kind: incident.kind.rawValue, file: incident.file, atUSec: incident.at.wholeMicroseconds,
+                timeUSec: incident.timeUSec, watched: incident.event.rawValue,
+                allowanceUSec: incident.allowance.wholeMicroseconds, isProbe: incident.isProbe,
+                durationUSec: incident.duration?.wholeMicroseconds)
         }
         notes = simulation.notes
     }

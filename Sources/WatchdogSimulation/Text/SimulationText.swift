@@ -6,8 +6,8 @@ import WatchdogPolicy
 /// The text of `watchdogd simulate`: what the app's allowances would have done, how long it takes, and what others would
 /// do.
 public struct SimulationText: Sendable {
-    /// How many findings of a kind are listed.
-    private static let findingLimit = 10
+    /// How many incidents of a kind are listed.
+    private static let incidentLimit = 10
 
     /// The terminal's width.
     public var columns: Int
@@ -23,12 +23,12 @@ public struct SimulationText: Sendable {
     /// The text of a simulation, with a final newline.
     public func text(_ simulation: Simulation, margin: Double) -> String {
         var lines = heading(simulation)
-        lines += findings(simulation)
+        lines += incidents(simulation)
         if !simulation.rows.isEmpty {
             lines += [""] + times(simulation, margin) + [""] + counts(simulation)
         }
         if !simulation.notes.isEmpty { lines.append("") }
-        for note in simulation.notes { lines += wrapped(note + ".", indent: "  ") }
+        for note in simulation.notes { lines += wrapped(note, indent: "  ") }
         let text = lines.map { String($0.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
         return isUnicode ? text : String(text.map { $0.isASCII ? $0 : $0 == "×" ? "x" : $0 == "µ" ? "u" : "?" })
     }
@@ -45,39 +45,39 @@ public struct SimulationText: Sendable {
         return wrapped(line, indent: "  ")
     }
 
-    private func findings(_ simulation: Simulation) -> [String] {
+    private func incidents(_ simulation: Simulation) -> [String] {
         let noun = simulation.isEnforced ? "kill" : "incident"
-        let all = simulation.findings
+        let all = simulation.incidents
         guard !all.isEmpty else { return ["no \(noun) in the history, and none with these allowances"] }
         var lines: [String] = []
         for (kind, words) in [
-            (Simulation.Finding.Kind.simulated, "would be new"), (.past, "would not happen"),
+            (Simulation.ComparedIncident.Kind.simulated, "would be new"), (.past, "would not happen"),
             (.both, "would happen as it did"),
         ] {
             let some = all.filter { $0.kind == kind }
             guard !some.isEmpty else { continue }
             lines.append("\(number(some.count, noun)) \(words):")
-            for finding in some.prefix(Self.findingLimit) {
-                lines += wrapped("  \(time(of: finding))  \(self.words(for: finding))", indent: "      ")
+            for incident in some.prefix(Self.incidentLimit) {
+                lines += wrapped("  \(time(of: incident))  \(self.words(for: incident))", indent: "      ")
             }
-            if some.count > Self.findingLimit { lines.append("  and \(some.count - Self.findingLimit) more") }
+            if some.count > Self.incidentLimit { lines.append("  and \(some.count - Self.incidentLimit) more") }
         }
         return lines
     }
 
-    private func time(of finding: Simulation.Finding) -> String {
-        guard let time = finding.timeUSec else { return "+\(finding.at.short)" }
+    private func time(of incident: Simulation.ComparedIncident) -> String {
+        guard let time = incident.timeUSec else { return "+\(incident.at.short)" }
         return WallTime(seconds: time / 1_000_000).text(fractionDigits: 0).prefix(19) + "Z"
     }
 
-    private func words(for finding: Simulation.Finding) -> String {
-        let span = finding.allowance.short
-        let really = finding.duration?.short
-        let end = finding.kind == .past ? "the history ends there" : "it never"
-        switch finding.event {
+    private func words(for incident: Simulation.ComparedIncident) -> String {
+        let span = incident.allowance.short
+        let really = incident.duration?.short
+        let end = incident.kind == .past ? "the history ends there" : "it never"
+        switch incident.event {
         case .processLaunch, .sceneCreate:
             return "not ready after \(span); " + (really.map { "it was after \($0)" } ?? ending(end, "was"))
-        case .sceneUpdate where finding.isProbe: return "its liveness probes failed"
+        case .sceneUpdate where incident.isProbe: return "its liveness probes failed"
         case .sceneUpdate:
             return "no sign of life for \(span); " + (really.map { "it came after \($0)" } ?? ending(end, "came"))
         case .processExit:
@@ -92,23 +92,23 @@ public struct SimulationText: Sendable {
     // MARK: - Tables
 
     private func times(_ simulation: Simulation, _ margin: Double) -> [String] {
-        var lines = [line("time taken", ["now", "samples", "p50", "p99.9", "longest", "suggested"])]
+        var lines = [line("time taken", ["now", "times", "p50", "p99.9", "longest", "suggested"])]
         for row in simulation.rows {
-            let samples = row.samples
+            let times = row.times
             let cells = [
-                row.value.short, "\(samples.count)", samples.percentile(tenths: 500)?.short ?? "-",
-                samples.count == 0 ? "-" : samples.percentile(tenths: 999)?.short ?? "unknown",
-                samples.maximum.map {
-                    (samples.cutCount > 0 && samples.percentile(tenths: 1_000) == nil ? ">" : "") + $0.short
+                row.value.short, "\(times.count)", times.percentile(tenths: 500)?.short ?? "-",
+                times.count == 0 ? "-" : times.percentile(tenths: 999)?.short ?? "unknown",
+                times.maximum.map {
+                    (times.cutCount > 0 && times.percentile(tenths: 1_000) == nil ? ">" : "") + $0.short
                 }
                     ?? "-",
                 row.suggestion?.short ?? "-",
             ]
             lines.append(line(row.allowance.rawValue + "=", cells))
         }
-        let text = TimeSpan.format(Samples.shortest)
+        let text = TimeSpan.format(TakenTimes.shortest)
         lines += wrapped(
-            "suggested: p99.9 × \(Self.factor(margin)), at least \(text), from \(Samples.fewest) samples or more",
+            "suggested: p99.9 × \(Self.factor(margin)), at least \(text), from \(TakenTimes.fewest) times or more",
             indent: "  ")
         return lines
     }
@@ -124,7 +124,8 @@ public struct SimulationText: Sendable {
                     row.counts.map(self.words) + [row.suggestedCount.map(self.words) ?? "-"]))
         }
         if simulation.rows.contains(where: { $0.counts.contains { $0.possible > 0 } }) {
-            lines += wrapped("0-1: the app was killed before that allowance was over, so 0 or 1", indent: "  ")
+            lines += wrapped(
+                "0-1: at least 0, at most 1, because the app was killed before that allowance was over", indent: "  ")
         }
         return lines
     }

@@ -91,6 +91,7 @@ public struct TraceEvent: Hashable, Sendable {
         (self.at, self.kind) = (at, kind)
     }
 
+    var isExit: Bool { if case .exited = kind { true } else { false } }
     /// Whether it is the first event of a launch.
     var beginsLaunch: Bool { kind == .launched || kind == .adopted }
 }

@@ -28,14 +28,18 @@ public enum TraceReader {
         }
         var lines = Lines(bytes, file)
         guard let first = try lines.next() else { throw TraceError("is empty", in: file) }
-        let object = try lines.object(first)
+        guard let object = try? FlatObject(first) else { throw foreign(file) }
         if object.has("watchdogdTrace") { return try ownTrace(object, lines, app) }
         if object.has("__REALTIME_TIMESTAMP") { return try JournalTrace.read(object, lines, app) }
         if object.has("event.kind") || object.has("isWithheld") || object.has("missed") {
             return try EventTrace.read(object, lines, app)
         }
-        throw TraceError(
-            "is no trace: use a file of 'watchdogd run --trace', of 'journalctl -o json', of"
+        throw foreign(file)
+    }
+
+    private static func foreign(_ file: String) -> TraceError {
+        TraceError(
+            "is not a trace: use a file of 'watchdogd run --trace', of 'journalctl -o json', of"
                 + " 'watchdogd events --json', a crash log or a launch history", in: file, line: 1)
     }
 

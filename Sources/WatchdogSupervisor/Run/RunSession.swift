@@ -247,12 +247,12 @@ final class RunSession {
         var exitCode = isMet.map { $0 ? 0 : 1 } ?? exitCode(of: outcome)
         if let script, outcome.cause != .spawnFailed { exitCode = script.failure == nil && isMet != false ? 0 : 1 }
         history?.stop()
-        if let loss = trace?.finish() { StandardError.say(loss, as: .error) }
+        exitCode = trace?.finish(exitCode) ?? exitCode
         tellEnd(outcome, in: facts.end)
         drawLaunch()
         terminationMessage?.write(terminationText(outcome))
         do {
-            try write(summary(of: outcome, results, exitCode: exitCode))
+            try summary(of: outcome, results, exitCode: exitCode).write(to: configuration.summary)
             if !configuration.resultFiles.isEmpty {
                 try configuration.resultFiles.write(
                     TestSuite(
@@ -370,15 +370,6 @@ final class RunSession {
 
     // MARK: - Summary
 
-    private func write(_ summary: RunSummary) throws {
-        guard let target = configuration.summary else { return }
-        let text = try summary.text()
-        switch target {
-        case .standardOutput: print(text, terminator: "")
-        case .file(let path): try AtomicFile.write(Array(text.utf8), to: path)
-        }
-    }
-
     private func summary(
         of outcome: Outcome, _ results: [RunExpectations.Result], exitCode: Int32
     ) -> RunSummary {
@@ -417,6 +408,17 @@ final class RunSession {
             lifecycle: RunSummary.Lifecycle(machine.lifecycleRecord, launchedAt: machine.launchedAt),
             exitCode: exitCode
         )
+    }
+}
+
+extension RunSummary {
+    fileprivate func write(to target: RunConfiguration.SummaryTarget?) throws {
+        guard let target else { return }
+        let text = try text()
+        switch target {
+        case .standardOutput: print(text, terminator: "")
+        case .file(let path): try AtomicFile.write(Array(text.utf8), to: path)
+        }
     }
 }
 

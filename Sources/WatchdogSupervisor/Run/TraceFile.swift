@@ -141,15 +141,20 @@ final class TraceFile {
         buffer = []
     }
 
-    /// Writes what is left.
+    /// Writes what is left, and says so if something is missing from the file.
     ///
-    /// - Returns: what is missing from the file, as a sentence; nil if it is complete.
-    func finish() -> String? {
+    /// - Returns: the exit code of the run; one that was 0 is EX_CANTCREAT for an incomplete file.
+    func finish(_ exitCode: Int32) -> Int32 {
         timer?.cancel()
         flush()
-        guard writer.finish() else { return "the trace is incomplete: the disk of \(path) does not answer" }
-        if let failure = writer.failure { return "the trace is incomplete: \(failure)" }
-        guard lost == 0, buffer.isEmpty else { return "the trace is incomplete: \(path) was written too slowly" }
-        return nil
+        guard let loss else { return exitCode }
+        StandardError.say("the trace is incomplete: \(loss)", as: .error)
+        return exitCode == 0 ? RunError.cannotCreate("").exitCode : exitCode
+    }
+
+    private var loss: String? {
+        guard writer.finish() else { return "the disk of \(path) does not answer" }
+        if let failure = writer.failure { return "\(failure)" }
+        return lost > 0 || !buffer.isEmpty ? "\(path) was written too slowly" : nil
     }
 }

@@ -38,6 +38,15 @@ public struct VariedFile: ConfigurationFileSystem {
         try ConfigurationLoader(VariedFile(path, settings), specifiers: .host).load(file: path)
     }
 
+    /// A diagnostic in words that name the option for what is wrong with a setting.
+    public static func words(for diagnostic: ConfigurationDiagnostic, in path: String) -> String {
+        let words = diagnostic.description
+        let start = "\(path).d/\(name):"
+        guard words.hasPrefix(start) else { return words }
+        // Without line and column.
+        return "--set:" + words.dropFirst(start.count).drop { $0.isNumber || $0 == ":" }
+    }
+
     /// The contents of a file, or the changed settings.
     public func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
         guard path == "\(self.path).d/\(Self.name)" else { return try host.contents(of: path, limit: limit) }

@@ -3,8 +3,8 @@
 import WatchdogBase
 
 /// How long an app took, time after time.
-public struct Samples: Hashable, Sendable {
-    /// The fewest samples that a suggestion is made from.
+public struct TakenTimes: Hashable, Sendable {
+    /// The fewest times that a suggestion is made from.
     ///
     /// Of fewer, not even the largest says much about one in a hundred.
     public static let fewest = 100
@@ -24,7 +24,7 @@ public struct Samples: Hashable, Sendable {
         if isCut { cuts.append(value) } else { values.append(value) }
     }
 
-    mutating func add(_ other: Samples) {
+    mutating func add(_ other: TakenTimes) {
         values += other.values
         cuts += other.cuts
     }
@@ -41,7 +41,7 @@ public struct Samples: Hashable, Sendable {
     /// The longest; nil if there are none.
     public var maximum: Duration? { (values + cuts).max() }
 
-    /// The shortest time that this share of the samples does not exceed (nearest rank); nil if there are none, or if it
+    /// The shortest time that this share of the times does not exceed (nearest rank); nil if there are none, or if it
     /// is known only to be longer than the allowance of the time.
     ///
     /// What was cut counts as longer than everything else.
@@ -53,7 +53,7 @@ public struct Samples: Hashable, Sendable {
         return rank <= sorted.count ? sorted[rank - 1] : nil
     }
 
-    /// The allowance that these samples suggest: their 99.9th percentile times a margin, rounded up to two digits.
+    /// The allowance that these times suggest: their 99.9th percentile times a margin, rounded up to two digits.
     ///
     /// Nil if there are fewer than ``fewest``, or if the percentile is not known.
     public func suggestion(margin: Double) -> Duration? {
