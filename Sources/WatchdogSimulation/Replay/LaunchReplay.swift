@@ -57,7 +57,7 @@ struct LaunchReplay {
     private mutating func play() -> Bool {
         var index = 0
         while steps < Self.stepLimit {
-            let event = index < launch.events.count ? launch.events[index] : nil
+            let event = index < launch.inputs.count ? launch.inputs[index] : nil
             let answer = answers.indices.min { answers[$0].at < answers[$1].at }
             let deadline = nextDeadline
             let next = [event?.at, answer.map { answers[$0].at }, deadline].compactMap(\.self).min()
@@ -83,8 +83,7 @@ struct LaunchReplay {
         guard let due else { return nil }
         var at = max(now, due - Self.origin)
         if canWait {
-            let pings = launch.questions[.ping] ?? Answers()
-            let sending = pings.sending(dueAt: at)
+            let sending = launch.pings.sending(dueAt: at)
             guard isSparse else {
                 // Another deadline may lie behind this one, and must not be overslept.
                 at = min(sending ?? at, at + spec.fairness.oversleep / 2)
@@ -183,7 +182,7 @@ struct LaunchReplay {
     }
 
     private mutating func expect(_ event: ProcessEvent, _ question: TraceEvent.Question, within patience: Duration) {
-        let answers = launch.questions[question] ?? Answers()
+        let answers = question == .ping ? launch.pings : launch.questions[question] ?? Answers()
         if let at = answers.answer(at: now, within: patience) { self.answers.append((at, event)) }
     }
 

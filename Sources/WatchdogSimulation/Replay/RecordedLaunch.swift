@@ -35,7 +35,10 @@ struct RecordedLaunch: Sendable {
     let end: Duration
     /// All events, in order.
     let events: [TraceEvent]
+    /// Those that the machine hears of; the others say how it is answered.
+    let inputs: [TraceEvent]
     private(set) var questions: [TraceEvent.Question: Answers] = [:]
+    private(set) var pings = Answers()
     private(set) var probes = Answers()
     private(set) var uses: [Use] = []
     private(set) var pauses: [Span] = []
@@ -50,6 +53,7 @@ struct RecordedLaunch: Sendable {
     /// - Parameter events: not empty.
     init(_ events: [TraceEvent]) {
         self.events = events
+        inputs = events.filter(\.isInput)
         start = events.first?.at ?? .zero
         end = events.last?.at ?? .zero
         var pause: (Pause, Duration)?
@@ -81,6 +85,8 @@ struct RecordedLaunch: Sendable {
             case .overslept(let lateness):
                 // The deadline of the replay may lie a moment before the recorded one.
                 absences.append(Span(start: event.at - lateness - Answers.tolerance, end: event.at))
+            // Who holds which lock is not in a trace.
+            case .incident(.suspension, _, _, _): break
             case .incident(let watched, let allowance, let elapsed, let isKill):
                 incidents.append(
                     PastIncident(
@@ -96,17 +102,18 @@ struct RecordedLaunch: Sendable {
         if let stop { pauses.append(Span(start: stop, end: end, pause: .stopped)) }
         isBusy = isBusy || !probes.isEmpty
         for question in TraceEvent.Question.allCases { questions[question]?.sort() }
+        pings = questions[.ping] ?? Answers()
         probes.sort()
         // An examination found it, so it had begun by then: with the question that was not answered.
         pauses = pauses.map { span in
-            let before = questions[.ping]?.latest(until: span.start)?.sent ?? start
+            let before = pings.latest(until: span.start)?.sent ?? start
             return span.pause == .stopped ? span : Span(start: before, end: span.end, pause: span.pause)
         }
     }
 
     /// Whether watchdogd killed it.
     var isKilled: Bool { incidents.contains(where: \.isKill) }
-    var answersPings: Bool { questions[.ping]?.isEmpty == false }
+    var answersPings: Bool { !pings.isEmpty }
 
     /// The main thread's state and wait for a CPU, as an examination would find them.
     ///

@@ -51,7 +51,7 @@ public struct SimulationText: Sendable {
         guard !all.isEmpty else { return ["no \(noun) in the history, and none with these allowances"] }
         var lines: [String] = []
         for (kind, words) in [
-            (Simulation.ComparedIncident.Kind.simulated, "would be new"), (.past, "would not happen"),
+            (Simulation.ComparedIncident.Kind.simulated, "would be new"), (.past, "would come later, if at all"),
             (.both, "would happen as it did"),
         ] {
             let some = all.filter { $0.kind == kind }

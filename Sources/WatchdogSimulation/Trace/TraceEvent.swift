@@ -91,6 +91,14 @@ public struct TraceEvent: Hashable, Sendable {
         (self.at, self.kind) = (at, kind)
     }
 
+    /// Whether it is an event of a machine, and not the answer to one of its effects.
+    var isInput: Bool {
+        switch kind {
+        case .answered, .unanswered, .probed, .paused, .resumed, .overslept, .used, .incident: false
+        default: true
+        }
+    }
+
     var isExit: Bool { if case .exited = kind { true } else { false } }
     /// Whether it is the first event of a launch.
     var beginsLaunch: Bool { kind == .launched || kind == .adopted }
