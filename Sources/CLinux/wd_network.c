@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "wd_namespace.h"
 #include "wd_network.h"
 
 #include <errno.h>
@@ -22,10 +23,10 @@ static int write_file(const char *path, const char *text) {
 }
 
 /* user_namespaces(7): without privileges, one ID can be mapped, and only after setgroups(2) was given up. */
-static int enter_user_namespace(void) {
+int wd_enter_user_namespace(int flags) {
     unsigned user = geteuid(), group = getegid();
     char text[64];
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) return -1;
+    if (unshare(CLONE_NEWUSER | flags) < 0) return -1;
     if (write_file("/proc/self/setgroups", "deny") < 0) return -1;
     snprintf(text, sizeof text, "%u %u 1", user, user);
     if (write_file("/proc/self/uid_map", text) < 0) return -1;
@@ -49,6 +50,6 @@ static int raise_loopback(void) {
 }
 
 int wd_enter_empty_network(void) {
-    if (unshare(CLONE_NEWNET) < 0 && (errno != EPERM || enter_user_namespace() < 0)) return -1;
+    if (unshare(CLONE_NEWNET) < 0 && (errno != EPERM || wd_enter_user_namespace(CLONE_NEWNET) < 0)) return -1;
     return raise_loopback();
 }

@@ -9,12 +9,12 @@ struct RunFaultOption: ParsableArguments {
         help: ArgumentHelp(
             "Inject a fault; may be given again.",
             discussion: """
-                "stop SPAN", "cpu N", "cpu-quota P%" or "memory SIZE"; for the first two also "at MOMENT", which is \
-                launch, ready, ready+2s or +5s, and for cpu "for SPAN". A fault that is impossible here is refused \
-                before the launch.
+                "stop SPAN", "cpu N", "disk-full FOLDER", "cpu-quota P%" or "memory SIZE"; for the first three also \
+                "at MOMENT", which is launch, ready, ready+2s or +5s, and for cpu and disk-full "for SPAN". A fault \
+                that is impossible here is refused before the launch.
                 """,
             valueName: "fault"),
-        completion: .list(["stop ", "cpu ", "cpu-quota ", "memory "]),
+        completion: .list(["stop ", "cpu ", "cpu-quota ", "memory ", "disk-full "]),
         transform: RunOptions.fault)
     var fault: [Fault] = []
 }

@@ -71,6 +71,58 @@ extension EndToEnd {
             #expect(try supervise(["--fault", "memory 4G"], Self.allocating).exitCode == 0)
         }
 
+        /// Writes until it cannot, then until it can again.
+        private static let writing = """
+            import errno, os, sys, time
+            folder = sys.argv[1]
+            print("begins with", os.listdir(folder), flush=True)
+            was_full = False
+            while True:
+                try:
+                    with open(folder + "/log", "ab", buffering=0) as log: log.write(b"x" * 8192)
+                    if was_full: sys.exit(0)
+                except OSError as error:
+                    if error.errno != errno.ENOSPC: raise
+                    was_full = True
+                time.sleep(0.05)
+            """
+
+        @Test("A full disk refuses writes for its time, and nobody else sees it", .enabled(if: Self.mayMount))
+        func diskFull() throws {
+            let scratch = try Scratch()
+            let folder = scratch["data"]
+            try #require(mkdir(folder, 0o755) == 0)
+            try #require(close(creat("\(folder)/kept", 0o644)) == 0)
+            let ending = try supervise(
+                ["--readiness", "none", "--fault", "disk-full \(folder) at ready+100ms for 500ms"],
+                [Self.python, "-c", Self.writing, folder])
+            #expect(ending.exitCode == 0, "\(ending.errors)")
+            #expect(ending.summary?.faults?.first?.milliseconds ?? 0 >= 100)
+            #expect(ending.output.contains("begins with []"))
+            #expect(names(in: folder) == ["kept"])
+        }
+
+        @Test(
+            "A disk that cannot be mounted ends watchdogd before the launch",
+            arguments: [("/nonexistent", "No such file or directory"), ("/etc/passwd", "Not a directory")])
+        func noDisk(path: String, words: String) throws {
+            let scratch = try Scratch()
+            let program = try Program(
+                [
+                    product("watchdogd"), "run", "--fault", "disk-full \(path)", "--", "/usr/bin/touch",
+                    scratch["launched"],
+                ])
+            #expect(try program.end(within: .seconds(60)).code == 69)
+            if Self.mayMount { #expect(program.text(.errors).contains(words)) }
+            #expect(scratch.read("launched") == nil)
+        }
+
+        /// Containers may forbid both kinds of namespaces.
+        private static var mayMount: Bool {
+            let program = try? Program(["/usr/bin/unshare", "--map-root-user", "--mount", "/bin/true"])
+            return (try? program?.end(within: .seconds(60)).code) == 0
+        }
+
         @Test(
             "A fault that is not one ends watchdogd before the launch",
             arguments: [("memroy 1", "did you mean memory?"), ("cpu 0", "cpu 4"), ("stop 2s at noon", "at ready")])

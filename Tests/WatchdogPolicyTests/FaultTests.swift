@@ -11,7 +11,7 @@ struct FaultParsingTests {
         arguments: [
             "stop 2s at ready", "stop 250ms at ready+2s", "stop 1s at launch+1min 30s", "cpu 4 at launch",
             "cpu 1 at ready+500ms for 3s", "cpu-quota 20%", "cpu-quota 10000%", "memory 64M", "memory 1G",
-            "memory 1025",
+            "memory 1025", "disk-full /var/lib/app at ready", "disk-full /tmp at launch+2s for 5s",
         ])
     func roundTrip(text: String) throws {
         #expect(try Fault(parsing: text).description == text)
@@ -23,20 +23,23 @@ struct FaultParsingTests {
         #expect(try Fault(parsing: " stop  for 2s at +5s") == Fault(parsing: "stop 2s at launch+5s"))
         #expect(try Fault(parsing: "cpu 4") == Fault(.cpu(processes: 4), at: .init(.launch)))
         #expect(try Fault(parsing: "cpu 4 for 3s at ready + 1s") == Fault(parsing: "cpu 4 at ready+1s for 3s"))
+        #expect(try Fault(parsing: "disk-full /tmp") == Fault(.diskFull("/tmp"), at: .init(.ready)))
         #expect(try Fault(parsing: "memory 65536K") == Fault(.memory(64 << 20), at: .init(.launch)))
     }
 
     @Test(
         "what is no fault is refused, with what to write",
         arguments: [
-            ("", "use stop, cpu, cpu-quota or memory"), ("memroy 64M", "did you mean memory?"),
+            ("", "use stop, cpu, cpu-quota, memory or disk-full"), ("memroy 64M", "did you mean memory?"),
             ("earthquake", "use stop, cpu"), ("stop", "stop 2s"), ("stop 2", "2s"), ("stop 0s", "at least 1ms"),
             ("stop 2s for 3s", "one length"), ("stop 2s at", "is not a moment"), ("stop 2s at dawn", "at ready+2s"),
             ("stop 2s at ready+", "time span"), ("stop 2s at ready at launch", "twice"), ("cpu", "cpu 4"),
             ("cpu 0", "1 to 1024"), ("cpu 1025", "1 to 1024"), ("cpu 4 for", "time span"), ("cpu-quota 20", "20%"),
             ("cpu-quota 0%", "from 1%"), ("cpu-quota 20% at ready", "leave out \"at\""), ("memory", "memory 64M"),
             ("memory 0", "memory 64M"), ("memory 64T", "memory 64M"), ("memory 18446744073709551615G", "memory 64M"),
-            ("memory 64M for 2s", "leave out \"for\""),
+            ("memory 64M for 2s", "leave out \"for\""), ("disk-full", "disk-full /var/lib/app"),
+            ("disk-full data", "absolute path"), ("disk-full /", "absolute path"), ("disk-full /a b", "without blanks"),
+            ("disk-full /a\tb", "without blanks"),
         ])
     func refused(text: String, words: String) {
         let error = #expect(throws: Fault.SyntaxError.self) { try Fault(parsing: text) }

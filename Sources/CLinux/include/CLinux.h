@@ -27,6 +27,7 @@
 #include "wd_signal.h"
 #include "wd_socket.h"
 #include "wd_spawn.h"
+#include "wd_disk.h"
 #include "wd_spinner.h"
 #include "wd_stream_socket.h"
 #include "wd_thread.h"

@@ -9,14 +9,15 @@ extension Fault {
         public let description: String
     }
 
-    private static let names = ["stop", "cpu", "cpu-quota", "memory"]
+    private static let names = ["stop", "cpu", "cpu-quota", "memory", "disk-full"]
     /// More processes than any machine needs to have none of its CPUs left.
     private static let mostProcesses = 1_024
 
-    /// Parses `stop SPAN`, `cpu N`, `cpu-quota P%` or `memory SIZE`, then `at MOMENT` and `for SPAN` in any order.
+    /// Parses `stop SPAN`, `cpu N`, `cpu-quota P%`, `memory SIZE` or `disk-full FOLDER`, then `at MOMENT` and `for SPAN`
+    /// in any order.
     ///
     /// A moment is `launch` or `ready`, perhaps with `+SPAN`; `+SPAN` alone counts from the launch. Without one, `stop`
-    /// begins when the app is ready, and `cpu` at the launch.
+    /// and `disk-full` begin when the app is ready, and `cpu` at the launch.
     ///
     /// - Throws: ``SyntaxError``.
     public init(parsing text: String) throws(SyntaxError) {
@@ -38,14 +39,17 @@ extension Fault {
         }
         let moment = try clauses["at"].map { text throws(SyntaxError) in try Self.moment(text) }
         let duration = try clauses["for"].map { text throws(SyntaxError) in try Self.span(text) }
-        try self.init(name, value.joined(), moment, duration)
+        try self.init(name, value.joined(), isWhole: value.count == 1, moment, duration)
         if kind.isLimit, let clause = ["at", "for"].first(where: { clauses[$0] != nil }) {
             throw SyntaxError(
                 description: "\(name) holds from the launch to the end of the app; leave out \"\(clause)\"")
         }
     }
 
-    private init(_ name: String, _ value: String, _ moment: Moment?, _ duration: Duration?) throws(SyntaxError) {
+    /// - Parameter isWhole: whether the value was one word.
+    private init(
+        _ name: String, _ value: String, isWhole: Bool, _ moment: Moment?, _ duration: Duration?
+    ) throws(SyntaxError) {
         switch name {
         case "stop":
             guard value.isEmpty != (duration == nil) else {
@@ -68,6 +72,15 @@ extension Fault {
             self.init(.cpuQuota(percent: percent), at: moment ?? Moment(.launch), for: duration)
         case "memory":
             self.init(.memory(try Self.size(value)), at: moment ?? Moment(.launch), for: duration)
+        case "disk-full":
+            let isOneWord = value.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
+            guard value.hasPrefix("/"), value.utf8.count > 1, value.utf8.count < 1_024, isOneWord, isWhole else {
+                throw SyntaxError(
+                    description:
+                        "disk-full needs the absolute path of a folder, without blanks; write for example"
+                        + " disk-full /var/lib/app")
+            }
+            self.init(.diskFull(value), at: moment ?? Moment(.ready), for: duration)
         default:
             let suggestion = Similarity.nearest(to: name, among: Self.names).map { "did you mean \($0)?" }
             throw SyntaxError(description: "unknown fault \"\(name)\"; \(suggestion ?? "use \(Self.list(Self.names))")")

@@ -14,6 +14,8 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
         case cpuQuota(percent: Int)
         /// The app gets at most this much memory, in bytes.
         case memory(UInt64)
+        /// An empty disk lies over this folder from the launch on, and later is full.
+        case diskFull(String)
 
         /// The fault as it is written on the command line.
         public var description: String {
@@ -22,6 +24,7 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
             case .cpu(let processes): "cpu \(processes)"
             case .cpuQuota(let percent): "cpu-quota \(percent)%"
             case .memory(let bytes): "memory \(Self.size(bytes))"
+            case .diskFull(let folder): "disk-full \(folder)"
             }
         }
 
@@ -29,7 +32,7 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
         public var isLimit: Bool {
             switch self {
             case .cpuQuota, .memory: true
-            case .stop, .cpu: false
+            case .stop, .cpu, .diskFull: false
             }
         }
 

@@ -8,6 +8,7 @@ import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
+import WatchdogReportStore
 
 /// One run of one program in the foreground.
 public struct Run {
@@ -31,6 +32,8 @@ public struct Run {
         ProcessMemory.protect()
         StandardStreams.openMissing()
         StandardError.use(configuration.logFormat, app: configuration.spec.name)
+        // Before all that reads files, which may lie there.
+        let disks = try FaultDisks(configuration.faults)
         // Fork before there is a second thread or much memory to copy.
         let examinerSource = ExaminerSource.start()
         // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
@@ -41,13 +44,14 @@ public struct Run {
         // A report that exceeds the file size limit is an error to report, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
         var launch = try LaunchConfiguration.resolving(configuration)
+        if !configuration.printsReports { try disks.check(reportsIn: launch.store.directory) }
         launch.launchingEvent = configuration.script?.launchingEvent
         let socket = try configuration.controlPath.map { path throws(RunError) in try RunControl.bind(path) }
         // In case the run fails before anybody serves it.
         defer { socket?.remove() }
         do {
             try Subreaper.become()
-            return try supervise(launch, LauncherProcess(precedence: true), examinerSource, socket)
+            return try supervise(launch, LauncherProcess(precedence: true), examinerSource, socket, disks)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
@@ -57,7 +61,7 @@ public struct Run {
 
     private func supervise(
         _ launch: LaunchConfiguration, _ launcher: LauncherProcess, _ examinerSource: OwnedDescriptor?,
-        _ socket: ControlSocket?
+        _ socket: ControlSocket?, _ disks: FaultDisks
     ) throws -> Int32 {
         let loop = try EventLoop()
         let log = EventLog.forRun()
@@ -71,7 +75,7 @@ public struct Run {
         let limits = try FaultLimits(configuration.faults, of: &launch, on: host)
         let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { app.shell.stop() }
-        let session = try RunSession(configuration, app, limits, loop)
+        let session = try RunSession(configuration, app, limits, disks, loop)
         let control = try socket.map { socket throws(LinuxError) in
             try RunControl(socket, for: app, of: configuration.spec, on: loop)
         }

@@ -52,7 +52,10 @@ final class RunSession {
     /// Messages that were dropped because there were too many or nobody read standard error.
     private var unwritten = 0
 
-    init(_ configuration: RunConfiguration, _ launch: AppLaunch, _ limits: FaultLimits, _ loop: EventLoop) throws {
+    init(
+        _ configuration: RunConfiguration, _ launch: AppLaunch, _ limits: FaultLimits, _ disks: FaultDisks,
+        _ loop: EventLoop
+    ) throws {
         self.configuration = configuration
         self.launch = launch
         (shell, supervisor) = (launch.shell, launch.supervisor)
@@ -78,7 +81,8 @@ final class RunSession {
         shell.incidents.onCrashReport = { [unowned self] in crashReported($0, $1) }
         shell.host.hooks.onIdle = { [unowned self] in concludeIfReported() }
         end = try launch.shell.host.timer { [unowned self] _ in supervisor.requestTermination() }
-        faults = try FaultInjector(configuration.faults, limits, shell, isQuiet: configuration.verbosity == .quiet)
+        faults = try FaultInjector(
+            configuration.faults, limits, disks, shell, isQuiet: configuration.verbosity == .quiet)
         trace = try configuration.trace.map { try TraceFile($0, of: supervisor, shell) }
         remote = try configuration.remote.map { try RemoteControl($0, supervisor, on: loop) }
         if let refusal = shell.cgroupRefusal { remote?.tell(.limited(reason: "no cgroup: \(refusal)")) }

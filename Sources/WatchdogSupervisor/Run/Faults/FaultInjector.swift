@@ -11,6 +11,7 @@ import WatchdogPolicy
 final class FaultInjector {
     private var schedule: FaultSchedule
     private let limits: FaultLimits
+    private let disks: FaultDisks
     private let shell: LaunchShell
     private let isQuiet: Bool
     private var timer: Timer?
@@ -18,8 +19,11 @@ final class FaultInjector {
     private var beginnings: [Int: Instant] = [:]
 
     /// Prepares the faults of a run; nil if there are none.
-    init?(_ faults: [Fault], _ limits: FaultLimits, _ shell: LaunchShell, isQuiet: Bool) throws {
+    init?(
+        _ faults: [Fault], _ limits: FaultLimits, _ disks: FaultDisks, _ shell: LaunchShell, isQuiet: Bool
+    ) throws {
         guard !faults.isEmpty else { return nil }
+        self.disks = disks
         schedule = FaultSchedule(faults)
         self.limits = limits
         self.shell = shell
@@ -61,7 +65,12 @@ final class FaultInjector {
         case .begin(let index): begin(index)
         case .end(let index):
             spinners[index] = nil
-            if schedule.faults[index].kind == .stop { shell.signal(SIGCONT) }
+            switch schedule.faults[index].kind {
+            case .stop: shell.signal(SIGCONT)
+            case .diskFull(let folder):
+                change(schedule.faults[index], folder) { disk throws(LinuxError) in try disk.clear() }
+            case .cpu, .cpuQuota, .memory: break
+            }
         }
     }
 
@@ -75,6 +84,7 @@ final class FaultInjector {
         }
         switch fault.kind {
         case .stop: shell.tree.pause()
+        case .diskFull(let folder): change(fault, folder) { disk throws(LinuxError) in try disk.fill() }
         case .cpu(let processes): spin(processes, for: index)
         case .cpuQuota, .memory:
             if let failure = limits.hold(shell.tree.processes) { fail(fault, failure) }
@@ -86,6 +96,14 @@ final class FaultInjector {
             for _ in 0..<processes { spinners[index, default: []].append(try Spinner()) }
         } catch {
             fail(schedule.faults[index], "\(error)")
+        }
+    }
+
+    private func change(_ fault: Fault, _ folder: String, _ body: (SmallDisk) throws(LinuxError) -> Void) {
+        do throws(LinuxError) {
+            if let disk = disks[folder] { try body(disk) }
+        } catch {
+            fail(fault, "\(error)")
         }
     }
 

@@ -23,7 +23,7 @@ struct FaultLimits {
             switch fault.kind {
             case .memory(let bytes): limitMemory(to: bytes, of: &launch, on: host)
             case .cpuQuota(let percent): try limitCPU(to: percent, of: &launch, on: host)
-            case .stop, .cpu: break
+            case .stop, .cpu, .diskFull: break
             }
         }
     }
