@@ -75,7 +75,7 @@ extension EndToEnd {
             #expect(text.split(separator: "\n").allSatisfy { $0.count < 80 })
         }
 
-        @Test("A healthy run has no kill, and its crash-log folder is a history of its own")
+        @Test("A healthy run has no kill, and its trace has a first and a last line")
         func healthy() throws {
             let trace = scratch["healthy.jsonl"]
             let ending = try supervise(

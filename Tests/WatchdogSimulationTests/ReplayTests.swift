@@ -113,7 +113,8 @@ struct ReplayTests {
 
     // MARK: - Fairness
 
-    @Test("Waiting for a CPU extends an allowance, up to the allowance itself", arguments: [(9_900, 0), (10_100, 1)])
+    /// The shell reads no evidence in the first eighth of an allowance: 5 s and 7/8 of 5 s.
+    @Test("Waiting for a CPU extends an allowance", arguments: [(9_374, 0), (9_376, 1)])
     func starvation(milliseconds: Int64, count: Int) throws {
         let length = Duration.milliseconds(milliseconds)
         let simulation = try Simulation(
@@ -125,6 +126,20 @@ struct ReplayTests {
             ], under: Self.spec(), margin: 2)
         #expect(simulation.credits == 1)
         #expect(simulation.incidents.count == count)
+    }
+
+    @Test("A recorded examination counts as it was", arguments: [(3_001, 0), (2_999, 1)])
+    func examined(milliseconds: Int64, count: Int) throws {
+        let hang = Self.hang(.seconds(8))
+        let examination = TraceEvent(at: .seconds(17), .examined(waiting: .milliseconds(milliseconds)))
+        #expect(try Self.incidents([examination, hang]).count == count)
+    }
+
+    @Test("A kill whose replay is late by a moment is the same kill", arguments: [(5_049, "both"), (5_051, "past")])
+    func lateReplay(milliseconds: Int64, kind: String) throws {
+        let spec = Self.spec { $0.allowances.update = .milliseconds(milliseconds) }
+        let incidents = try Simulation([Self.killed(after: .seconds(5))], under: spec, margin: 2).incidents
+        #expect(incidents.map(\.kind.rawValue) == [kind])
     }
 
     @Test("The clock of a stopped app stands still")

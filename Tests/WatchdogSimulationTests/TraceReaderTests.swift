@@ -33,7 +33,7 @@ struct TraceReaderTests {
         .probed(.noAnswer, after: .seconds(3)), .stopped, .continued, .paused(.frozen), .paused(.traced(by: 1)),
         .paused(.dumpingCore), .paused(.stopped), .resumed, .overslept(.milliseconds(150)),
         .machineResumed(.seconds(3_600)), .used(cpu: .seconds(1), waiting: .milliseconds(7)),
-        .requested(.event(kind: "open", payload: "")), .requested(.suspend),
+        .examined(waiting: .milliseconds(4)), .requested(.event(kind: "open", payload: "")), .requested(.suspend),
         .taskBegan(id: 7, name: "s\u{e4}ve \u{1F4BE}"),
         .taskEnded(id: 7), .terminating(isRequested: false),
         .incident(.processExit, allowance: .seconds(5), elapsed: .seconds(6), isKill: false),

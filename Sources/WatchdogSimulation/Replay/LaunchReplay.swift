@@ -14,6 +14,8 @@ struct LaunchReplay {
         var credits = 0
     }
 
+    /// The part of an allowance in which no evidence is read, as in the shell.
+    private static let windowShare = 8
     /// A damaged or odd trace could keep the machine busy for ever.
     static let stepLimit = 50_000_000
 
@@ -63,10 +65,17 @@ struct LaunchReplay {
             let next = [event?.at, answer.map { answers[$0].at }, deadline].compactMap(\.self).min()
             // The end of the trace is the end of what is known.
             guard let next, next <= launch.end else { return true }
+            // The end that was the consequence of a deadline comes after it, even if the replay is late by a moment.
+            if launch.isKilled, event?.isExit == true, event?.at == next, let deadline,
+                deadline <= next + Answers.tolerance
+            {
+                now = max(now, deadline)
+                step(.deadlineReached)
+                continue
+            }
             now = max(now, next)
-            // As in a real wake-up: what has arrived comes before what is due, unless that was the cause.
-            let isConsequence = launch.isKilled && event?.isExit == true && deadline.map { $0 <= next } == true
-            if let event, event.at <= next, !isConsequence {
+            // As in a real wake-up: what has arrived comes before what is due.
+            if let event, event.at <= next {
                 index += 1
                 for event in events(of: event.kind) { step(event) }
             } else if let answer, answers[answer].at <= next {
@@ -137,14 +146,15 @@ struct LaunchReplay {
         case .taskEnded(let id): [.lifecycle(.taskEnded(id: id))]
         case .terminating(let isRequested): [isRequested ? .terminateRequested : .stopping]
         case .exited(let status): [.exited(status)]
-        case .answered, .unanswered, .probed, .paused, .resumed, .overslept, .used, .incident: []
+        case .answered, .unanswered, .probed, .paused, .resumed, .overslept, .used, .examined, .incident: []
         }
     }
 
     private mutating func perform(_ effect: ProcessEffect) -> [ProcessEvent] {
         switch effect {
         case .spawn: return [.spawned(pid: 2)]
-        case .beginWindow: windowStart = now
+        // The shell reads the counters a little later: a healthy app shows its next sign of life before that.
+        case .beginWindow: windowStart = now + (machine.pulse?.allowance ?? .zero) / Self.windowShare
         case .sendPing(let nonce):
             // An adopted app is asked whether it answers pings; one that never did stays silent.
             guard launch.answersPings || launch.saysHello else { break }

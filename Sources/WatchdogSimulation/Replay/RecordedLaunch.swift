@@ -41,6 +41,8 @@ struct RecordedLaunch: Sendable {
     private(set) var pings = Answers()
     private(set) var probes = Answers()
     private(set) var uses: [Use] = []
+    /// When the main thread was examined, and how long it had waited for a CPU.
+    private(set) var examinations: [(at: Duration, waiting: Duration)] = []
     private(set) var pauses: [Span] = []
     /// When watchdogd itself did not run.
     private(set) var absences: [Span] = []
@@ -74,6 +76,7 @@ struct RecordedLaunch: Sendable {
                 let last = uses.last
                 uses.append(
                     Use(at: event.at, cpu: max(cpu, last?.cpu ?? .zero), waiting: max(waiting, last?.waiting ?? .zero)))
+            case .examined(let waiting): examinations.append((event.at, waiting))
             case .paused(let found): pause = pause ?? (found, event.at)
             case .resumed:
                 if let (found, at) = pause { pauses.append(Span(start: at, end: event.at, pause: found)) }
@@ -117,10 +120,13 @@ struct RecordedLaunch: Sendable {
 
     /// The main thread's state and wait for a CPU, as an examination would find them.
     ///
-    /// Between two readings, the time is spread evenly.
+    /// A recorded examination counts as it was. Between two readings, the time is spread evenly.
     func evidence(from start: Duration, to now: Duration) -> Evidence {
         let pause = pauses.first { $0.start <= now && now < $0.end }?.pause
-        let waiting = use(at: now).waiting - use(at: start).waiting
+        let recorded = examinations.first {
+            $0.at >= now - Answers.tolerance && $0.at <= now + Answers.tolerance
+        }
+        let waiting = recorded?.waiting ?? max(.zero, use(at: now).waiting - use(at: min(start, now)).waiting)
         switch pause {
         case .traced(let pid): return Evidence(state: "t", tracer: pid, runDelay: waiting)
         case .stopped: return Evidence(state: "T", runDelay: waiting)

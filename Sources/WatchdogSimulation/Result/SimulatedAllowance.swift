@@ -103,7 +103,7 @@ public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
             }
         case .enterBackground:
             for answer in launch.questions[.background]?.all ?? [] { addLatency(of: answer, in: launch, &times) }
-        case .background: break
+        case .background: addStays(in: launch, &times)
         }
         return times
     }
@@ -123,6 +123,26 @@ public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
             last = event.at
         }
         if let last, hasKill(.sceneUpdate, launch) { times.add(launch.end - last, isCut: true) }
+    }
+
+    /// How long tasks kept the app busy in the background.
+    private func addStays(in launch: RecordedLaunch, _ times: inout TakenTimes) {
+        var open: Set<UInt64> = []
+        var since: Duration?
+        for event in launch.events {
+            switch event.kind {
+            case .taskBegan(let id, _): open.insert(id)
+            case .answered(.background, _): since = event.at
+            case .requested(.foreground): since = nil
+            case .taskEnded(let id):
+                guard open.remove(id) != nil, open.isEmpty, let begun = since else { continue }
+                times.add(event.at - begun)
+            case .exited:
+                guard !open.isEmpty, let begun = since, hasKill(.backgroundTask, launch) else { continue }
+                times.add(event.at - begun, isCut: true)
+            default: break
+            }
+        }
     }
 
     private func addPast(_ event: WatchdogEvent, _ launch: RecordedLaunch, _ times: inout TakenTimes) {

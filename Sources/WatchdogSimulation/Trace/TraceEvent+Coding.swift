@@ -16,7 +16,8 @@ extension TraceEvent {
     private static let names = [
         "launched", "adopted", "hello", "joined", "notified", "ready", "answered", "unanswered", "pushed",
         "pushInterval", "triggered", "extended", "probed", "stopped", "continued", "paused", "resumed", "overslept",
-        "machineResumed", "used", "requested", "taskBegan", "taskEnded", "terminating", "incident", "exited",
+        "machineResumed", "used", "examined", "requested", "taskBegan", "taskEnded", "terminating", "incident",
+        "exited",
     ]
 
     // MARK: - Writing
@@ -50,6 +51,7 @@ extension TraceEvent {
         case .overslept: "overslept"
         case .machineResumed: "machineResumed"
         case .used: "used"
+        case .examined: "examined"
         case .requested: "requested"
         case .taskBegan: "taskBegan"
         case .taskEnded: "taskEnded"
@@ -73,6 +75,7 @@ extension TraceEvent {
         case .probed(let probe, let after): probe.members + [("afterUSec", after.digits)]
         case .paused(let pause): [("by", pause.word.quoted)]
         case .used(let cpu, let waiting): [("cpuUSec", cpu.digits), ("waitUSec", waiting.digits)]
+        case .examined(let waiting): [("waitUSec", waiting.digits)]
         case .requested(.event(let name, _)): [("request", "event".quoted), ("kind", name.quoted)]
         case .requested(let request): [("request", request.description.quoted)]
         case .taskBegan(let id, let name): [("id", "\(id)"), ("name", name.quoted)]
@@ -123,6 +126,7 @@ extension TraceEvent {
         case "overslept": .overslept(try object.span("forUSec"))
         case "machineResumed": .machineResumed(try object.span("forUSec"))
         case "used": .used(cpu: try object.span("cpuUSec"), waiting: try object.span("waitUSec"))
+        case "examined": .examined(waiting: try object.span("waitUSec"))
         case "requested": .requested(try LifecycleRequest(object))
         case "taskBegan": .taskBegan(id: try object.identifier, name: object.string("name") ?? "")
         case "taskEnded": .taskEnded(id: try object.identifier)

@@ -67,6 +67,8 @@ public struct TraceEvent: Hashable, Sendable {
         case machineResumed(Duration)
         /// What the app has used since its launch: CPU time, and how long its main thread waited for a CPU.
         case used(cpu: Duration, waiting: Duration)
+        /// An examination found that the main thread had waited this long for a CPU during the allowance.
+        case examined(waiting: Duration)
         /// Somebody moved the app, or sent it an event.
         case requested(LifecycleRequest)
         /// A background task began.
@@ -94,7 +96,7 @@ public struct TraceEvent: Hashable, Sendable {
     /// Whether it is an event of a machine, and not the answer to one of its effects.
     var isInput: Bool {
         switch kind {
-        case .answered, .unanswered, .probed, .paused, .resumed, .overslept, .used, .incident: false
+        case .answered, .unanswered, .probed, .paused, .resumed, .overslept, .used, .examined, .incident: false
         default: true
         }
     }

@@ -86,9 +86,10 @@ public struct TraceRecorder: Sendable {
             guard let begun = probe, begun.id == id else { return [] }
             probe = nil
             return [.probed(.ended(result), after: now - begun.sent)]
+        case .inspected(_, let evidence): return [.examined(waiting: evidence.runDelay)]
         case .exited(let status): return unanswered(at: now) + [.exited(status)]
         case .lifecycle(let event): return kinds(of: event, at: now)
-        case .launchRequested, .spawnFailed, .ready, .probed, .deadlineReached, .inspected, .captured, .treeEmptied,
+        case .launchRequested, .spawnFailed, .ready, .probed, .deadlineReached, .captured, .treeEmptied,
             .supervisorReturned, .channelLost:
             return []
         }
