@@ -57,7 +57,7 @@ extension EndToEnd {
         func killed() throws {
             let trace = scratch["hang.jsonl"]
             let ending = try supervise(
-                ["--trace", trace, "--ping", "100ms", "--update", "2s"],
+                ["--trace", trace, "--history", scratch["history.db"], "--ping", "100ms", "--update", "2s"],
                 [product("HangMain"), "--how", "sleep", "--after", "0.5"])
             #expect(ending.exitCode == 137)
             let same = try result([file, "--trace", trace])
@@ -70,6 +70,13 @@ extension EndToEnd {
             #expect(update.counts.map(\.incidents) == [1, 1, 1, 1, 0])
             #expect(update.counts.last?.possibleIncidents == 1)
             #expect(try result([file, "--trace", trace, "--set", "Update=30s"]).incidents.map(\.kind) == ["past"])
+            // The launch history and the crash log tell of the same kill.
+            let report = try #require(ending.reportPaths.first)
+            for other in [scratch["history.db"], report] {
+                let result = try result([file, "--trace", other])
+                #expect(result.incidents.map(\.kind) == ["both"], "\(other)")
+                #expect(result.incidents.first?.watched == "scene-update")
+            }
             let text = try simulate([file, "--trace", trace]).output
             #expect(text.contains("1 kill would happen as it did:"))
             #expect(text.split(separator: "\n").allSatisfy { $0.count < 80 })

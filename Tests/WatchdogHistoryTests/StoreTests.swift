@@ -51,6 +51,28 @@ struct StoreTests {
         }
     }
 
+    @Test("The entries of an app come back one by one, those of others do not")
+    func entries() throws {
+        let scratch = Scratch()
+        let store = try HistoryStore(path: scratch.file)
+        let time = WallTime(microseconds: KeptLaunch.epoch + 70_000_000)
+        let hang = KeptHang(app: "redis", time: time, duration: .seconds(2), event: "scene-update", isFatal: true)
+        let end = KeptTermination(
+            app: "redis", time: time, reason: .watchdog, isForeground: true, event: "scene-update")
+        try store.add([
+            .launch(.sample(at: .seconds(90), ready: nil)), .launch(.sample(at: .seconds(60))),
+            .launch(.sample("other", at: .seconds(5))), .hang(hang), .termination(end),
+        ])
+        let reader = try HistoryReader(path: scratch.file)
+        let entries = try reader.entries(of: "redis")
+        let launches = entries.compactMap { if case .launch(let launch) = $0 { launch } else { nil } }
+        #expect(launches.map(\.outcome) == [.ready, .ended], "in order of time")
+        #expect(launches.first?.moments == [.exec: .milliseconds(1), .ready: .milliseconds(12)])
+        #expect(entries.suffix(2) == [.hang(hang), .termination(end)])
+        #expect(try reader.entries(of: "redis", since: time).count == 3)
+        #expect(try reader.entries(of: "none") == [])
+    }
+
     @Test("Nobody but the owner and the group may read the file")
     func mode() throws {
         let scratch = Scratch()

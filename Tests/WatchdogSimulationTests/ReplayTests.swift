@@ -251,5 +251,6 @@ struct ReplayTests {
             texts[0].contains("2 kills would be new:\n  2023-11-14 22:13:39Z  no sign of life for 5s; it came after 6s")
         )
         #expect(texts[0].split(separator: "\n").allSatisfy { $0.count <= 79 })
+        #expect(texts[0].contains("\nkills with              ×0.5        ×1"))
     }
 }

@@ -111,7 +111,7 @@ public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
     private func addLatency(of answer: Answers.Answer, in launch: RecordedLaunch, _ times: inout TakenTimes) {
         if let latency = answer.latency {
             times.add(latency)
-        } else if hasKill(.sceneUpdate, launch) {
+        } else if launch.incidents.contains(where: { $0.event == .sceneUpdate }) {
             times.add(launch.end - answer.sent, isCut: true)
         }
     }

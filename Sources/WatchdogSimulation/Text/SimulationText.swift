@@ -56,7 +56,8 @@ public struct SimulationText: Sendable {
         ] {
             let some = all.filter { $0.kind == kind }
             guard !some.isEmpty else { continue }
-            lines.append("\(number(some.count, noun)) \(words):")
+            lines.append(
+                "\(number(some.count, noun)) \(kind == .both && some.count > 1 ? "would happen as they did" : words):")
             for incident in some.prefix(Self.incidentLimit) {
                 lines += wrapped("  \(time(of: incident))  \(self.words(for: incident))", indent: "      ")
             }
@@ -116,7 +117,7 @@ public struct SimulationText: Sendable {
     private func counts(_ simulation: Simulation) -> [String] {
         let noun = simulation.isEnforced ? "kills" : "incidents"
         let titles = Simulation.factors.map { "×\(Self.factor($0))" }
-        var lines = [line("\(noun) if it were", titles + ["suggested"])]
+        var lines = [line("\(noun) with", titles + ["suggested"])]
         for row in simulation.rows {
             lines.append(
                 line(
