@@ -117,6 +117,18 @@ extension EndToEnd {
             #expect(scratch.read("launched") == nil)
         }
 
+        @Test(
+            "A disk over what watchdogd writes ends it before the launch", .enabled(if: Self.mayMount),
+            arguments: ["--json", "--trace", "--history"])
+        func diskOverOutput(option: String) throws {
+            let scratch = try Scratch()
+            let program = try Program(
+                [product("watchdogd"), "run", "--fault", "disk-full \(scratch.path)", option, scratch["out"], "--"]
+                    + ["/bin/true"])
+            #expect(try program.end(within: .seconds(60)).code == 64)
+            #expect(program.text(.errors).contains("watchdogd writes \(scratch["out"])"))
+        }
+
         /// Containers may forbid both kinds of namespaces.
         private static var mayMount: Bool {
             let program = try? Program(["/usr/bin/unshare", "--map-root-user", "--mount", "/bin/true"])

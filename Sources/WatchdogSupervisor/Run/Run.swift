@@ -44,7 +44,7 @@ public struct Run {
         // A report that exceeds the file size limit is an error to report, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
         var launch = try LaunchConfiguration.resolving(configuration)
-        if !configuration.printsReports { try disks.check(reportsIn: launch.store.directory) }
+        try disks.check(outputs: configuration.outputs + (configuration.printsReports ? [] : [launch.store.directory]))
         launch.launchingEvent = configuration.script?.launchingEvent
         let socket = try configuration.controlPath.map { path throws(RunError) in try RunControl.bind(path) }
         // In case the run fails before anybody serves it.

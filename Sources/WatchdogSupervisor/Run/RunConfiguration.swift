@@ -93,6 +93,13 @@ public struct RunConfiguration: Sendable {
     /// Whether to draw the launch when the run is over.
     public var showsLaunch = false
 
+    /// The files and sockets that the run creates, besides reports.
+    var outputs: [String] {
+        var paths = [trace, history?.path, terminationMessage, controlPath, resultFiles.junit, resultFiles.tap]
+        if case .file(let path) = summary { paths.append(path) }
+        return paths.compactMap(\.self).filter { $0 != "-" }
+    }
+
     /// Creates a configuration with defaults for everything optional.
     public init(spec: AppSpec, command: [ByteString]) {
         precondition(!command.isEmpty, "a run needs a command")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import WatchdogLinux
 import WatchdogPolicy
 
@@ -26,11 +27,23 @@ struct FaultDisks {
         }
     }
 
-    /// Refuses a disk over the folder that reports are written to: they would be lost with it.
-    func check(reportsIn directory: String) throws(RunError) {
-        for folder in disks.keys where "\(directory)/".hasPrefix(folder.hasSuffix("/") ? folder : folder + "/") {
-            throw RunError.usage(
-                "--fault disk-full \(folder): reports are written there; choose another folder with --reports")
+    /// Refuses a disk over what watchdogd itself writes: it would be lost with the disk.
+    ///
+    /// - Parameter paths: of files and folders; relative ones belong to the current directory.
+    func check(outputs paths: [String]) throws(RunError) {
+        guard !disks.isEmpty else { return }
+        let current = getcwd(nil, 0).map { pointer in
+            defer { free(pointer) }
+            return String(cString: pointer)
+        }
+        for path in paths {
+            let absolute = path.hasPrefix("/") ? path : "\(current ?? "")/\(path)"
+            for folder in disks.keys.sorted()
+            where "\(absolute)/".hasPrefix(folder.hasSuffix("/") ? folder : folder + "/") {
+                throw RunError.usage(
+                    "--fault disk-full \(folder): watchdogd writes \(path), which would be lost with that disk; choose"
+                        + " another place")
+            }
         }
     }
 
