@@ -20,7 +20,8 @@ int wd_enter_private_mounts(void) {
 
 static int mount_tmpfs(const char *path, uint64_t size, mode_t mode, uid_t user, gid_t group) {
     char options[128];
-    snprintf(options, sizeof options, "size=%" PRIu64 ",mode=%o,uid=%u,gid=%u", size, (unsigned)(mode & 07777), user, group);
+    snprintf(
+        options, sizeof options, "size=%" PRIu64 ",mode=%o,uid=%u,gid=%u", size, (unsigned)(mode & 07777), user, group);
     return mount("watchdogd-fault", path, "tmpfs", MS_NOSUID | MS_NODEV, options);
 }
 

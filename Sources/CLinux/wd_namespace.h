@@ -4,6 +4,6 @@
  */
 #pragma once
 
-/* Moves the calling process, which must have only one thread, to a new user namespace in which its IDs stay the same, and
- * to the new namespaces of these flags of unshare(2). 0, or -1 with errno. */
+/* Moves the calling process, which must have only one thread, to a new user namespace in which its IDs stay the same,
+ * and to the new namespaces of these flags of unshare(2). 0, or -1 with errno. */
 __attribute__((visibility("hidden"))) int wd_enter_user_namespace(int flags);

@@ -5,9 +5,9 @@
 #pragma once
 #include <stdint.h>
 
-/* Moves the calling process, and what it starts from now on, to a mount namespace of its own, from which nothing spreads.
- * Without CAP_SYS_ADMIN, it gets a user namespace first, in which its IDs stay the same; it must have only one thread. 0, or
- * -1 with errno. */
+/* Moves the calling process, and what it starts from now on, to a mount namespace of its own, from which nothing
+ * spreads. Without CAP_SYS_ADMIN, it gets a user namespace first, in which its IDs stay the same; it must have only one
+ * thread. 0, or -1 with errno. */
 int wd_enter_private_mounts(void);
 
 /* Mounts an empty tmpfs of this size over a folder, with the folder's mode and, as far as possible, owner. Returns a

@@ -13,8 +13,8 @@ extension Fault {
     /// More processes than any machine needs to have none of its CPUs left.
     private static let mostProcesses = 1_024
 
-    /// Parses `stop SPAN`, `cpu N`, `cpu-quota P%`, `memory SIZE` or `disk-full FOLDER`, then `at MOMENT` and `for SPAN`
-    /// in any order.
+    /// Parses `stop SPAN`, `cpu N`, `cpu-quota P%`, `memory SIZE` or `disk-full FOLDER`, then `at MOMENT` and
+    /// `for SPAN` in any order.
     ///
     /// A moment is `launch` or `ready`, perhaps with `+SPAN`; `+SPAN` alone counts from the launch. Without one, `stop`
     /// and `disk-full` begin when the app is ready, and `cpu` at the launch.

@@ -55,8 +55,8 @@ struct Answers: Hashable, Sendable {
         return next < all.count ? all[next] : nil
     }
 
-    /// When a question that is due at this instant is asked: at once during a silence of the app, otherwise with the next
-    /// recorded question, because about the time between nothing is known; nil if there is none.
+    /// When a question that is due at this instant is asked: at once during a silence of the app, otherwise with the
+    /// next recorded question, because about the time between nothing is known; nil if there is none.
     func sending(dueAt due: Duration) -> Duration? {
         if let latest = latest(until: due), latest.isOpen(at: due) || due - latest.sent <= Self.tolerance { return due }
         return next(after: due)?.sent

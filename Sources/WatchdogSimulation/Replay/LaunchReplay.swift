@@ -5,8 +5,8 @@ import WatchdogPolicy
 
 /// Plays one recorded launch to the shipped ``ProcessMachine`` on virtual time, and answers it as the app did.
 ///
-/// Nothing here judges: the machine decides what is exhausted. It only reports, so that the rest of the launch is judged
-/// too.
+/// Nothing here judges: the machine decides what is exhausted. It only reports, so that the rest of the launch is
+/// judged too.
 struct LaunchReplay {
     /// What a replay found.
     struct Result {
@@ -104,7 +104,8 @@ struct LaunchReplay {
         return postponed(at)
     }
 
-    /// Whether nothing but pings is due while the app is well, so that the time between two recorded pings can be skipped.
+    /// Whether nothing but pings is due while the app is well, so that the time between two recorded pings can be
+    /// skipped.
     private var isSparse: Bool { spec.livenessProbe == nil && !launch.isBusy }
 
     /// A deadline that watchdogd overslept.

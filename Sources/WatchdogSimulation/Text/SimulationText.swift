@@ -3,8 +3,8 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// The text of `watchdogd simulate`: what the app's allowances would have done, how long it takes, and what others would
-/// do.
+/// The text of `watchdogd simulate`: what the app's allowances would have done, how long it takes, and what others
+/// would do.
 public struct SimulationText: Sendable {
     /// How many incidents of a kind are listed.
     private static let incidentLimit = 10
