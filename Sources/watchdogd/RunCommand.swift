@@ -50,10 +50,7 @@ struct RunCommand: ParsableCommand {
     )
     var terminate: Duration?
 
-    @Option(
-        help: ArgumentHelp("Time between pings (default: 1s).", valueName: "span"),
-        transform: RunOptions.span
-    )
+    @Option(help: ArgumentHelp("Time between pings (default: 1s).", valueName: "span"), transform: RunOptions.span)
     var ping: Duration?
 
     @Option(

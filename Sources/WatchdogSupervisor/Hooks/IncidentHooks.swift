@@ -79,8 +79,8 @@ final class IncidentHooks {
         guard let facts else { return }
         if let command = configuration.onIncident {
             run(HookRequest(command: command), for: facts)
-        } else if let app = configuration.app, let hook = app.watchdog.incidentHook {
-            run(hook, of: app, scope: .ofThisUser, for: facts)
+        } else {
+            run(of: configuration.app, scope: .ofThisUser, for: facts)
         }
     }
 
