@@ -60,7 +60,7 @@ struct UnitDropIn {
     static func ask(_ question: String, yes: Bool) throws {
         guard !yes else { return }
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
-            StandardError.say("nothing was changed: there is no terminal to ask on; --yes needs none")
+            StandardError.say("nothing was changed: no terminal to ask on; use --yes to skip the question")
             throw ExitCode(64)
         }
         "\(question) [y/N] ".withCString { text in _ = Glibc.write(STDERR_FILENO, text, strlen(text)) }

@@ -12,20 +12,19 @@ import WatchdogSupervisor
 struct WrapCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wrap",
-        abstract: "Run the command of a systemd unit under watchdogd, by a drop-in.",
+        abstract: "Write a drop-in that runs a systemd service under watchdogd.",
         discussion: """
-            watchdogd wrap nginx -- --probe http://127.0.0.1/
+            watchdogd wrap my-server -- --probe http://127.0.0.1:8080/
 
-            Shows the drop-in and asks before it writes. What follows -- are options of watchdogd run. Readiness, \
-            reload and stop keep their meaning; a unit that cannot keep them is refused with the line that is in the \
-            way. Nothing is restarted.
+            Shows the drop-in and asks before it writes. What follows -- are options of watchdogd run. Refuses a \
+            unit whose readiness, reload or stop would change, and names the line. Restarts nothing.
             """
     )
 
-    @Flag(help: "Write without a question.")
+    @Flag(help: "Write without asking.")
     var yes = false
 
-    @Argument(help: ArgumentHelp("The service, such as nginx.", valueName: "unit"))
+    @Argument(help: ArgumentHelp("The service, such as my-server.", valueName: "unit"))
     var unit: String
 
     @Argument(parsing: .postTerminator, help: ArgumentHelp("Options of watchdogd run, after --.", valueName: "option"))
@@ -41,7 +40,7 @@ struct WrapCommand: ParsableCommand {
         let unit = try UnitDropIn.unit(self.unit)
         var wrapOptions = UnitWrap.Options()
         wrapOptions.program = SymbolicLink.target("/proc/self/exe") ?? wrapOptions.program
-        wrapOptions.words = options.map(Self.quoted)
+        wrapOptions.words = options
         let importer = Importer(
             HostFileSystem(), specifiers: .host, workingDirectory: FileManager.default.currentDirectoryPath)
         let wrap: UnitWrap
@@ -62,22 +61,7 @@ struct WrapCommand: ParsableCommand {
         StandardError.list(wrap.notes.map { "note: \($0)" })
         try UnitDropIn.ask("Write this drop-in?", yes: yes)
         try file.write(wrap.text, in: wrap.directory)
-        StandardError.say("wrote \(wrap.path); 'systemctl daemon-reload && systemctl restart \(unit)' puts it in force")
-    }
-
-    /// A word as a unit has to write it: systemd.syntax(7), systemd.service(5).
-    private static func quoted(_ word: String) -> String {
-        let escaped = word.flatMap { character -> String in
-            switch character {
-            case "\\": "\\\\"
-            case "\"": "\\\""
-            case "%": "%%"
-            case "$": "$$"
-            default: String(character)
-            }
-        }
-        let isPlain = !word.isEmpty && !word.contains { " \t;'\"\\".contains($0) }
-        return isPlain ? String(escaped) : "\"\(String(escaped))\""
+        StandardError.say("wrote \(wrap.path); to apply it, run 'systemctl daemon-reload && systemctl restart \(unit)'")
     }
 }
 
@@ -86,10 +70,10 @@ struct UnwrapCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unwrap", abstract: "Remove what wrap wrote, after showing it.")
 
-    @Flag(help: "Remove without a question.")
+    @Flag(help: "Remove without asking.")
     var yes = false
 
-    @Argument(help: ArgumentHelp("The service, such as nginx.", valueName: "unit"))
+    @Argument(help: ArgumentHelp("The service, such as my-server.", valueName: "unit"))
     var unit: String
 
     func run() throws {
@@ -108,6 +92,6 @@ struct UnwrapCommand: ParsableCommand {
         fflush(nil)
         try UnitDropIn.ask("Remove this drop-in?", yes: yes)
         try file.remove()
-        StandardError.say("removed \(path); 'systemctl daemon-reload && systemctl restart \(unit)' puts it in force")
+        StandardError.say("removed \(path); to apply it, run 'systemctl daemon-reload && systemctl restart \(unit)'")
     }
 }

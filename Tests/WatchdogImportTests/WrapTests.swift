@@ -37,24 +37,64 @@ struct WrapTests {
         #expect(
             command(wrap)
                 == "ExecStart=/usr/bin/watchdogd run --name web --reports /var/log/watchdogd-web "
-                + "--probe tcp:127.0.0.1:80 -- /usr/bin/web --name \"%i\" $OPTIONS")
+                + "--terminate \"1min 30s\" --probe tcp:127.0.0.1:80 -- /usr/bin/web --name \"%i\" $OPTIONS")
         #expect(wrap.text.hasPrefix(UnitWrap.mark))
         #expect(wrap.text.contains("\nExecStart=\nExecStart="))
+        #expect(wrap.text.hasSuffix("\nTimeoutStopSec=1min 40s\n"))
         #expect(wrap.notes == [])
         #expect(wrap.path == "/etc/systemd/system/web.service.d/50-watchdogd.conf")
+    }
+
+    @Test("Options reach the program as they are, however systemd reads the line")
+    func quoting() throws {
+        func option(_ word: String, prefix: String = "") throws -> String {
+            let wrap = try wrap("ExecStart=\(prefix)/bin/a\nRestart=always", options: ["--on-incident", word])
+            #expect(wrap.text.split(separator: "\n").filter { $0.hasPrefix("ExecStart=") }.count == 2)
+            let line = try #require(wrap.text.split(separator: "\n").last { $0.hasPrefix("ExecStart=") })
+            let begin = try #require(line.firstRange(of: "--on-incident "))
+            return String(line[begin.upperBound...].dropLast(" -- /bin/a".count))
+        }
+        #expect(try option("logger") == "logger")
+        #expect(try option("a\nExecStartPre=/bin/false") == #""a\nExecStartPre=/bin/false""#)
+        #expect(try option(#"echo $APP 5% "x" \"#) == #""echo $$APP 5%% \"x\" \\""#)
+        #expect(try option("echo $APP", prefix: ":") == #""echo $APP""#)
+        #expect(try option("") == #""""#)
+        #expect(try option("\u{1b}") == #""\x1b""#)
     }
 
     @Test("Readiness and the watchdog keep their meaning")
     func notify() throws {
         let wrap = try wrap("Type=notify\nExecStart=/usr/bin/web\nWatchdogSec=2min 30\nRestart=on-failure")
         #expect(
-            command(wrap)?.contains(" --readiness notify --update \"2min 30s\" -- /usr/bin/web") == true, "\(wrap.text)"
+            command(wrap)?.contains(
+                " --readiness notify --launch \"1min 30s\" --terminate \"1min 30s\" --update \"2min 30s\" -- /usr/bin/web"
+            ) == true, "\(wrap.text)"
         )
         #expect(wrap.notes == ["watchdogd enforces WatchdogSec=2min 30 and answers systemd itself"])
         // An option of one's own comes first.
         let own = try self.wrap("ExecStart=/usr/bin/web\nWatchdogSec=30\nRestart=always", options: ["--update", "5s"])
         #expect(own.text.contains("--update 5s -- "))
         #expect(!own.text.contains("30s"))
+    }
+
+    @Test("Time limits of the unit become those of watchdogd, and systemd waits a little longer")
+    func times() throws {
+        let both = try wrap("Type=notify\nTimeoutStartSec=3min\nTimeoutStopSec=7\nExecStart=/bin/a\nRestart=always")
+        #expect(command(both)?.contains(" --launch \"3min\" --terminate \"7s\" -- ") == true, "\(both.text)")
+        #expect(both.text.hasSuffix("\nTimeoutStartSec=3min 10s\nTimeoutStopSec=17s\n"))
+        let common = try wrap("TimeoutSec=infinity\nExecStart=/bin/a\nRestart=always")
+        #expect(command(common)?.contains(" --terminate \"1h\" -- ") == true, "\(common.text)")
+        let own = try wrap("TimeoutStopSec=7\nExecStart=/bin/a\nRestart=always", options: ["--terminate", "1s"])
+        #expect(!own.text.contains("TimeoutStopSec=1"))
+    }
+
+    @Test(
+        "Policies that follow signals restart after a kill by watchdogd, too",
+        arguments: [("on-abnormal", true), ("on-abort", true), ("on-failure", false), ("always", false)])
+    func signalPolicies(policy: String, isForced: Bool) throws {
+        let wrap = try wrap("ExecStart=/bin/a\nRestart=\(policy)")
+        #expect(wrap.text.contains("\nRestartForceExitStatus=132 133 134 135 136 137 139 ") == isForced)
+        #expect(wrap.notes == [])
     }
 
     @Test("Special prefixes move to the front of the line, except the one that renames the program")
@@ -76,7 +116,7 @@ struct WrapTests {
             ("Sockets=x.socket", "web.service:4: error: Sockets="),
             ("RootDirectory=/srv", "web.service:4: error: RootDirectory="),
             ("KillMode=process", "web.service:4: error: KillMode=process"),
-            ("ExecStart=/usr/bin/watchdogd run -- web", "web.service:4: error: it runs under watchdogd already"),
+            ("ExecStart=/usr/bin/watchdogd run -- web", "web.service:4: error: the unit already runs under watchdogd"),
         ])
     func refusals(setting: String, message: String) throws {
         let found = try #require(refusal("\(setting)\nExecStart=/usr/bin/web"))

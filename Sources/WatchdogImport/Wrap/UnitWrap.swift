@@ -9,7 +9,7 @@ public struct UnitWrap: Hashable, Sendable {
     public struct Options: Hashable, Sendable {
         /// The path of watchdogd.
         public var program = "/usr/bin/watchdogd"
-        /// Options of `watchdogd run`, as they are written in a unit.
+        /// Options of `watchdogd run`, each as the program gets it.
         public var words: [String] = []
 
         /// Creates options.
@@ -59,22 +59,46 @@ public struct UnitWrap: Hashable, Sendable {
         }
         let (prefix, rest) = Self.split(command.value)
         guard !prefix.contains("@") else {
-            throw ImportError(command.place, "the prefix @ gives the program another name, which watchdogd run cannot")
+            throw ImportError(
+                command.place, "the prefix @ gives the program another name, and watchdogd run cannot do that")
         }
         let name = String(unit.dropLast(".service".count))
         let reports = "watchdogd-" + name.map { "@/ ".contains($0) ? "-" : String($0) }.joined()
         var words = ["\(prefix)\(options.program)", "run", "--name", name, "--reports", "/var/log/\(reports)"]
         let type = last("Type")?.value ?? "simple"
-        if type.hasPrefix("notify") { words += ["--readiness", "notify"] }
+        var limits: [String] = []
+        func isGiven(_ option: String) -> Bool { options.words.contains { $0.hasPrefix(option) } }
+        /// Passes systemd's time limit on, and gives systemd a little more, so that the crash log comes first.
+        func pass(_ key: String, as option: String) {
+            guard !isGiven(option) else { return }
+            let value = (last(key) ?? last("TimeoutSec"))?.value
+            // DefaultTimeoutStartSec= and DefaultTimeoutStopSec= of systemd-system.conf(5).
+            var span = Duration.seconds(90)
+            switch value.flatMap({ ForeignTime.systemd($0) }) {
+            case .span(let given)? where given > .zero: span = min(given, ForeignTime.longest)
+            case .span?, .never?: span = ForeignTime.longest
+            case nil: break
+            }
+            words += [option, "\"\(TimeSpan.format(span))\""]
+            limits.append("\(key)=\(TimeSpan.format(span + Self.margin))")
+        }
+        if type.hasPrefix("notify") {
+            words += ["--readiness", "notify"]
+            pass("TimeoutStartSec", as: "--launch")
+        }
+        pass("TimeoutStopSec", as: "--terminate")
         var notes: [String] = []
         if let watchdog = last("WatchdogSec"), case .span(let span)? = ForeignTime.systemd(watchdog.value),
-            span > .zero, !options.words.contains(where: { $0.hasPrefix("--update") })
+            span > .zero, !isGiven("--update")
         {
             words += ["--update", "\"\(TimeSpan.format(span))\""]
             notes.append("watchdogd enforces WatchdogSec=\(Printable.text(watchdog.value)) and answers systemd itself")
         }
         if let restart = last("Restart")?.value, ["no", "on-success"].contains(restart) {
             notes.append("Restart=\(restart): a hang ends the service, and nothing starts it again")
+        } else if let codes = Self.restartingCodes[last("Restart")?.value ?? ""] {
+            // They follow signals, and watchdogd exits with 128 + the signal.
+            limits.append("RestartForceExitStatus=\(codes)")
         } else if last("Restart") == nil {
             notes.append("without Restart=, a hang ends the service, and nothing starts it again")
         }
@@ -83,7 +107,7 @@ public struct UnitWrap: Hashable, Sendable {
                 "SystemCallFilter=\(Printable.text(filter.value, limit: 40)) may forbid ptrace(2) and unshare(2): crash logs then "
                     + "have fewer stacks")
         }
-        words += options.words + ["--", rest]
+        words += options.words.map { Self.quoted($0, isExpanded: !prefix.contains(":")) } + ["--", rest]
         self.notes = notes
         text = """
             \(Self.mark)
@@ -92,16 +116,48 @@ public struct UnitWrap: Hashable, Sendable {
             [Service]
             ExecStart=
             ExecStart=\(words.joined(separator: " "))
-            # SIGTERM goes to watchdogd, which asks the program; after TimeoutStopSec=, systemd kills all.
+            # SIGTERM goes to watchdogd, which asks the program to exit; then systemd kills everything.
             KillMode=mixed
-            # The program's end by SIGTERM: 128 + 15.
+            # The exit code when SIGTERM ends the program: 128 + 15.
             SuccessExitStatus=143
-            # A cgroup of the program's own, so that nothing escapes.
+            # Gives the program its own cgroup, so that no process escapes a kill.
             Delegate=yes
             # For crash logs.
             LogsDirectory=\(reports)
+            \(limits.joined(separator: "\n"))
 
             """
+    }
+
+    private static let margin = Duration.seconds(10)
+
+    /// The exit codes of watchdogd after which systemd has to restart the unit, by its `Restart=`: 137 after a kill, and
+    /// 128 + the signals that systemd.service(5) counts as unclean.
+    private static let restartingCodes = [
+        "on-abnormal": "132 133 134 135 136 137 139 152 153 159",
+        "on-abort": "132 133 134 135 136 137 139 152 153 159", "on-watchdog": "137",
+    ]
+
+    /// A word as a unit has to write it: systemd.syntax(7), "Quoting"; systemd.service(5), "Command lines".
+    ///
+    /// - Parameter isExpanded: whether systemd replaces variables on this line.
+    private static func quoted(_ word: String, isExpanded: Bool) -> String {
+        let escaped = word.unicodeScalars.map { scalar -> String in
+            switch scalar {
+            case "\\": "\\\\"
+            case "\"": "\\\""
+            case "%": "%%"
+            case "$": isExpanded ? "$$" : "$"
+            case "\n": "\\n"
+            case "\t": "\\t"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7f:
+                "\\x" + (scalar.value < 0x10 ? "0" : "") + String(scalar.value, radix: 16)
+            default: String(scalar)
+            }
+        }.joined()
+        let special = ";'\"\\".unicodeScalars
+        let isPlain = !word.isEmpty && word.unicodeScalars.allSatisfy { $0.value > 0x20 && !special.contains($0) }
+        return isPlain ? escaped : "\"\(escaped)\""
     }
 
     /// Splits the special prefixes of a command off: systemd.service(5), "Special executable prefixes".
@@ -117,12 +173,12 @@ public struct UnitWrap: Hashable, Sendable {
             "Type=forking: watchdogd run ends when the first process does; make the program stay in the foreground"
         case ("Type", "oneshot"): "Type=oneshot: it is not a service that can hang while it runs; leave it as it is"
         case ("Type", "dbus"): "Type=dbus: systemd waits for a bus name of its main process; observe it instead"
-        case ("PIDFile", _): "PIDFile=: systemd would follow another process than watchdogd; observe it instead"
+        case ("PIDFile", _): "PIDFile=: systemd would follow a process other than watchdogd; observe it instead"
         case ("Sockets", _): "Sockets=: watchdogd run does not pass sockets on; observe it instead"
-        case ("RootDirectory", _), ("RootImage", _): "\(setting.key)=: watchdogd is not below it; observe it instead"
+        case ("RootDirectory", _), ("RootImage", _): "\(setting.key)=: watchdogd is not inside it; observe it instead"
         case ("KillMode", "none"), ("KillMode", "process"):
             "KillMode=\(setting.value): watchdogd run leaves no process behind; observe it instead"
-        case ("ExecStart", _) where setting.value.contains("watchdogd run"): "it runs under watchdogd already"
+        case ("ExecStart", _) where setting.value.contains("watchdogd run"): "the unit already runs under watchdogd"
         default: nil
         }
     }
