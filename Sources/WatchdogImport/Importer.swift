@@ -48,7 +48,8 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         let file = try read(path)
         guard let format = format ?? ImportFormat.guess(file) else {
             let formats = ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ImportError(whole, "cannot tell whose file this is; say --format with one of \(formats)")
+            throw ImportError(
+                whole, "cannot tell which service manager this file is for; add --format with one of \(formats)")
         }
         switch format {
         case .systemd:

@@ -151,11 +151,23 @@ public final class ReportArchive {
     /// Finds one report.
     ///
     /// - Parameter reference: `latest`, the first four or more digits of an incident's UUID, the name of a file in the
-    ///   folder, or the path of any file.
+    ///   folder, the path of any file, or an app's name for its latest report.
     /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/notFound`` or
     ///   ``ReportStoreError/Code/ambiguous``.
     public func find(_ reference: String) throws(ReportStoreError) -> StoredReport {
         let isFile = reference.contains("/") || reference.hasSuffix(".ips")
+        do throws(ReportStoreError) {
+            return try find(reference, isFile: isFile)
+        } catch {
+            let isName = error.code == .notFound && !isFile && !error.isMissingFolder
+            guard isName, let report = try list(ReportFilter(app: reference), atMost: 1).reports.first else {
+                throw error
+            }
+            return report
+        }
+    }
+
+    private func find(_ reference: String, isFile: Bool) throws(ReportStoreError) -> StoredReport {
         guard journal != nil || sources.host != nil, !isFile else {
             return try (store ?? ReportStore(directory: ".")).find(reference)
         }

@@ -13,14 +13,14 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Turn files of systemd, supervisord, runit, s6, monit or compose into app files.",
         discussion: """
-            Prints the app files, and on standard error each line that they could not take over, with the reason. \
-            Writes nothing without --output or --install, and then only after a question. Drop-ins of a unit, \
-            UNIT.d/*.conf, apply.
+            Prints the app files, and on standard error each line that it could not convert as it is, with the \
+            reason. Writes files only with --output or --install, and asks first. Applies a unit's drop-ins, \
+            UNIT.d/*.conf.
             """
     )
 
     @Option(
-        help: "Whose files they are: systemd, supervisord, runit (also s6), monit or compose; guessed otherwise.",
+        help: "Format of the files: systemd, supervisord, runit (also s6), monit or compose (default: detected).",
         completion: .list(ImportFormat.allCases.map(\.rawValue)),
         transform: Self.format)
     var format: ImportFormat?
@@ -34,7 +34,7 @@ struct ImportCommand: ParsableCommand {
     @Flag(help: "Write them to the folder that the daemon reads.")
     var install = false
 
-    @Flag(help: "Write without a question.")
+    @Flag(help: "Write without asking.")
     var yes = false
 
     @Flag(help: "Replace app files that exist.")

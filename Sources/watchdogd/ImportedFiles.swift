@@ -48,7 +48,7 @@ struct ImportedFiles {
 
     private func ask(_ existing: [String]) throws {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
-            StandardError.say("nothing was written: there is no terminal to ask on; --yes writes without a question")
+            StandardError.say("nothing was written: no terminal to ask on; use --yes to skip the question")
             throw ExitCode(64)
         }
         let replaced = existing.isEmpty ? "" : ", replacing \(existing.count)"

@@ -109,7 +109,7 @@ struct InitCommand: ParsableCommand {
         if code == 0, findings.leftBehind > 0 {
             let hint = StarterFile.foregroundOption(of: command[0]).map { "; for this program: \($0)" } ?? ""
             StandardError.say(
-                "\(command[0]) went to the background, and an app stays in the foreground; find the option for that\(hint)"
+                "\(command[0]) went to the background; find the option that keeps it in the foreground\(hint)"
             )
             throw ExitCode(70)
         }

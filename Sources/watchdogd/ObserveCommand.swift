@@ -30,7 +30,9 @@ struct ObserveCommand: ParsableCommand {
     var probing: ProbeOptions
 
     @Option(
-        help: ArgumentHelp("What follows a report: report (nothing) or restart-unit.", valueName: "what"))
+        help: ArgumentHelp(
+            "After a hang: report (only write the report) or restart-unit (also restart the service).",
+            valueName: "what"))
     var enforce = ObserveConfiguration.Consequence.report
 
     @Flag(help: "Observe services of your own service manager.")

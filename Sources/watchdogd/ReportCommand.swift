@@ -16,7 +16,8 @@ struct ReportCommand: ParsableCommand {
         abstract: "Read crash logs.",
         subcommands: [
             ReportListCommand.self, ReportGroupCommand.self, ReportShowCommand.self, ReportExplainCommand.self,
-            ReportDiffCommand.self, ReportExportCommand.self, ReportOpenCommand.self, ReportSymbolicateCommand.self,
+            ReportDiffCommand.self, ReportExportCommand.self, ReportOpenCommand.self, ReportPathCommand.self,
+            ReportSymbolicateCommand.self,
         ],
         defaultSubcommand: ReportListCommand.self
     )

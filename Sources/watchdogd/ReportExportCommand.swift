@@ -38,7 +38,7 @@ enum ExportFormat: ExpressibleByArgument, Equatable {
 struct ReportExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a crash log in another format, a line for each, or the launch history.",
+        abstract: "Export a crash log, one JSON line per incident, or the launch history.",
         discussion: """
             ndjson writes one line of JSON for each incident, with flat members. metrickit-metrics writes the launches, \
             hangs and exits that 'watchdogd serve' recorded, one object for each app and UTC day, in the form of \

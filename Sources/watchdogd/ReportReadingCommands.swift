@@ -2,11 +2,14 @@
 
 import ArgumentParser
 import WatchdogRendering
+import WatchdogReport
+import WatchdogReportStore
 
 /// Selects a report.
 struct ReportArgument: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("latest, an incident ID or its first characters, or a file.", valueName: "report"),
+        help: ArgumentHelp(
+            "latest, an app's name, an incident ID or its first characters, or a file.", valueName: "report"),
         completion: .reports
     )
     var reference = Self.latest
@@ -58,5 +61,17 @@ struct ReportDiffCommand: ParsableCommand {
     func run() throws {
         let comparison = ReportComparison(try location.report(old), try location.report(new))
         print(json ? comparison.json : comparison.text, terminator: "")
+    }
+}
+
+/// `watchdogd report path`.
+struct ReportPathCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "path", abstract: "Print where a crash log is stored.")
+
+    @OptionGroup var location: ReportsOption
+    @OptionGroup var report: ReportArgument
+
+    func run() throws {
+        print(try location.find(report.reference, in: try location.open()).path)
     }
 }

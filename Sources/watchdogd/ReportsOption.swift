@@ -16,7 +16,7 @@ struct ReportsOption: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Directory of crash logs, or of hosts' directories (default: where run puts this user's).",
+            "Directory of crash logs, or with a subdirectory for each host (default: where run writes yours).",
             valueName: "dir"),
         completion: .directory
     )

@@ -18,7 +18,8 @@ extension RunCommand {
         let places = try DaemonPlaces()
         let app = try InstalledApp.find(name, in: config ?? places.configurationDirectory)
         guard app.observed == nil else {
-            throw ValidationError("\(name) is observed and not launched; use 'watchdogd observe' or serve it")
+            throw ValidationError(
+                "\(name) has Observe=, so it cannot be run; use 'watchdogd observe' or 'watchdogd serve'")
         }
         return RunConfiguration(app: app)
     }

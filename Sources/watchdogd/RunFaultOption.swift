@@ -7,7 +7,7 @@ import WatchdogPolicy
 struct RunFaultOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Inject a fault; may be given again.",
+            "Inject a fault; may be repeated.",
             discussion: """
                 "stop SPAN", "cpu N", "disk-full FOLDER", "cpu-quota P%" or "memory SIZE"; for the first three also \
                 "at MOMENT", which is launch, ready, ready+2s or +5s, and for cpu and disk-full "for SPAN". A fault \

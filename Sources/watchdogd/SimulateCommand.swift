@@ -13,9 +13,9 @@ struct SimulateCommand: ParsableCommand {
         commandName: "simulate",
         abstract: "Show what an app's allowances would have done to a recorded history.",
         discussion: """
-            Plays the history to the policy that kills, on virtual time: prints each kill that would have happened and \
-            did not, each that happened and would not have, how long the app really takes, suggested allowances, and \
-            the number of kills with shorter and longer ones. A history is a file of 'watchdogd run --trace', of \
+            Replays the history through watchdogd's policy on virtual time. Prints which kills would be new, which \
+            would come later if at all, how long the app really took, suggested allowances, and the number of kills \
+            with shorter and longer ones. A history is a file of 'watchdogd run --trace', of \
             'journalctl -o json' or of 'watchdogd events --json', a crash log or a folder of them, or a launch history.
             """
     )
@@ -23,12 +23,12 @@ struct SimulateCommand: ParsableCommand {
     @Option(
         name: .customLong("trace"),
         help: ArgumentHelp(
-            "The history, a file or folder; may be given again; - is standard input.", valueName: "file"),
+            "The history, a file or folder; may be repeated; - is standard input.", valueName: "file"),
         completion: .file())
     var traces: [String] = []
 
     @Option(
-        help: ArgumentHelp("Change a setting of [Watchdog]: Update=5s; may be given again.", valueName: "key=value"),
+        help: ArgumentHelp("Change a setting of [Watchdog]: Update=5s; may be repeated.", valueName: "key=value"),
         transform: { text in
             guard let setting = VariedFile.Setting(text) else {
                 throw ValidationError("write KEY=VALUE, as in Update=5s")
@@ -37,7 +37,7 @@ struct SimulateCommand: ParsableCommand {
         })
     var set: [VariedFile.Setting] = []
 
-    @Option(help: ArgumentHelp("Suggest the 99.9th percentile times this.", valueName: "factor"))
+    @Option(help: ArgumentHelp("Multiply the 99.9th percentile by this for suggestions.", valueName: "factor"))
     var margin = 2.0
 
     @OptionGroup var output: OutputOptions

@@ -20,18 +20,22 @@ final class TopTerminal {
             return nil
         }
         self.settings = settings
-        // Blocked signals end poll(2) through the descriptor instead, so that the terminal is always restored.
-        for signal in [SIGINT, SIGTERM, SIGHUP] { Glibc.signal(signal) { _ in TopTerminal.isInterrupted = 1 } }
+        // The terminal is given back first.
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { Glibc.signal(signal) { _ in TopTerminal.isEnding = 1 } }
+        Glibc.signal(SIGTSTP, SIG_IGN)
         Glibc.signal(SIGWINCH) { _ in }
         enter()
     }
 
     /// Set by a signal; sig_atomic_t.
-    nonisolated(unsafe) private static var isInterrupted: sig_atomic_t = 0
+    nonisolated(unsafe) private static var isEnding: sig_atomic_t = 0
+    /// How soon a signal that came just before poll(2) is noticed.
+    private static let longestWait = Duration.milliseconds(500)
 
     private func enter() {
         var raw = settings
-        raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
+        // Without ISIG, ^C, ^Z and ^\ are bytes: the screen is never left as it is.
+        raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         tcsetattr(STDIN_FILENO, TCSADRAIN, &raw)
         // Alternate screen, no cursor: xterm's control sequences.
         write("\u{1b}[?1049h\u{1b}[?25l")
@@ -57,10 +61,10 @@ final class TopTerminal {
 
     /// The keys pressed until then; returns at the first ones.
     func keys(until instant: Instant) -> [TopKey] {
-        let left = max(.zero, instant - .now())
+        let left = min(max(.zero, instant - .now()), Self.longestWait)
         var entry = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         let count = poll(&entry, 1, Int32(clamping: left.nanoseconds / 1_000_000 + 1))
-        if Self.isInterrupted != 0 { isGone = true }
+        if Self.isEnding != 0 { isGone = true }
         guard count > 0 else { return [] }
         var buffer = [UInt8](repeating: 0, count: 256)
         let length = read(STDIN_FILENO, &buffer, buffer.count)
@@ -83,7 +87,6 @@ final class TopTerminal {
             var status: Int32 = 0
             while waitpid(pid, &status, 0) < 0, errno == EINTR {}
         }
-        Self.isInterrupted = 0
         enter()
     }
 

@@ -22,7 +22,7 @@ struct Watchdogd: ParsableCommand {
             ForegroundCommand.self, BackgroundCommand.self, SuspendCommand.self, ResumeCommand.self, EventCommand.self,
             CheckCommand.self, ImportCommand.self, WrapCommand.self, UnwrapCommand.self, InitCommand.self,
             SimulateCommand.self, SampleCommand.self, RecordCommand.self, MeasureCommand.self,
-            ConformanceCommand.self, ReportCommand.self, ConditionerCommand.self,
+            ConformanceCommand.self, ReportCommand.self, ConditionerCommand.self, CompletionsCommand.self,
         ]
     )
 
@@ -79,6 +79,9 @@ struct Watchdogd: ParsableCommand {
             otherNames[word].flatMap { names.contains($0) ? $0 : nil } ?? Similarity.nearest(to: word, among: names)
         if path == "watchdogd record", question == nil {
             throw ValidationError("put -- before the program: watchdogd record -- \(word)")
+        }
+        if path == "watchdogd report", question == nil {
+            throw ValidationError("there is no command '\(path) \(word)'; to read one, use '\(path) show \(word)'")
         }
         throw ValidationError(
             "there is no command '\(path) \(word)'; "

@@ -25,6 +25,21 @@ extension EndToEnd {
             }
         }
 
+        @Test("The command prints what the option does, and names the shells that it knows")
+        func command() throws {
+            for shell in ["bash", "zsh", "fish"] {
+                let command = try Program([product("watchdogd"), "completions", shell])
+                let option = try Program([product("watchdogd"), "--generate-completion-script", shell])
+                #expect(try command.end().code == 0)
+                #expect(try option.end().code == 0)
+                #expect(command.text(.output) == option.text(.output))
+                #expect(command.text(.output).contains("observe"))
+            }
+            let unknown = try Program([product("watchdogd"), "completions", "tcsh"])
+            #expect(try unknown.end().code == 64)
+            #expect(unknown.text(.errors).contains("use bash, zsh or fish"), "\(unknown.text(.errors))")
+        }
+
         /// Runs a shell in which watchdogd is the one that was built, and the apps of this user are `web` and `redis`.
         private func lines(_ shell: [String], _ source: String) throws -> [String] {
             var environment = testEnvironment()

@@ -129,6 +129,19 @@ extension EndToEnd {
             #expect(program.text(.errors).contains("watchdogd writes \(scratch["out"])"))
         }
 
+        @Test("A link, dots and slashes do not hide what watchdogd writes", .enabled(if: Self.mayMount))
+        func diskOverLink() throws {
+            let scratch = try Scratch()
+            let folder = try scratch.makeDirectory("disk")
+            let link = scratch["link"]
+            #expect(symlink(folder, link) == 0)
+            for path in ["\(link)/out", "\(folder)/../disk//out", "\(link)/new/out"] {
+                let program = try Program(
+                    [product("watchdogd"), "run", "--fault", "disk-full \(folder)", "--trace", path, "--", "/bin/true"])
+                #expect(try program.end(within: .seconds(60)).code == 64, "\(path): \(program.text(.errors))")
+            }
+        }
+
         /// Containers may forbid both kinds of namespaces.
         private static var mayMount: Bool {
             let program = try? Program(["/usr/bin/unshare", "--map-root-user", "--mount", "/bin/true"])

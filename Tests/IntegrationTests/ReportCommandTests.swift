@@ -129,6 +129,27 @@ extension EndToEnd {
             try expectFailure(try report("show", identifier, in: folder), 64, "copy-2026-01-01-000000.ips")
         }
 
+        @Test(
+            "An app's name stands for its latest report, path prints the file, and WATCHDOGD_REPORTS names the folder")
+        func names() throws {
+            let ending = try twoReports()
+            let folder = ending.scratch["reports"]
+            let latest = try report("path", in: folder)
+            #expect(latest.code == 0)
+            #expect(ending.reportPaths.contains(latest.output.trimmed), "\(latest.output)")
+            #expect(try report("path", "editor", in: folder).output == latest.output)
+            #expect(try report("show", "editor", in: folder).output == report("show", in: folder).output)
+            try expectFailure(try report("show", "no-such-app", in: folder), 66, "no-such-app")
+            var environment = testEnvironment()
+            environment["WATCHDOGD_REPORTS"] = folder
+            let program = try Program([product("watchdogd"), "report", "path"], environment: environment)
+            #expect(try program.end().code == 0)
+            #expect(program.text(.output) == latest.output)
+            let wrong = try Program([product("watchdogd"), "report", "latest"])
+            #expect(try wrong.end().code == 64)
+            #expect(wrong.text(.errors).contains("use 'watchdogd report show latest'"), "\(wrong.text(.errors))")
+        }
+
         @Test("Garbage in the folder is listed as damaged and disturbs nobody; shown, it is an error: 65")
         func garbage() throws {
             let ending = try twoReports()

@@ -65,6 +65,18 @@ struct ObservedTests {
         #expect(configuration.restart.limit == .infinity)
     }
 
+    @Test("No command of an app file runs inside what is observed")
+    func commands() throws {
+        let app = try app("[App]\nObserve=nginx\nExecReload=/bin/kill -HUP $MAINPID\nExecStartPre=/bin/true\n")
+        #expect(
+            app.lines == [
+                "3:1: warning: ExecReload: no effect, because of Observe=",
+                "4:1: warning: ExecStartPre: no effect, because of Observe=",
+            ])
+        let program = try #require(app.configuration?.program)
+        #expect(program.reloadCommands == [] && program.preparations == [])
+    }
+
     @Test(
         "What contradicts an observation is an error, and what has no meaning for it a warning",
         arguments: [

@@ -97,6 +97,8 @@ struct TopTests {
         #expect(names(screen) == ["db", "web", "web2"])
         #expect(screen.press(.escape) == .quit)
         #expect(screen.press(.character("q")) == .quit)
+        _ = screen.press(.character("/"))
+        #expect(screen.press(.interrupt) == .quit)
     }
 
     @Test("Enter opens the crash log of the selected app, and says why if there is none")
@@ -130,6 +132,7 @@ struct TopTests {
             TopKey.keys(in: Array("q\u{1b}[A\u{1b}OB\u{1b}[5~\u{1b}[6~\r\u{7f}/".utf8))
                 == [.character("q"), .up, .down, .pageUp, .pageDown, .enter, .backspace, .character("/")])
         #expect(TopKey.keys(in: [0x1b]) == [.escape])
+        #expect(TopKey.keys(in: [0x03, 0x1a]) == [.interrupt])
         #expect(TopKey.keys(in: Array("\u{1b}[1;5Cx\u{1b}[".utf8)) == [.character("x")])
         #expect(TopKey.keys(in: [0xff, 0x01, 0xc3, 0xa4]) == [])
     }

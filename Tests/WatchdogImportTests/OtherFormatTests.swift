@@ -15,7 +15,9 @@ struct OtherFormatTests {
         ] as [(String, String, ImportFormat?)] {
             #expect(ImportFormat.guess(ConfigurationFile(path: "/srv/\(name)", text: text)) == format, "\(name)")
         }
-        #expect(failure("hello\n", as: "x")?.hasPrefix("x: error: cannot tell whose file this is") == true)
+        #expect(
+            failure("hello\n", as: "x")?.hasPrefix("x: error: cannot tell which service manager this file is for")
+                == true)
     }
 
     // MARK: - supervisord

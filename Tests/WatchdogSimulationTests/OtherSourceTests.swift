@@ -45,6 +45,22 @@ struct OtherSourceTests {
         #expect(try Simulation([trace], under: spec, margin: 2).incidents.map(\.kind) == [.past])
     }
 
+    @Test(
+        "Times that no clock shows are left out, whatever they are added to",
+        arguments: ["-9223372036854775808", "9223372036854775807", "0", "-1"])
+    func impossibleTimes(time: String) throws {
+        func entry(_ kind: String, _ fields: String) -> String {
+            "{\"__REALTIME_TIMESTAMP\":\"\(time)\",\"WATCHDOGD_APP\":\"redis\",\"WATCHDOGD_KIND\":\"\(kind)\",\(fields)}"
+        }
+        let trace = try Self.read([
+            Self.entry(0, "launched"), entry("credited", "\"WATCHDOGD_DURATION_USEC\":\"1000000\""),
+            entry("reported", "\"WATCHDOGD_EVENT\":\"scene-update\",\"WATCHDOGD_ALLOWANCE_USEC\":\"9000000\""),
+            Self.entry(9, "exited", "\"EXIT_CODE\":\"exited\",\"EXIT_STATUS\":\"0\""),
+        ])
+        #expect(trace.events.map(\.kind).first == .launched)
+        #expect(trace.events.map(\.at).max() == .seconds(9))
+    }
+
     private static func event(_ seconds: Int, _ kind: String, _ message: String) -> String {
         "{\"event\":{\"app\":\"redis\",\"kind\":\"\(kind)\",\"message\":\"\(message)\",\"sequence\":1,"
             + "\"timeUSec\":\(1_700_000_000 + seconds)000000}}"

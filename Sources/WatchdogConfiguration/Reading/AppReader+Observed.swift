@@ -50,6 +50,9 @@ extension AppReader {
         }
         draft.watchdog.enforcement = .report
         draft.watchdog.crashReports = nil
+        // Nothing of ours runs inside of it.
+        draft.program.reloadCommands = []
+        draft.program.preparations = []
         // The process is followed over all restarts by its owner.
         draft.restart = RestartSettings()
         draft.restart.policy = .always

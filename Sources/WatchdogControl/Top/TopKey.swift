@@ -6,6 +6,8 @@ public enum TopKey: Hashable, Sendable {
     case enter
     case backspace
     case escape
+    /// ^C, or ^D.
+    case interrupt
     case up
     case down
     case pageUp
@@ -35,6 +37,9 @@ public enum TopKey: Hashable, Sendable {
                 let code = Array(rest[sequence.startIndex..<min(end + 1, rest.endIndex)])
                 if let key = known[code] { keys.append(key) }
                 rest = rest[min(end + 1, rest.endIndex)...]
+            case 0x03, 0x04:
+                keys.append(.interrupt)
+                rest = rest.dropFirst()
             case 0x0a, 0x0d:
                 keys.append(.enter)
                 rest = rest.dropFirst()

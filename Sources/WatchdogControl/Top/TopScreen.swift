@@ -57,6 +57,7 @@ public struct TopScreen: Sendable {
 
     /// Handles a key.
     public mutating func press(_ key: TopKey) -> Action? {
+        if key == .interrupt { return .quit }
         if isFiltering { return type(key) }
         message = ""
         switch key {
@@ -74,7 +75,7 @@ public struct TopScreen: Sendable {
         case .pageUp: move(by: -10)
         case .pageDown: move(by: 10)
         case .enter: return openReport()
-        case .backspace: break
+        case .backspace, .interrupt: break
         }
         return nil
     }
@@ -87,7 +88,7 @@ public struct TopScreen: Sendable {
             filter = ""
         case .backspace: _ = filter.popLast()
         case .character(let letter): if filter.count < 64 { filter.append(letter) }
-        case .up, .down, .pageUp, .pageDown: break
+        case .up, .down, .pageUp, .pageDown, .interrupt: break
         }
         return nil
     }
@@ -129,7 +130,9 @@ public struct TopScreen: Sendable {
         one.summary.name.utf8.lexicographicallyPrecedes(other.summary.name.utf8)
     }
 
-    /// Whether the first comes first because it is larger; nil if both are equal. What is unknown comes last.
+    /// Whether the first comes first because it is larger; nil if both are equal.
+    ///
+    /// What is unknown comes last.
     private func more<Value: Comparable>(_ one: Value?, _ other: Value?) -> Bool? {
         switch (one, other) {
         case (let one?, let other?): one == other ? nil : one > other

@@ -170,7 +170,7 @@ struct ComposeService {
             if draft.has(.environment) {
                 draft.note(
                     .changed, at: place(node),
-                    "env_file: its variables override environment: in an app file, the other way round in compose")
+                    "env_file: in an app file it overrides environment; in compose, environment overrides it")
             }
             for item in node.items ?? [node] {
                 guard let path = text(item["path"] ?? item, of: "env_file") else { continue }
@@ -186,7 +186,7 @@ struct ComposeService {
     private mutating func putVariable(_ name: String, _ node: YAMLNode) {
         let shown = Printable.text(name, limit: 40)
         guard node.value != .null else {
-            return draft.note(.dropped, at: place(node), "\(shown): its value is in the environment of compose")
+            return draft.note(.dropped, at: place(node), "\(shown): compose takes its value from its own environment")
         }
         guard let value = text(node, of: shown) else { return }
         draft.carry(.environment, UnitText.variable(name, value), of: shown, at: place(node))

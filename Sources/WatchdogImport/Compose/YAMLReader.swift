@@ -29,7 +29,7 @@ struct YAMLReader {
         var reader = try YAMLReader(file)
         guard let first = reader.lines.first else { return YAMLNode(value: .null, line: 1) }
         let node = try reader.block(first.indent, depth: 0)
-        if let rest = reader.current { throw reader.error("the indentation fits nothing above", rest.number) }
+        if let rest = reader.current { throw reader.error("the indentation matches no line above", rest.number) }
         return node
     }
 
@@ -66,7 +66,7 @@ struct YAMLReader {
 
     private func check(_ line: Line) throws(ImportError) {
         guard !raw[line.number - 1].prefix(while: { $0 == " " || $0 == "\t" }).contains("\t") else {
-            throw error("a tab in the indentation; YAML wants blanks", line.number)
+            throw error("a tab in the indentation; YAML requires spaces", line.number)
         }
         guard line.text != "---", line.text != "..." else {
             throw error("only one document in a file can be read", line.number)
@@ -124,7 +124,9 @@ struct YAMLReader {
             }
             entries.append(YAMLNode.Entry(key: key, line: line.number, value: value))
         }
-        if let line = current, line.indent > indent { throw error("the indentation fits nothing above", line.number) }
+        if let line = current, line.indent > indent {
+            throw error("the indentation matches no line above", line.number)
+        }
         return YAMLNode(value: .mapping(entries), line: start)
     }
 
@@ -165,7 +167,7 @@ struct YAMLReader {
             var folded = Self.withoutComment(text)
             while let next = current, next.indent > indent {
                 guard try Self.split(next.text) == nil, !next.text.isItem else {
-                    throw error("the indentation fits nothing above", next.number)
+                    throw error("the indentation matches no line above", next.number)
                 }
                 folded += " " + Self.withoutComment(next.text)
                 index += 1
@@ -246,7 +248,7 @@ struct YAMLReader {
             } else {
                 guard blanks > indent else { break }
                 margin = margin ?? blanks
-                guard blanks >= margin ?? 0 else { throw error("the indentation fits nothing above", number + 1) }
+                guard blanks >= margin ?? 0 else { throw error("the indentation matches no line above", number + 1) }
                 body.append(text.dropFirst(margin ?? 0))
             }
             number += 1

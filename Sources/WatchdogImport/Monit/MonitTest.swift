@@ -22,12 +22,12 @@ struct MonitTest {
             putLimit(count.text, action, &draft)
         } else if statement.has("failed") || statement.has("unixsocket") || statement.has("port") {
             guard isRestart else {
-                return drop(&draft, "watchdogd kills and restarts when a probe fails, and does no less")
+                return drop(&draft, "watchdogd always kills and restarts an app whose probe fails")
             }
             putProbe(&draft)
         } else if statement.has("exist") || statement.has("exists") || statement.has("pid") {
             guard !isRestart, action != "alert" else { return }
-            drop(&draft, "an end is followed by a restart, as Policy= says")
+            drop(&draft, "Policy= decides whether the app restarts after it exits")
         } else if statement.has("memory"), isRestart {
             putMemory(&draft)
         } else {
@@ -50,7 +50,7 @@ struct MonitTest {
 
     private func putLimit(_ count: String, _ action: String, _ draft: inout AppDraft) {
         guard ["timeout", "unmonitor", "stop"].contains(action) else {
-            return drop(&draft, "AtLimit= either stops or tries on")
+            return drop(&draft, "AtLimit= either stops or keeps retrying")
         }
         let interval = cycle * max(1, min(cycles ?? 1, 10_000))
         guard draft.carry(.limit, count, of: statement.shown, at: statement.place) else { return }
@@ -108,14 +108,14 @@ struct MonitTest {
     private func putMemory(_ draft: inout AppDraft) {
         guard let mark = statement.tokens.firstIndex(where: { [">", "gt", "greater"].contains($0.keyword) }),
             statement.tokens.indices.contains(mark + 1)
-        else { return drop(&draft, "only a most can be set, with MemoryMax=") }
+        else { return drop(&draft, "MemoryMax= can only set an upper limit") }
         // `200MB` is one word, `200 MB` are two.
         let word = statement.tokens[mark + 1].text
         let number = word.prefix { $0.isNumber || $0 == "." }
         let next = statement.tokens.dropFirst(mark + 2).first?.text ?? ""
         let unit = (number.count < word.count ? String(word.dropFirst(number.count)) : next).uppercased()
         guard unit != "%", let suffix = ["B": "", "KB": "K", "MB": "M", "GB": "G"][unit] else {
-            return drop(&draft, "write the most as a size, with MemoryMax=")
+            return drop(&draft, "set the limit as a size with MemoryMax=")
         }
         guard draft.carry(.memoryMax, number + suffix, of: statement.shown, at: statement.place) else { return }
         draft.note(

@@ -114,7 +114,7 @@ public struct StarterFile: Sendable {
         }
         guard let listener = chosen else {
             return [
-                "# It did not say when it is ready. Without a word, it counts as ready after two seconds.",
+                "# It did not report readiness. A program that reports nothing counts as ready after two seconds.",
                 "#Readiness=auto",
             ]
         }
@@ -136,7 +136,7 @@ public struct StarterFile: Sendable {
         guard let listener = chosen else {
             guard findings.hello == nil, findings.heartbeats == 0 else { return [] }
             return [
-                "# It gives no sign of life, so that a hang goes unnoticed. A command that exits with 0 while it works:",
+                "# It sends no heartbeat, so watchdogd cannot detect a hang. Set a command that exits with 0 while it works:",
                 "#Probe=exec:true",
             ]
         }
@@ -145,7 +145,7 @@ public struct StarterFile: Sendable {
         guard let status = listener.httpStatus else {
             let kind = address.hasPrefix("/") || address.hasPrefix("@") ? "unix" : "tcp"
             return [
-                "# Three connections in a row that it does not accept are a hang.", "\(mark)Probe=\(kind):\(address)",
+                "# Three failed connections in a row count as a hang.", "\(mark)Probe=\(kind):\(address)",
             ]
         }
         var lines = [

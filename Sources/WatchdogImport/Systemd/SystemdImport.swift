@@ -139,7 +139,7 @@ struct SystemdImport {
         if !assumed.isEmpty {
             draft.note(
                 .changed, at: whole,
-                "\(assumed.joined(separator: " and ")) set to systemd's default, 1min 30s: the unit has no time of its own"
+                "\(assumed.joined(separator: " and ")) set to systemd's default, 1min 30s: the unit does not set it"
             )
         }
         if let update = unit.take("WatchdogSec"), !["0", "infinity"].contains(update.value) {
@@ -213,10 +213,10 @@ struct SystemdImport {
             .toDo, at: dynamic.place,
             "\(dynamic.shown): set User= to an existing user; without one, the app runs as watchdogd's user")
         if let user = unit.take("User") {
-            draft.note(.dropped, at: user.place, "\(user.shown) is made up by DynamicUser=")
+            draft.note(.dropped, at: user.place, "\(user.shown) is created by systemd for DynamicUser=")
         }
         if let group = unit.take("Group") {
-            draft.note(.dropped, at: group.place, "\(group.shown) is made up by DynamicUser=")
+            draft.note(.dropped, at: group.place, "\(group.shown) is created by systemd for DynamicUser=")
         }
     }
 

@@ -4,10 +4,10 @@ import CSystemd
 import Glibc
 import WatchdogBase
 
-/// A connection to a service manager over D-Bus: reads services, and asks for restarts.
+/// A service manager, asked over D-Bus: reads services, and asks for restarts.
 ///
 /// Isolation: any thread. Every call may wait for the manager, at most two seconds per answer, so none belongs on a loop.
-public final class ServiceBus: Sendable {
+public struct ServiceBus: Sendable {
     /// Which service manager.
     public enum Manager: Hashable, Sendable {
         /// The machine's.
@@ -20,8 +20,6 @@ public final class ServiceBus: Sendable {
     public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
         /// "systemd does not answer: Connection timed out".
         public let description: String
-        /// Whether the manager refused, rather than being unreachable.
-        public let isRefusal: Bool
     }
 
     /// How long one answer may take.
@@ -32,9 +30,10 @@ public final class ServiceBus: Sendable {
     private static let serviceInterface = "org.freedesktop.systemd1.Service"
 
     private let manager: Manager
-    private let connection = Locked<Connection?>(nil)
 
-    /// Prepares a connection; the first call connects.
+    /// Names a manager; each call connects to it.
+    ///
+    /// A connection that is kept would have to be read: systemd sends every signal to each of its direct connections.
     public init(to manager: Manager) {
         self.manager = manager
     }
@@ -43,47 +42,27 @@ public final class ServiceBus: Sendable {
     ///
     /// - Parameter name: complete: `nginx.service`.
     public func service(_ name: String) throws(Failure) -> ServiceUnit {
-        try withConnection { (connection) throws(Failure) in
-            let path = try connection.unit(name)
-            func text(_ interface: String, _ member: String) throws(Failure) -> String {
-                try connection.string(path, interface, member)
-            }
-            func number(_ member: String, _ type: UInt8) throws(Failure) -> UInt64 {
-                try connection.number(path, Self.serviceInterface, member, type)
-            }
-            return ServiceUnit(
-                name: try text(Self.unitInterface, "Id"), loadState: try text(Self.unitInterface, "LoadState"),
-                activeState: try text(Self.unitInterface, "ActiveState"),
-                mainProcess: UInt32(truncatingIfNeeded: try number("MainPID", UInt8(ascii: "u"))),
-                cgroup: try text(Self.serviceInterface, "ControlGroup"),
-                watchdogMicroseconds: try number("WatchdogUSec", UInt8(ascii: "t")),
-                lastPushMicroseconds: try number("WatchdogTimestampMonotonic", UInt8(ascii: "t")),
-                result: try text(Self.serviceInterface, "Result"))
+        let connection = try Connection(manager)
+        let path = try connection.unit(name)
+        func text(_ interface: String, _ member: String) throws(Failure) -> String {
+            try connection.string(path, interface, member)
         }
+        func number(_ member: String, _ type: UInt8) throws(Failure) -> UInt64 {
+            try connection.number(path, Self.serviceInterface, member, type)
+        }
+        return ServiceUnit(
+            name: try text(Self.unitInterface, "Id"), loadState: try text(Self.unitInterface, "LoadState"),
+            activeState: try text(Self.unitInterface, "ActiveState"),
+            mainProcess: UInt32(truncatingIfNeeded: try number("MainPID", UInt8(ascii: "u"))),
+            cgroup: try text(Self.serviceInterface, "ControlGroup"),
+            watchdogMicroseconds: try number("WatchdogUSec", UInt8(ascii: "t")),
+            lastPushMicroseconds: try number("WatchdogTimestampMonotonic", UInt8(ascii: "t")),
+            result: try text(Self.serviceInterface, "Result"))
     }
 
     /// Asks the manager to restart a service, as `systemctl restart` does; does not wait for the restart.
     public func restart(_ name: String) throws(Failure) {
-        try withConnection { (connection) throws(Failure) in
-            _ = try connection.call("RestartUnit", [name, "replace"]).get()
-        }
-    }
-
-    /// A failed connection is closed, so that the next call connects again.
-    private func withConnection<Value: Sendable>(_ body: (Connection) throws(Failure) -> Value) throws(Failure) -> Value
-    {
-        let manager = manager
-        let result = connection.withLock { connection -> Result<Value, Failure> in
-            do throws(Failure) {
-                if connection == nil { connection = try Connection(manager) }
-                guard let open = connection else { preconditionFailure("it was just connected") }
-                return .success(try body(open))
-            } catch {
-                if !error.isRefusal { connection = nil }
-                return .failure(error)
-            }
-        }
-        return try result.get()
+        _ = try Connection(manager).call("RestartUnit", [name, "replace"]).get()
     }
 }
 
@@ -183,16 +162,15 @@ extension ServiceBus {
         }
 
         private static func failure(_ code: Int32, _ error: sd_bus_error) -> Failure {
-            // An error without a name did not come from the manager: sd-bus-errors(3) maps some local ones as well.
-            guard let message = error.message, let name = error.name, code != -ETIMEDOUT, code != -ENOTCONN,
-                code != -ECONNRESET
-            else { return unreachable(code) }
-            let isRemote = !String(cString: name).hasPrefix("System.Error.E")
-            return Failure(description: String(cString: message), isRefusal: isRemote)
+            // The manager's own words, unless the connection itself failed.
+            guard let message = error.message, ![ETIMEDOUT, ENOTCONN, ECONNRESET].contains(-code) else {
+                return unreachable(code)
+            }
+            return Failure(description: String(cString: message))
         }
 
         private static func unreachable(_ code: Int32) -> Failure {
-            Failure(description: "systemd does not answer: \(Errno(rawValue: -code))", isRefusal: false)
+            Failure(description: "systemd does not answer: \(Errno(rawValue: -code))")
         }
     }
 

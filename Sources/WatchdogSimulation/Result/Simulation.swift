@@ -238,7 +238,7 @@ public struct Simulation: Sendable {
     ) -> [String] {
         var notes = traces.flatMap(\.notes)
         for trace in traces where trace.app != spec.name {
-            notes.append("\(trace.file) is about \(trace.app), and the file about \(spec.name)")
+            notes.append("\(trace.file) is a history of \(trace.app), but the app file is for \(spec.name)")
         }
         let judged = Set(rows.map(\.allowance))
         for allowance in SimulatedAllowance.allCases

@@ -56,7 +56,9 @@ enum EventTrace {
         case "exhausted":
             guard let event = message.split(separator: " ").first.flatMap({ WatchdogEvent(rawValue: String($0)) }),
                 let allowance = span(in: message, after: " exhausted ")
-            else { return builder.note("what was not an exhausted allowance, such as failed probes, is left out") }
+            else {
+                return builder.note("incidents other than exhausted allowances, such as failed probes, were left out")
+            }
             builder.add(incident: event, allowance: allowance, isKill: true, at: time)
         case "exited":
             let code =

@@ -30,7 +30,7 @@ public struct TraceBuilder: Sendable {
     ///
     /// - Parameter time: microseconds since 1970.
     public mutating func add(_ kind: TraceEvent.Kind, at time: Int64) {
-        guard time > 0, time < Int64.max / 2 else { return }
+        guard Self.isTime(time) else { return }
         entries.append(Entry(time: time, order: entries.count, kind: kind))
         if case .exited = kind { lastExit = time }
     }
@@ -50,12 +50,17 @@ public struct TraceBuilder: Sendable {
         insert(.incident(event, allowance: allowance, elapsed: elapsed, isKill: isKill), at: end)
     }
 
+    /// Whether differences of such times are representable.
+    private static func isTime(_ time: Int64) -> Bool { time > 0 && time < .max / 2 }
+
     private mutating func insert(_ kind: TraceEvent.Kind, at time: Int64) {
+        guard Self.isTime(time) else { return }
         entries.append(Entry(time: time, order: -1, kind: kind))
     }
 
     /// Adds a wait for a CPU that ended now.
     public mutating func add(waitFor duration: Duration, at time: Int64) {
+        guard Self.isTime(time) else { return }
         add(.used(cpu: .zero, waiting: waited), at: time - duration.wholeMicroseconds)
         waited = min(waited + duration, TraceEvent.longest)
         add(.used(cpu: .zero, waiting: waited), at: time)

@@ -27,7 +27,7 @@ final class AppLaunch {
     /// What the previous watchdogd left of the launch; nil once it is resumed.
     private var inherited: InheritedLaunch?
     /// The process that was found; nil once it is adopted.
-    private var found: (process: Pidfd, launched: LaunchMoment?)?
+    private var found: (process: Pidfd, startTime: UInt64?, launched: LaunchMoment?)?
 
     /// Creates the sockets and the cgroup of a launch.
     ///
@@ -61,7 +61,7 @@ final class AppLaunch {
             host, resuming: configuration, cgroup: cgroup, descriptors, notifyAddress: notifyAddress)
         shell.keeper = host.survival?.keeper(for: configuration.launchID)
         id = LaunchID(configuration.launchID.description)
-        found = (process, nil)
+        found = (process, nil, nil)
         supervisor = Supervisor(spec: configuration.sharedSpec, shell: shell)
     }
 
@@ -71,7 +71,7 @@ final class AppLaunch {
             host, resuming: configuration, cgroup: process.cgroup.flatMap { try? Cgroup(opening: $0) },
             InheritedDescriptors(), notifyAddress: "")
         id = LaunchID(configuration.launchID.description)
-        found = (process.process, process.launched)
+        found = (process.process, process.startTime, process.launched)
         supervisor = Supervisor(spec: configuration.sharedSpec, shell: shell)
     }
 
@@ -135,8 +135,9 @@ final class AppLaunch {
 
     /// Adopts the process that was found.
     func adopt() {
-        if let (process, launched) = found {
-            LaunchResumption(shell: shell, supervisor: supervisor).adopt(process, launched: launched)
+        if let (process, startTime, launched) = found {
+            LaunchResumption(shell: shell, supervisor: supervisor)
+                .adopt(process, startTime: startTime, launched: launched)
         }
         found = nil
     }

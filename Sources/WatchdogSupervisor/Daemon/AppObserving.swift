@@ -55,9 +55,7 @@ final class AppObserving {
             say(process.words(app.name, probe, unit))
             observation?.follow(process, unit, with: launch.supervisor)
         } catch {
-            observation?.stop()
-            app.notices.notStarted()
-            app.driver.receive(.creationFailed(reason: "\(error)"))
+            observation?.refuse(.unavailable("\(error)"))
         }
     }
 

@@ -60,6 +60,9 @@ final class Handover {
             launches += app.handOver()
         }
         for launch in launches { launch.flush() }
-        return launches.flatMap { $0.shell.keptDescriptors.map(\.number) }
+        // An observed process is found again.
+        return launches.filter { $0.shell.configuration.observed == nil }.flatMap {
+            $0.shell.keptDescriptors.map(\.number)
+        }
     }
 }

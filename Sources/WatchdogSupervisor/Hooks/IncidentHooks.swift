@@ -96,7 +96,7 @@ final class IncidentHooks {
         case .run(let dropped): return dropped
         case .drop(let isFirst):
             if isFirst {
-                say(facts, "not run again for now: too many incidents; the next run gets their number")
+                say(facts, "skipped: too many incidents; the next run gets the count in WATCHDOGD_DROPPED")
             }
             return nil
         }
@@ -129,7 +129,8 @@ final class IncidentHooks {
         case .failure(let error): fail(facts, "\(error)")
         }
         retire(hook.cgroup)
-        if !waiting.isEmpty { start(waiting.removeFirst()) }
+        // One that cannot be started makes room for the next.
+        while running.count < Self.runningLimit, !waiting.isEmpty { start(waiting.removeFirst()) }
         tellIfIdle()
     }
 

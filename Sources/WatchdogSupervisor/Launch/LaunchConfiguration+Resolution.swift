@@ -119,12 +119,12 @@ extension RunConfiguration {
 }
 
 extension Run {
-    /// The default directory for reports.
-    ///
+    /// The default directory for reports: what `WATCHDOGD_REPORTS` names, or else
     /// `/var/log/watchdogd/reports` for root, otherwise the user's state directory (XDG Base Directory Specification).
     public static var defaultReportsDirectory: String {
-        if geteuid() == 0 { return "/var/log/watchdogd/reports" }
         let environment = Environment.inherited
+        if let named = environment["WATCHDOGD_REPORTS"], !named.isEmpty { return named }
+        if geteuid() == 0 { return "/var/log/watchdogd/reports" }
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/watchdogd/reports" }
         return "\(environment["HOME"] ?? "/tmp")/.local/state/watchdogd/reports"
     }

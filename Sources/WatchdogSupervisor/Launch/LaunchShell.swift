@@ -89,7 +89,9 @@ final class LaunchShell: LaunchEffects {
             isObserved: configuration.observed != nil, terminal: terminal,
             hearLastWords: { sockets.hearLastWords() }, emit: emit)
         evidence = LaunchEvidence(host, cgroup: cgroup.cgroup, update: configuration.spec.allowances.update)
-        commands = LaunchCommands(host, plain, below: cgroup.cgroup, emit: emit)
+        // No command of ours runs in a cgroup of someone else's.
+        commands = LaunchCommands(
+            host, plain, below: configuration.observed == nil ? cgroup.cgroup : nil, emit: emit)
         incidents = LaunchIncidents(
             host, key: key, IncidentScene(host: host, launch: plain, tree: tree, evidence: evidence), output,
             emit: emit)

@@ -48,7 +48,7 @@ final class Supervisor {
     var onStep: ((ProcessEvent, Instant, [ProcessEffect]) -> Void)?
     /// Called once, after everything else.
     var onFinish: (Outcome) -> Void = { _ in }
-    /// Called with each notify message that reports a reload or readiness.
+    /// Called with each notify message that reports a reload, readiness or a status.
     var onNotify: (NotifyMessage) -> Void = { _ in }
     /// Called with each extension that the app requests, and its progress token, before the machine handles it.
     var onExtension: (Duration, String?) -> Void = { _, _ in }
@@ -142,10 +142,11 @@ final class Supervisor {
         case .notifyMessage(let datagram, let age, let isAttributed):
             var message = NotifyMessage(decoding: datagram)
             if !isAttributed { message = message.unattributed }
-            if message.isReloading || message.isReady { onNotify(message) }
             let now = shell.now
+            let isLimited = !limiter.admit(at: now)
+            if message.isReloading || message.isReady || (message.status != nil && !isLimited) { onNotify(message) }
             let sent = max(lastStep, now - max(.zero, min(age, Self.mostAge)))
-            receive(events(of: message, isLimited: !limiter.admit(at: now), at: sent), at: sent)
+            receive(events(of: message, isLimited: isLimited, at: sent), at: sent)
             announceMarks()
         case .stateChanged(isUrgent: true):
             shell.prepare(for: [], machine, account, suspendedTime: suspendedTime)

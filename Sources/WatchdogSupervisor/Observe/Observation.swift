@@ -18,6 +18,8 @@ final class Observation {
     private let lane: Int
     private var poll: Timer?
     private var look: BlockingWork.Ticket?
+    /// False once nobody wants to hear of the target.
+    private var isWanted = false
     private var supervisor: Supervisor?
     private var known: Int32?
     private var pushes = ObservedPushes()
@@ -39,6 +41,7 @@ final class Observation {
 
     /// Looks for the process now.
     func begin() {
+        isWanted = true
         guard look == nil else { return }
         look = host.work.run(in: lane, within: Self.patience) { [target, bus, known] in
             ObservedProcess.find(target, on: bus, known: known)
@@ -66,6 +69,7 @@ final class Observation {
 
     /// Looks no further until ``begin()``.
     func stop() {
+        isWanted = false
         poll?.arm(at: nil)
         if let look { host.work.cancel(look) }
         look = nil
@@ -83,15 +87,23 @@ final class Observation {
             unit = service
             judge(service)
         case .stopped(let service):
-            absent(.unavailable("\(target.name) \(service.stateInWords); waiting for its start"), isExpected: true)
+            absent(.unavailable("\(target.name) \(service.stateInWords); waiting for it to start"), isExpected: true)
         case .failed(let error): absent(error, isExpected: false)
         }
+        guard isWanted else { return }
         // The end of a process is an event; only a service can have another main process before that.
         switch target {
         case .process: break
         case .container where known != nil: break
         case .container, .service: poll?.arm(at: host.loop.now + ObservedPushes.poll(unit))
         }
+    }
+
+    /// The process that was found cannot be judged; looks again later, because its service may change.
+    func refuse(_ reason: RunError) {
+        known = nil
+        supervisor = nil
+        absent(reason, isExpected: false)
     }
 
     private func absent(_ reason: RunError, isExpected: Bool) {

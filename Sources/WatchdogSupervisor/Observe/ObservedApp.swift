@@ -69,7 +69,7 @@ final class ObservedApp {
         do throws(RunError) {
             try ObservedPushes.checkJudgeable(target, configuration.probe, unit)
         } catch {
-            return onRefusal?(error) ?? tell(error)
+            return observation.refuse(error)
         }
         onRefusal = nil
         do {
@@ -84,7 +84,7 @@ final class ObservedApp {
             say(.adopted, process.words(name, configuration.probe, unit), launch)
             observation.follow(process, unit, with: launch.supervisor)
         } catch {
-            tell(.internalFailure("\(target.name) cannot be observed: \(error)"))
+            observation.refuse(.internalFailure("\(target.name) cannot be observed: \(error)"))
         }
     }
 

@@ -39,7 +39,7 @@ struct ObservedProcess: Sendable {
     let user: UInt32
     let parent: (pid: Int32, name: String)
     /// The directory of the cgroup that holds the service or container; nil if only descendants can be attributed.
-    let cgroup: String?
+    private(set) var cgroup: String?
     /// Who started it, as in "runs as *nginx.service of systemd*".
     let owner: String
 
@@ -51,7 +51,7 @@ struct ObservedProcess: Sendable {
     static func find(_ target: ObservedTarget, on bus: ServiceBus, known: Int32?) -> Finding {
         do throws(RunError) {
             switch target {
-            case .process(let pid): return .found(try ObservedProcess(pid, cgroup: nil, owner: "by someone else"), nil)
+            case .process(let pid): return .found(try ObservedProcess(pid, owner: "by someone else"), nil)
             case .container(let id): return .found(try ObservedProcess(container: id), nil)
             case .service(let name): return try find(service: name, on: bus, known: known)
             }
@@ -76,8 +76,15 @@ struct ObservedProcess: Sendable {
         }
         guard let pid = unit.mainProcess else { return .stopped(unit) }
         if pid == known { return .unchanged(unit) }
-        let owner = "by systemd, as \(unit.name)"
-        return .found(try ObservedProcess(pid, cgroup: directory(of: unit, with: pid), owner: owner), unit)
+        var process = try ObservedProcess(pid, owner: "by systemd, as \(unit.name)")
+        // It is held: what is true of its number now is true of it.
+        process.cgroup = directory(of: unit, with: pid)
+        if process.cgroup == nil {
+            guard (try? bus.service(name))?.mainProcess == pid else {
+                throw .unavailable("process \(pid) of \(name) ended before it could be observed")
+            }
+        }
+        return .found(process, unit)
     }
 
     /// The directory of a service's cgroup, if the main process really is in it.
@@ -137,11 +144,14 @@ struct ObservedProcess: Sendable {
             throw .noInput(
                 "no container with the ID \(id) runs here; 'podman ps' and 'docker ps' print IDs")
         }
-        try self.init(
-            first.pid, cgroup: Cgroup.directory(of: String(first.cgroup)), owner: "in container \(id.prefix(12))")
+        try self.init(first.pid, owner: "in container \(id.prefix(12))")
+        guard ProcessFacts.cgroup(first.pid).flatMap(holds) == first.cgroup else {
+            throw .unavailable("process \(first.pid) ended before it could be observed")
+        }
+        cgroup = Cgroup.directory(of: String(first.cgroup))
     }
 
-    private init(_ pid: Int32, cgroup: String?, owner: String) throws(RunError) {
+    private init(_ pid: Int32, owner: String) throws(RunError) {
         let foreign = try ForeignProcess(pid)
         guard let stat = ProcessStat.read(pid), stat.startTime == foreign.startTime else {
             throw .noInput("process \(pid) ended before it could be observed")
@@ -154,7 +164,6 @@ struct ObservedProcess: Sendable {
         arguments = ProcessFacts.arguments(pid, limit: 64 << 10)
         user = ProcessStatus.read(pid)?.user ?? 0
         parent = (stat.parent, ProcessStat.read(stat.parent)?.name ?? "unknown")
-        self.cgroup = cgroup
         self.owner = owner
     }
 }

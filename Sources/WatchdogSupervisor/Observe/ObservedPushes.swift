@@ -34,7 +34,7 @@ struct ObservedPushes: Sendable {
     ) throws(RunError) {
         guard probe == nil, unit?.watchdogInterval == nil else { return }
         let why = if case .service(let name) = target { "\(name) has no WatchdogSec=" } else { "it does not report" }
-        throw .usage("nothing would show that \(target.name) hangs: \(why); add a probe, such as tcp:127.0.0.1:80")
+        throw .usage("cannot detect a hang of \(target.name): \(why); add a probe, such as tcp:127.0.0.1:80")
     }
 
     /// How often to look at a service.

@@ -17,12 +17,27 @@ final class RunNotifier {
 
     /// Connects to the service manager; nil if none listens.
     ///
+    /// An invalid inherited variable keeps nobody from running a program.
+    static func connect(hearing supervisor: Supervisor, on loop: EventLoop) -> RunNotifier? {
+        do throws(LinuxError) {
+            return try RunNotifier(hearing: supervisor, on: loop)
+        } catch {
+            StandardError.mention("\(error); it does not hear of this program")
+            return nil
+        }
+    }
+
+    /// Connects to the service manager; nil if none listens.
+    ///
     /// - Throws: if `NOTIFY_SOCKET` does not name a socket that can be sent to.
-    init?(hearing supervisor: Supervisor, on loop: EventLoop) throws(LinuxError) {
+    private init?(hearing supervisor: Supervisor, on loop: EventLoop) throws(LinuxError) {
         guard let notifier = try ServiceNotifier(on: loop) else { return nil }
         self.notifier = notifier
         self.loop = loop
         supervisor.onNotify = { [unowned self] in heard($0) }
+        supervisor.onExtension = { [notifier] duration, _ in
+            notifier.say(["EXTEND_TIMEOUT_USEC=\(duration.wholeMicroseconds)"])
+        }
         guard let interval = ServiceManager.watchdogInterval else { return }
         // The program's own deadline is watchdogd's business; systemd watches watchdogd.
         signOfLife = try loop.timer { [unowned self] _ in

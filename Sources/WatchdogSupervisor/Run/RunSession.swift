@@ -62,7 +62,7 @@ final class RunSession {
         self.loop = loop
         log = shell.host.log
         launch.notes.cause = "run"
-        notifier = try RunNotifier(hearing: supervisor, on: loop)
+        notifier = RunNotifier.connect(hearing: supervisor, on: loop)
         terminationMessage = configuration.terminationMessage.flatMap { TerminationMessageFile($0) }
         history = try configuration.history.map { settings throws(LinuxError) in
             try LaunchHistory(settings, on: launch.shell.host, tell: { $0.mention() })

@@ -94,7 +94,10 @@ final class TraceFile {
         do throws(LinuxError) {
             // A FIFO without a reader would block the launch for ever.
             let flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK
-            writer = Writer(try OwnedDescriptor(opening: path, flags: flags, mode: 0o640, isForeign: true), path)
+            let file = try OwnedDescriptor(opening: path, flags: flags, mode: 0o640, isForeign: true)
+            // Only the writer's queue waits for a reader from here on.
+            _ = fcntl(file.number, F_SETFL, O_WRONLY)
+            writer = Writer(file, path)
         } catch {
             throw RunError.cannotCreate("--trace: \(error)")
         }
@@ -128,7 +131,7 @@ final class TraceFile {
 
     private func add(_ lines: [String]) {
         for line in lines {
-            guard buffer.count < Self.limit else {
+            guard buffer.count + line.utf8.count < Self.limit else {
                 lost += 1
                 continue
             }

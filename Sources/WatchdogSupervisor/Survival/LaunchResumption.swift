@@ -46,10 +46,12 @@ struct LaunchResumption {
 
     /// Adopts a process of the app whose history is lost.
     ///
-    /// - Parameter launched: when it was launched; nil if that is not known.
-    func adopt(_ process: Pidfd, launched: LaunchMoment? = nil) {
-        guard let stat = ProcessStat.read(process.pid) else { return }
-        takeUp(process, startTime: stat.startTime, launched: launched) {
+    /// - Parameters:
+    ///   - startTime: its start time; nil if that is not known, and a process that has ended is not adopted.
+    ///   - launched: when it was launched; nil if that is not known.
+    func adopt(_ process: Pidfd, startTime: UInt64? = nil, launched: LaunchMoment? = nil) {
+        guard let startTime = startTime ?? ProcessStat.read(process.pid)?.startTime else { return }
+        takeUp(process, startTime: startTime, launched: launched) {
             supervisor.handle(.machine(.adopted(pid: process.pid)))
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Testing
 import WatchdogLinux
 import WatchdogRendering
@@ -102,6 +103,25 @@ extension EndToEnd.SystemdTests {
             time.sleep(0.2)
         time.sleep(1000)
         """
+
+    @Test("An app that nothing can judge is said once, and observed when its service changes")
+    func unjudgeable() throws {
+        let container = try systemdContainer()
+        try container.write(
+            "[Service]\nExecStart=/bin/sleep 1000\n", to: "/etc/systemd/system/idle.service")
+        try container.shell("systemctl daemon-reload; systemctl start idle")
+        defer { _ = try? container.run(["systemctl", "stop", "idle"]) }
+        try container.serve(["idle": "[App]\nObserve=idle\n", "gone": "[App]\nObserve=no-such\n"])
+        let refusal = "cannot detect a hang of idle: idle.service has no WatchdogSec="
+        #expect(try eventually { try container.log().contains(refusal) })
+        // A service that is asked for more than once a second would have been asked for a hundred times.
+        try container.shell("sleep 3")
+        #expect(try container.log().components(separatedBy: refusal).count == 2)
+        #expect(try container.log().components(separatedBy: "there is no no-such.service").count == 2)
+        #expect(try container.app("idle")?.state == "waiting")
+        try container.shell("watchdogd terminate idle gone")
+        #expect(try container.app("idle")?.state == "stopped")
+    }
 
     @Test("wrap keeps Type=notify and stop; a hang is killed with a crash log and restarted; unwrap takes it back")
     func wrap() throws {

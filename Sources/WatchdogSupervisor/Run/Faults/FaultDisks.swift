@@ -32,18 +32,29 @@ struct FaultDisks {
     /// - Parameter paths: of files and folders; relative ones belong to the current directory.
     func check(outputs paths: [String]) throws(RunError) {
         guard !disks.isEmpty else { return }
-        let current = getcwd(nil, 0).map { pointer in
-            defer { free(pointer) }
-            return String(cString: pointer)
-        }
         for path in paths {
-            let absolute = path.hasPrefix("/") ? path : "\(current ?? "")/\(path)"
-            for folder in disks.keys.sorted()
-            where "\(absolute)/".hasPrefix(folder.hasSuffix("/") ? folder : folder + "/") {
+            let real = Self.resolved(path)
+            for folder in disks.keys.sorted() where "\(real)/".hasPrefix(Self.resolved(folder) + "/") {
                 throw RunError.usage(
                     "--fault disk-full \(folder): watchdogd writes \(path), which would be lost with that disk; choose"
                         + " another place")
             }
+        }
+    }
+
+    /// The path without links, as far as it exists.
+    private static func resolved(_ path: String) -> String {
+        var existing = path
+        var missing: [Substring] = []
+        while true {
+            if let real = realpath(existing.isEmpty ? "." : existing, nil) {
+                defer { free(real) }
+                return missing.reduce(String(cString: real) == "/" ? "" : String(cString: real)) { "\($0)/\($1)" }
+            }
+            var parts = existing.split(separator: "/", omittingEmptySubsequences: false)
+            guard let last = parts.popLast(), !parts.isEmpty else { return resolved(".") + "/" + path }
+            if !last.isEmpty { missing.insert(last, at: 0) }
+            existing = parts == [""] ? "/" : parts.joined(separator: "/")
         }
     }
 
