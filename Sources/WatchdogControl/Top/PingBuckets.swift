@@ -6,17 +6,14 @@ import WatchdogBase
 public struct PingBuckets: Hashable, Sendable {
     private static let series = "watchdogd_app_ping_duration_seconds_bucket{"
 
-    /// The upper limit of a bucket, infinity for the last, and how many answers were within it; by app.
-    private var counts: [String: [(limit: Double, count: UInt64)]] = [:]
-
-    public static func == (one: PingBuckets, other: PingBuckets) -> Bool {
-        one.counts.keys == other.counts.keys
-            && one.counts.allSatisfy { app, buckets in
-                buckets.elementsEqual(other.counts[app] ?? []) { $0 == $1 }
-            }
+    /// The answers within a limit.
+    private struct Bucket: Hashable {
+        /// In seconds; infinity for the last.
+        let limit: Double
+        let count: UInt64
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(counts.count) }
+    private var counts: [String: [Bucket]] = [:]
 
     /// Reads the Prometheus text of all series; what is malformed is left out.
     public init(_ parts: [String]) {
@@ -27,7 +24,7 @@ public struct PingBuckets: Hashable, Sendable {
                     let app = Self.label("app", in: line), let text = Self.label("le", in: line),
                     let limit = text == "+Inf" ? Double.infinity : Double(text)
                 else { continue }
-                counts[app, default: []].append((limit, count))
+                counts[app, default: []].append(Bucket(limit: limit, count: count))
             }
         }
         for app in counts.keys { counts[app]?.sort { $0.limit < $1.limit } }
@@ -47,7 +44,7 @@ public struct PingBuckets: Hashable, Sendable {
         let fresh = (counts[app] ?? []).map { bucket in
             let old = before.first { $0.limit == bucket.limit }?.count ?? 0
             // A daemon that was restarted counts from zero again.
-            return (limit: bucket.limit, count: bucket.count >= old ? bucket.count - old : bucket.count)
+            return Bucket(limit: bucket.limit, count: bucket.count >= old ? bucket.count - old : bucket.count)
         }
         guard let total = fresh.last?.count, total > 0 else { return nil }
         let rank = (total * 99 + 99) / 100
