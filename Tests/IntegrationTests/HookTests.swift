@@ -82,7 +82,7 @@ extension EndToEnd {
                     """
                 ], scratch: scratch)
             // While four commands hang.
-            try service.program.line("not run again for now", on: .errors)
+            try service.program.line("skipped: too many incidents", on: .errors)
             let restarts = try service.app("hang").restarts
             try service.wait(for: "hang") { $0.restarts > restarts + 1 }
             #expect(try service.end() == 0)
@@ -92,7 +92,7 @@ extension EndToEnd {
             #expect(reports.allSatisfy { contents(of: $0) != nil })
             #expect(!runs("31415.9264"))
             let drops = service.program.text(.errors).split(separator: "\n").filter {
-                $0.contains("not run again for now")
+                $0.contains("skipped: too many incidents")
             }
             #expect(drops.count == 1)
         }

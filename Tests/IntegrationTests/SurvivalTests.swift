@@ -407,7 +407,10 @@ extension EndToEnd {
             }
             print("\(launched.count) launches, \(reported.count) reports")
             #expect(launched.count == Set(launched).count)
-            #expect(app.restarts == launched.count - 1, "\(succession.said)\(succession.program.text(.errors))")
+            // The last may have been told to end before it could write.
+            #expect(
+                (launched.count - 1...launched.count).contains(app.restarts),
+                "\(succession.said)\(succession.program.text(.errors))")
             #expect(Set(reported).count == reported.count, "no incident is reported twice: \(reported)")
             // The last was told to end; all others hung.
             #expect(Set(launched.dropLast()).subtracting(reported).isEmpty, "each death is accounted for")
