@@ -142,7 +142,7 @@ struct SnapshotKillTests {
         // Whatever takes the CPUs of a virtual machine may have ended the throttling, too.
         let hasRun = textOfFile("/proc/\(id)/schedstat") != before
         // The lifter may wait for a CPU itself, for longer than the capture waits.
-        let isLiftedInTime = try lifter.result().map { $0 - began < .milliseconds(200) } ?? false
+        let isLiftedInTime = try lifter.result().map { $0 - began < .milliseconds(150) } ?? false
         let thread = try #require(try snapshot.contents().threads.first)
         let isStopped = thread.registerSource == .ptrace
         #expect(isStopped ? hasRun : !isLiftedInTime)
