@@ -71,7 +71,7 @@ final class AppObserving {
             app.daemon.status?.changed()
             return false
         case .exited where launch.isLetGo:
-            say("\(app.name) is no longer observed and still runs")
+            say("stopped observing \(app.name), which still runs")
             return false
         default: return true
         }
