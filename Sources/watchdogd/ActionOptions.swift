@@ -49,11 +49,11 @@ struct ActionOptions: ParsableArguments {
     /// The names as given, with patterns replaced by the apps that they match: glob(7).
     private var matchingNames: [String] {
         get throws {
-            guard names.contains(where: isPattern) else { return names }
+            guard names.contains(where: Self.isPattern) else { return names }
             let apps = try daemon.withClient(output) { client throws(ControlClientError) in try client.list().apps }
             var result: [String] = []
             for name in names {
-                let matches = isPattern(name) ? apps.map(\.name).filter { fnmatch(name, $0, 0) == 0 } : [name]
+                let matches = Self.isPattern(name) ? apps.map(\.name).filter { fnmatch(name, $0, 0) == 0 } : [name]
                 guard !matches.isEmpty else {
                     StandardError.say("no app matches '\(name)'; 'watchdogd list' shows them")
                     throw ExitCode(66)
@@ -64,7 +64,8 @@ struct ActionOptions: ParsableArguments {
         }
     }
 
-    private func isPattern(_ name: String) -> Bool { name.contains { "*?[".contains($0) } }
+    /// Whether a name stands for those that it matches.
+    static func isPattern(_ name: String) -> Bool { name.contains { "*?[".contains($0) } }
 }
 
 /// The options of a command that acts on one app.

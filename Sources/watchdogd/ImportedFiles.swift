@@ -47,17 +47,8 @@ struct ImportedFiles {
     }
 
     private func ask(_ existing: [String]) throws {
-        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
-            StandardError.say("nothing was written: no terminal to ask on; use --yes to skip the question")
-            throw ExitCode(64)
-        }
         let replaced = existing.isEmpty ? "" : ", replacing \(existing.count)"
         let number = "\(files.count) file\(files.count == 1 ? "" : "s")"
-        let question = "Write \(number) to \(directory)\(replaced)? [y/N] "
-        question.withCString { text in _ = Glibc.write(STDERR_FILENO, text, strlen(text)) }
-        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            StandardError.say("nothing was written")
-            throw ExitCode(1)
-        }
+        try Question.ask("Write \(number) to \(directory)\(replaced)?", otherwise: "nothing was written")
     }
 }

@@ -55,18 +55,4 @@ struct UnitDropIn {
         let end = path.lastIndex(of: "/") ?? path.endIndex
         rmdir(String(path[..<end]))
     }
-
-    /// Asks a question; returns only after a yes.
-    static func ask(_ question: String, yes: Bool) throws {
-        guard !yes else { return }
-        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
-            StandardError.say("nothing was changed: no terminal to ask on; use --yes to skip the question")
-            throw ExitCode(64)
-        }
-        "\(question) [y/N] ".withCString { text in _ = Glibc.write(STDERR_FILENO, text, strlen(text)) }
-        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            StandardError.say("nothing was changed")
-            throw ExitCode(1)
-        }
-    }
 }

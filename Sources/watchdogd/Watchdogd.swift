@@ -81,7 +81,8 @@ struct Watchdogd: ParsableCommand {
             throw ValidationError("put -- before the program: watchdogd record -- \(word)")
         }
         if path == "watchdogd report", question == nil {
-            throw ValidationError("there is no command '\(path) \(word)'; to read one, use '\(path) show \(word)'")
+            throw ValidationError(
+                "there is no command '\(path) \(word)'; use '\(path) show \(word)' to read a crash log")
         }
         throw ValidationError(
             "there is no command '\(path) \(word)'; "

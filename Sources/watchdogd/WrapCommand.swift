@@ -59,7 +59,7 @@ struct WrapCommand: ParsableCommand {
         print("\(wrap.path):\n" + UnitWrap.difference(from: old, to: wrap.text), terminator: "")
         fflush(nil)
         StandardError.list(wrap.notes.map { "note: \($0)" })
-        try UnitDropIn.ask("Write this drop-in?", yes: yes)
+        if !yes { try Question.ask("Write this drop-in?", otherwise: "nothing was changed") }
         try file.write(wrap.text, in: wrap.directory)
         StandardError.say("wrote \(wrap.path); to apply it, run 'systemctl daemon-reload && systemctl restart \(unit)'")
     }
@@ -90,7 +90,7 @@ struct UnwrapCommand: ParsableCommand {
         }
         print("\(path):\n" + UnitWrap.difference(from: old, to: nil), terminator: "")
         fflush(nil)
-        try UnitDropIn.ask("Remove this drop-in?", yes: yes)
+        if !yes { try Question.ask("Remove this drop-in?", otherwise: "nothing was changed") }
         try file.remove()
         StandardError.say("removed \(path); to apply it, run 'systemctl daemon-reload && systemctl restart \(unit)'")
     }

@@ -49,7 +49,7 @@ extension EndToEnd {
             #expect(told.contains { $0.hasPrefix("WATCHDOGD_FAULT=") && $0 != "WATCHDOGD_FAULT=" })
         }
 
-        @Test("After a crash, the command is told of the signal; its own failure is one line")
+        @Test("After a crash, the command gets the signal in its environment; its own failure is one line")
         func crash() throws {
             let answer = try run(
                 "echo $WATCHDOGD_EVENT $WATCHDOGD_CODE > told; exit 3", "/bin/sh", "-c", "kill -SEGV $$")

@@ -52,9 +52,6 @@ public struct TopScreen: Sendable {
         message = ""
     }
 
-    /// Shows why there is no new reading.
-    public mutating func fail(_ message: String) { self.message = message }
-
     /// Handles a key.
     public mutating func press(_ key: TopKey) -> Action? {
         if key == .interrupt { return .quit }

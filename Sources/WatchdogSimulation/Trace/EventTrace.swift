@@ -10,24 +10,14 @@ enum EventTrace {
     static func read(
         _ first: FlatObject, _ lines: consuming TraceReader.Lines, _ app: String
     ) throws(TraceError) -> Trace {
-        var builder = TraceBuilder(file: lines.file, .events, app: app)
-        var others: Set<String> = []
-        var object = first
-        while true {
+        try TraceReader.history(first, lines, of: app, .events, keys: ("event.app", "event.timeUSec")) {
+            object, lines, builder in
             if let missed = object.integer("missed"), missed > 0 {
                 builder.note("\(lines.file): \(missed) events were lost before line \(lines.number)")
             }
-            if let name = object.string("event.app"), name != app {
-                if others.count < 100 { others.insert(name) }
-            } else if object.has("event.app"), let time = object.integer("event.timeUSec") {
-                add(object, at: time, &builder)
-            }
-            guard let line = try lines.next() else { break }
-            object = try lines.object(line)
+        } add: {
+            add($0, at: $1, &$2)
         }
-        for note in lines.notes { builder.note(note) }
-        guard !builder.isEmpty else { throw TraceError.nothing(about: app, others, in: lines.file) }
-        return try builder.finish()
     }
 
     private static func add(_ object: FlatObject, at time: Int64, _ builder: inout TraceBuilder) {

@@ -8,21 +8,9 @@ enum JournalTrace {
     static func read(
         _ first: FlatObject, _ lines: consuming TraceReader.Lines, _ app: String
     ) throws(TraceError) -> Trace {
-        var builder = TraceBuilder(file: lines.file, .journal, app: app)
-        var others: Set<String> = []
-        var object = first
-        while true {
-            if let name = object.string("WATCHDOGD_APP"), name != app {
-                if others.count < 100 { others.insert(name) }
-            } else if object.has("WATCHDOGD_APP"), let time = object.integer("__REALTIME_TIMESTAMP") {
-                add(object, at: time, &builder)
-            }
-            guard let line = try lines.next() else { break }
-            object = try lines.object(line)
-        }
-        for note in lines.notes { builder.note(note) }
-        guard !builder.isEmpty else { throw TraceError.nothing(about: app, others, in: lines.file) }
-        return try builder.finish()
+        try TraceReader.history(
+            first, lines, of: app, .journal, keys: ("WATCHDOGD_APP", "__REALTIME_TIMESTAMP")
+        ) { add($0, at: $1, &$2) }
     }
 
     private static func add(_ entry: FlatObject, at time: Int64, _ builder: inout TraceBuilder) {

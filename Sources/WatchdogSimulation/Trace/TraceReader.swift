@@ -37,6 +37,35 @@ public enum TraceReader {
         throw foreign(file)
     }
 
+    /// Reads lines about many apps, each with the name of its app and a time in microseconds since 1970.
+    ///
+    /// - Parameters:
+    ///   - keys: of the name and of the time.
+    ///   - each: called with every line.
+    ///   - add: called with the lines of the app, and their times.
+    static func history(
+        _ first: FlatObject, _ lines: consuming Lines, of app: String, _ source: Trace.Source,
+        keys: (app: String, time: String), each: (FlatObject, Lines, inout TraceBuilder) -> Void = { _, _, _ in },
+        add: (FlatObject, Int64, inout TraceBuilder) -> Void
+    ) throws(TraceError) -> Trace {
+        var builder = TraceBuilder(file: lines.file, source, app: app)
+        var others: Set<String> = []
+        var object = first
+        while true {
+            each(object, lines, &builder)
+            if let name = object.string(keys.app), name != app {
+                if others.count < 100 { others.insert(name) }
+            } else if object.has(keys.app), let time = object.integer(keys.time) {
+                add(object, time, &builder)
+            }
+            guard let line = try lines.next() else { break }
+            object = try lines.object(line)
+        }
+        for note in lines.notes { builder.note(note) }
+        guard !builder.isEmpty else { throw TraceError.nothing(about: app, others, in: lines.file) }
+        return try builder.finish()
+    }
+
     private static func foreign(_ file: String) -> TraceError {
         TraceError(
             "is not a trace: use a file of 'watchdogd run --trace', of 'journalctl -o json', of"

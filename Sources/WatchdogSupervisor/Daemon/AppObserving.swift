@@ -5,7 +5,8 @@ import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Observes the process of an app that someone else owns, over all its restarts.
+/// Observes the process of an app that someone else owns, over all its restarts; an app that was never observed since the
+/// daemon's start has none.
 ///
 /// Isolation: the loop's thread.
 final class AppObserving {
@@ -18,8 +19,7 @@ final class AppObserving {
     }
 
     /// Looks for the process of an app that someone else owns; its launch is created once there is one.
-    func begin(_ configuration: AppConfiguration) {
-        guard let observed = configuration.observed else { preconditionFailure("only Observe= is looked for") }
+    func begin(_ observed: ObservedSettings) {
         do {
             let observation =
                 if let observation, observation.target == observed.target { observation } else {

@@ -10,7 +10,11 @@ import WatchdogVerdict
 extension DaemonApp {
     func create() {
         guard let configuration else { preconditionFailure("an app without a configuration is not launched") }
-        guard configuration.observed == nil else { return observing.begin(configuration) }
+        if let observed = configuration.observed {
+            observing = observing ?? AppObserving(of: self)
+            observing?.begin(observed)
+            return
+        }
         creation.begin(configuration, for: takeLaunchingEvent()) { [weak self] in self?.created($0) }
     }
 
@@ -37,7 +41,7 @@ extension DaemonApp {
         }
         launch.shell.incidents.onReport = { [unowned self, unowned launch] in
             notices.reported($0, $1, of: launch)
-            observing.restartUnit(of: launch)
+            observing?.restartUnit(of: launch)
             daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: HookFacts($0, $1, of: name))
             reportWritten($1, of: launch)
         }
@@ -53,7 +57,7 @@ extension DaemonApp {
     }
 
     private func noticed(_ notice: Notice, of launch: AppLaunch) {
-        guard launch.shell.configuration.observed == nil || observing.noticed(notice, of: launch) else { return }
+        if launch.shell.configuration.observed != nil, observing?.noticed(notice, of: launch) == false { return }
         launch.note(notice)
         count(notice, of: launch)
         daemon.history?.noticed(notice, of: launch, in: historyLane)
@@ -103,7 +107,7 @@ extension DaemonApp {
             moves.abandon()
             reloads.abandon()
             notices.ended(outcome.status)
-            observing.stop()
+            observing?.stop()
         }
         // A crash report that the previous watchdogd began is being written already.
         if launch.shell.incidents.owedCrash == nil, let crash = launch.supervisor.crash(in: outcome) {

@@ -33,7 +33,7 @@ final class DaemonApp {
     let notices: AppNotices
     let creation: LaunchCreation
     private(set) lazy var moves = AppMoves(of: self)
-    private(set) lazy var observing = AppObserving(of: self)
+    var observing: AppObserving?
     private(set) lazy var reloads = AppReloads(of: self)
 
     /// What was counted of the app since the daemon's start.
@@ -159,7 +159,7 @@ final class DaemonApp {
         case .create: create()
         case .cancelCreation:
             creation.cancel()
-            observing.stop()
+            observing?.stop()
         case .prepare(let id): if let launch = launches[id] { prepare(launch) }
         case .cancelPreparation: preparation?.cancel()
         case .start(let id): launches[id]?.begin()
@@ -181,7 +181,7 @@ final class DaemonApp {
         case .publish(let notice):
             if case .decided(.restart(_, let cause), _, _) = notice { launchCause = cause.rawValue }
             if case .launchFailed = notice { meter.launchFailed() }
-            if observing.isSilent(about: notice) { break }
+            if observing?.isSilent(about: notice) == true { break }
             notices.publish(notice) { launches[$0] }
         }
     }

@@ -104,17 +104,26 @@ extension LaunchConfiguration {
 extension RunConfiguration {
     /// The store of the reports, checked.
     fileprivate var reportStore: ReportStore {
-        get throws(RunError) {
-            // Nothing can be there, and nothing is written.
-            if printsReports { return ReportStore(directory: "/dev/null/none") }
-            let store = ReportStore(directory: reportsDirectory ?? Run.defaultReportsDirectory)
-            do {
-                try store.prepare()
-            } catch {
-                throw RunError.cannotCreate("--reports: \(error)")
-            }
-            return store
+        get throws(RunError) { try ReportStore.prepared(at: reportsDirectory, prints: printsReports) }
+    }
+}
+
+extension ReportStore {
+    /// The store that `--reports` names, checked.
+    ///
+    /// - Parameters:
+    ///   - directory: nil for the default.
+    ///   - prints: whether reports are printed instead.
+    static func prepared(at directory: String?, prints: Bool) throws(RunError) -> ReportStore {
+        // Nothing can be there, and nothing is written.
+        if prints { return ReportStore(directory: "/dev/null/none") }
+        let store = ReportStore(directory: directory ?? Run.defaultReportsDirectory)
+        do {
+            try store.prepare()
+        } catch {
+            throw RunError.cannotCreate("--reports: \(error)")
         }
+        return store
     }
 }
 

@@ -10,10 +10,10 @@ import WatchdogPolicy
 /// Isolation: the loop's thread.
 final class Observation {
     /// How long a look at systemd and at the process may take.
-    static let patience = Duration.seconds(5)
+    private static let patience = Duration.seconds(5)
 
     let target: ObservedTarget
-    let bus: ServiceBus
+    private let bus: ServiceBus
     private let host: Host
     private let lane: Int
     private var poll: Timer?

@@ -32,26 +32,14 @@ public struct Observe {
         SignalSource.block(Self.signals + [SIGCHLD])
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
-        let store = try store
+        let store = try ReportStore.prepared(
+            at: configuration.reportsDirectory, prints: configuration.printsReports)
         do {
             return try observe(store, LauncherProcess(precedence: true), examinerSource)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
             throw RunError.internalFailure("\(error)")
-        }
-    }
-
-    private var store: ReportStore {
-        get throws(RunError) {
-            if configuration.printsReports { return ReportStore(directory: "/dev/null/none") }
-            let store = ReportStore(directory: configuration.reportsDirectory ?? Run.defaultReportsDirectory)
-            do {
-                try store.prepare()
-            } catch {
-                throw RunError.cannotCreate("--reports: \(error)")
-            }
-            return store
         }
     }
 

@@ -113,24 +113,15 @@ struct ObservedProcess: Sendable {
     private init(container id: String) throws(RunError) {
         // libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope, or a folder named ID.
         func holds(_ cgroup: String) -> Substring? {
-            var found: Substring?
-            var end = cgroup.startIndex
             for part in cgroup.split(separator: "/") {
-                end = part.endIndex
                 let name = part.hasSuffix(".scope") ? part.dropLast(".scope".count) : part
                 let number = name.split(separator: "-").last ?? name
-                if number.hasPrefix(id), number.utf8.count == 64 {
-                    found = cgroup[..<end]
-                    break
-                }
+                if number.hasPrefix(id), number.utf8.count == 64 { return cgroup[..<part.endIndex] }
             }
-            return found
+            return nil
         }
-        var members: [(pid: Int32, cgroup: Substring)] = []
-        for pid in ProcessFacts.all {
-            if let cgroup = ProcessFacts.cgroup(pid).flatMap({ cgroup in holds(cgroup).map { (pid, $0) } }) {
-                members.append(cgroup)
-            }
+        let members = ProcessFacts.all.compactMap { pid in
+            ProcessFacts.cgroup(pid).flatMap(holds).map { (pid: pid, cgroup: $0) }
         }
         guard Set(members.map(\.cgroup)).count <= 1 else {
             throw .usage("several containers begin with \(id); use more of the ID")
@@ -158,27 +149,12 @@ struct ObservedProcess: Sendable {
         }
         process = foreign.pidfd
         startTime = foreign.startTime
-        launched = LaunchMoment(ofProcessStartedAt: stat.startTime)
+        launched = .ofProcess(startedAt: stat.startTime)
         name = foreign.name
         executable = foreign.path
         arguments = ProcessFacts.arguments(pid, limit: 64 << 10)
         user = ProcessStatus.read(pid)?.user ?? 0
         parent = (stat.parent, ProcessStat.read(stat.parent)?.name ?? "unknown")
         self.owner = owner
-    }
-}
-
-extension LaunchMoment {
-    /// The start of a process.
-    ///
-    /// - Parameter ticks: clock ticks since boot, which include suspended time: proc_pid_stat(5).
-    fileprivate init(ofProcessStartedAt ticks: UInt64) {
-        let perSecond = Int64(max(1, sysconf(Int32(_SC_CLK_TCK))))
-        let since = Duration.nanoseconds(Int64(clamping: ticks) &* (1_000_000_000 / perSecond))
-        let age = max(.zero, Machine.uptime - since)
-        var time = WallTime.now()
-        time = WallTime(
-            seconds: time.seconds - age.components.seconds, nanoseconds: time.nanoseconds, utcOffset: time.utcOffset)
-        self.init(instant: .now() + (.zero - age), time: time)
     }
 }

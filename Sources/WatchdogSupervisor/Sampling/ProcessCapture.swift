@@ -45,19 +45,15 @@ public struct ProcessCapture {
     private func facts(_ target: ForeignProcess) -> IncidentFacts {
         let stat = ProcessStat.read(process)
         let status = ProcessStatus.read(process)
-        let now = Instant.now()
-        let age = Self.age(of: stat)
-        let time = WallTime.now()
+        let now = LaunchMoment.now()
+        let launched = stat.map { LaunchMoment.ofProcess(startedAt: $0.startTime) } ?? now
         var facts = IncidentFacts(
             id: .random(), event: .sceneUpdate, exhaustion: .triggered, allowance: .zero, elapsed: .zero,
             appName: target.name, pid: Int(process), executablePath: target.path, userID: Int(status?.user ?? 0),
             parentName: stat.flatMap { ProcessStat.read($0.parent)?.name } ?? "unknown",
             parentPID: Int(stat?.parent ?? 0),
-            launchTime: WallTime(
-                seconds: time.seconds - age.components.seconds, nanoseconds: time.nanoseconds, utcOffset: time.utcOffset
-            ),
-            captureTime: time,
-            launchInstant: now + (.zero - age), captureInstant: now, evidence: evidence())
+            launchTime: launched.time, captureTime: now.time, launchInstant: launched.instant,
+            captureInstant: now.instant, evidence: evidence())
         facts.kind = .capture
         facts.enforcement = .report
         facts.arguments = ProcessFacts.arguments(process).map(\.description)
@@ -78,12 +74,5 @@ public struct ProcessCapture {
             evidence.waits = look.chain(process: process, thread: process, syscall: syscall).map { $0.details } ?? []
         }
         return evidence
-    }
-
-    private static func age(of stat: ProcessStat?) -> Duration {
-        guard let stat else { return .zero }
-        let ticks = Int64(max(1, sysconf(Int32(_SC_CLK_TCK))))
-        let since = Duration.nanoseconds(Int64(clamping: stat.startTime) &* (1_000_000_000 / ticks))
-        return max(.zero, Machine.uptime - since)
     }
 }

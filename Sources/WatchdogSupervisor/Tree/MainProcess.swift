@@ -23,4 +23,17 @@ struct LaunchMoment {
     let time: WallTime
 
     static func now() -> LaunchMoment { LaunchMoment(instant: .now(), time: .now()) }
+
+    /// The start of a process.
+    ///
+    /// - Parameter ticks: clock ticks since boot, which include suspended time: proc_pid_stat(5).
+    static func ofProcess(startedAt ticks: UInt64) -> LaunchMoment {
+        let since = Duration.nanoseconds(Int64(clamping: ticks) &* ProcessCPU.clockTick.nanoseconds)
+        let age = max(.zero, Machine.uptime - since)
+        let now = LaunchMoment.now()
+        let time = WallTime(
+            seconds: now.time.seconds - age.components.seconds, nanoseconds: now.time.nanoseconds,
+            utcOffset: now.time.utcOffset)
+        return LaunchMoment(instant: now.instant - age, time: time)
+    }
 }
