@@ -31,6 +31,16 @@ extension EndToEnd {
             Hang(how: "dns", functions: ["resolveHost", "downloadAvatar", "refreshAvatars"]),
         ]
 
+        @Test("at half of its allowance, watchdogd says so, and again when it is killed")
+        func half() throws {
+            let ending = try supervise(
+                ["--update", "2s", "--ping", "100ms"], [product("HangMain"), "--how", "sleep", "--after", "0.2"])
+            #expect(ending.exitCode == 137)
+            let slow = ending.errors.filter { $0.contains("has not answered for") }
+            #expect(slow.count == 1, "\(ending.errors)")
+            #expect(slow.first?.contains("its scene-update allowance ends in") == true)
+        }
+
         @Test("is killed, and the report shows how its main thread got where it hangs", arguments: hangs)
         func killed(hang: Hang) throws {
             let ending = try supervise(

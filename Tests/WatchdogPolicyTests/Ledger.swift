@@ -261,6 +261,7 @@ struct Ledger {
         case .launched: return bookLaunch(at: now)
         case .adopted, .channelLost: return "\(notice) by \(happened)"
         case .ready(let source, let duration): return bookReady(source, after: duration, at: now)
+        case .slow(let slowness): return slowness.remaining > .zero ? nil : "slow after its deadline"
         case .hung(let duration): return duration >= spec.hangThreshold ? nil : "no hang"
         case .starvationCredit(let credit, let event): return bookCredit(credit, event, happened, at: now)
         case .overslept(let lateness, let event): return bookOversleep(lateness, event, at: now)

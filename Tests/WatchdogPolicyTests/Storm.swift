@@ -117,6 +117,8 @@ struct Storm {
             case .endObservation:
                 if !isTwinObserving { return "let go of nothing" }
                 isTwinObserving = false
+            case .announce(.slow(let slowness)):
+                if slowness.remaining <= .zero { return "slow after its deadline" }
             default: others.append(effect)
             }
         }

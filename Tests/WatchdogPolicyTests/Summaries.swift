@@ -59,6 +59,7 @@ extension Notice {
         case .adopted: "adopted"
         case .ready(let source, _): "ready \(source.rawValue)"
         case .marked(let mark, _): "marked \(mark.name)"
+        case .slow: "slow"
         case .hung: "hung"
         case .starvationCredit: "credit"
         case .overslept: "overslept"

@@ -22,6 +22,8 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let ready = Kind(rawValue: "ready")
         /// The app showed its first frame, became useful, or ended the last task of its launch.
         public static let marked = Kind(rawValue: "marked")
+        /// Half of an allowance has passed, and the app has not done what it is for.
+        public static let slow = Kind(rawValue: "slow")
         /// The main loop answered again after a hang.
         public static let hung = Kind(rawValue: "hung")
         /// An allowance got credit because the machine was at fault.
@@ -125,6 +127,7 @@ extension ControlEvent.Kind {
             case .adopted: .adopted
             case .ready: .ready
             case .marked: .marked
+            case .slow: .slow
             case .hung: .hung
             case .starvationCredit: .credited
             case .overslept, .machineResumed: .rebased

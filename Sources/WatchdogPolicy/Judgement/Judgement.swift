@@ -62,6 +62,8 @@ struct Judgement: Hashable, Sendable {
     private(set) var rebases = 0
     /// Whether the process is sampled from outside while the allowance runs.
     private(set) var isObserved = false
+    /// Whether it was reported that half of the allowance has passed.
+    private(set) var isSlow = false
 
     init(_ event: WatchdogEvent, from start: Instant, allowance: Duration, budget: Duration? = nil) {
         self.event = event
@@ -296,6 +298,7 @@ struct Judgement: Hashable, Sendable {
     mutating func beginWindow(at now: Instant) {
         windowStart = now
         isObserved = false
+        isSlow = false
     }
 
     /// Starts the allowance over now.
@@ -306,6 +309,8 @@ struct Judgement: Hashable, Sendable {
 
     mutating func observe() { isObserved = true }
 
+    mutating func noteSlow() { isSlow = true }
+
     /// The next stage of the same budget, which keeps the deadline, credit, extensions and evidence.
     func handedOver(to event: WatchdogEvent, at now: Instant) -> Judgement {
         let granted = end.at - (credit ?? .zero) - extended
@@ -315,6 +320,7 @@ struct Judgement: Hashable, Sendable {
         next.credit = credit
         next.rebases = rebases
         next.isObserved = isObserved
+        next.isSlow = isSlow
         return next
     }
 
@@ -350,6 +356,7 @@ extension Judgement {
         paused = saved.paused
         rebases = saved.rebases
         isObserved = saved.isObserved
+        isSlow = saved.isSlow == true
         state =
             switch saved.state {
             case .counting: .counting
@@ -377,6 +384,7 @@ extension Judgement {
             }
         return SavedJudgement(
             event: event, allowance: allowance, budget: budget, startedAt: startedAt, windowStart: windowStart,
-            deadline: end, credit: credit, paused: paused, rebases: rebases, isObserved: isObserved, state: state)
+            deadline: end, credit: credit, paused: paused, rebases: rebases, isObserved: isObserved,
+            isSlow: isSlow ? true : nil, state: state)
     }
 }

@@ -83,6 +83,8 @@ public enum Notice: Hashable, Sendable {
     case ready(ReadinessSource, after: Duration)
     /// The app marked a moment of its launch; the supervisor measures it, and no allowance depends on it.
     case marked(LaunchMark, after: Duration)
+    /// Half of an allowance has passed, and the app has not done what it is for.
+    case slow(Slowness)
     /// The main loop answered again after a hang of this length.
     case hung(for: Duration)
     /// Run delay extended an allowance.
@@ -115,6 +117,30 @@ public enum Notice: Hashable, Sendable {
     case probe(ProbeNotice)
     /// A notice about the app's lifecycle.
     case lifecycle(LifecycleNotice)
+}
+
+/// An app that has used up half of an allowance.
+public struct Slowness: Hashable, Sendable {
+    /// What the app has not done.
+    public enum Duty: Hashable, Sendable {
+        case becomeReady
+        /// Answer a ping on its main loop.
+        case answer
+        /// Send `WATCHDOG=1`.
+        case push
+        /// Enter a state, or handle an event.
+        case respond
+        case exit(isRequested: Bool)
+    }
+
+    /// What it has not done.
+    public let duty: Duty
+    /// Which allowance.
+    public let event: WatchdogEvent
+    /// How long it has taken so far.
+    public let duration: Duration
+    /// What is left of the allowance.
+    public let remaining: Duration
 }
 
 /// Why an extension was refused.

@@ -196,6 +196,7 @@ struct Stages: Sendable, Equatable {
             if isAssumedReady(turn) { becomeReady(.assumed, &turn) } else { watches.dutyDue(&turn) }
             guard !watches.incidents.isCapturing else { return }
             watches.duties.observationDue(&turn)
+            watches.duties.slownessDue(&turn)
             withChangedLifecycle { $0.due(&$1, &turn) }
             guard !watches.incidents.isCapturing else { return }
             watches.duties.pingDue(&turn)

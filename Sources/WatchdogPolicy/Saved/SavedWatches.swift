@@ -72,10 +72,13 @@ struct SavedJudgement: Sendable, Equatable, Codable {
     let paused: Duration
     let rebases: Int
     let isObserved: Bool
+    /// Absent if it is not, and in files of versions that did not report it.
+    let isSlow: Bool?
     let state: State
 
     enum CodingKeys: String, CodingKey {
-        case event, allowance, budget, startedAt, windowStart, deadline, credit, paused, rebases, isObserved, state
+        case event, allowance, budget, startedAt, windowStart, deadline, credit, paused, rebases, isObserved, isSlow,
+            state
     }
 }
 

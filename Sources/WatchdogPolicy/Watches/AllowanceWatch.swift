@@ -136,6 +136,41 @@ struct AllowanceWatch: Hashable, Sendable {
 
     mutating func observe() { judgement.observe() }
 
+    /// The shortest allowance whose half is reported: the line about a shorter one would only precede that of its end.
+    private static let shortestSlow: Duration = .seconds(2)
+
+    /// When to report that half of the allowance has passed; nil for one that is short, or not observed from outside.
+    ///
+    /// Three quarters for an app that pushes: sd_watchdog_enabled(3) recommends to push every half of the allowance.
+    func slownessDue(_ spec: Shared<AppSpec>) -> Instant? {
+        guard judgement.isCounting, judgement.isObserved, !judgement.isSlow else { return nil }
+        let whole = judgement.deadline - judgement.windowStart
+        guard whole >= Self.shortestSlow else { return nil }
+        let part = purpose == .push ? whole / 4 * 3 : whole / 2
+        let due = PingWatch.onTick(judgement.windowStart + part, spec.wrappedValue.pingInterval)
+        return due < judgement.deadline ? due : nil
+    }
+
+    mutating func noteSlow(_ turn: inout Turn) {
+        judgement.noteSlow()
+        let duty: Slowness.Duty? =
+            switch purpose {
+            // One that says nothing is assumed ready; that is reported then.
+            case .launch: turn.spec.readiness == .automatic ? nil : .becomeReady
+            case .ping: .answer
+            case .push: .push
+            case .obligation: .respond
+            case .termination(let isRequested): .exit(isRequested: isRequested)
+            }
+        let whole = judgement.deadline - judgement.windowStart
+        // Late, because the supervisor did not run: what follows at once says more.
+        guard let duty, (judgement.deadline - turn.now) * 5 >= whole else { return }
+        let slowness = Slowness(
+            duty: duty, event: judgement.event, duration: turn.now - judgement.windowStart,
+            remaining: judgement.deadline - turn.now)
+        turn.announce(.slow(slowness))
+    }
+
     /// The silence of the main loop that ended now without an incident; nil if there was none.
     func endedHang(at now: Instant) -> Hang? {
         guard isUpdate, purpose != .push, judgement.isCounting || judgement.isExamining else { return nil }

@@ -45,12 +45,15 @@ struct Duties: Hashable, Sendable {
     func awaits(_ id: Int) -> Bool { allowance?.judgement.awaits(id) == true }
 
     func due(_ spec: Shared<AppSpec>) -> Instant? {
-        .earliest(.earliest(allowance?.judgement.due, allowance?.observationDue(spec)), ping.next)
+        let allowance = allowance
+        return .earliest(
+            .earliest(allowance?.judgement.due, allowance?.observationDue(spec)),
+            .earliest(allowance?.slownessDue(spec), ping.next))
     }
 
     /// Whether only a ping or a sample from outside is due then, which may wait for another app's deadline.
     func canWait(until due: Instant, _ spec: Shared<AppSpec>) -> Bool {
-        due == ping.next || due == allowance?.observationDue(spec)
+        due == ping.next || due == allowance?.observationDue(spec) || due == allowance?.slownessDue(spec)
     }
 
     /// Whether the allowance has just ended and the supervisor did not oversleep it.
@@ -314,6 +317,12 @@ struct Duties: Hashable, Sendable {
         allowance?.observe()
         isObserving = true
         turn.perform(.observe)
+    }
+
+    /// Reports an app that has used up half of an allowance.
+    mutating func slownessDue(_ turn: inout Turn) {
+        guard let due = allowance?.slownessDue(turn.shared), turn.now >= due else { return }
+        allowance?.noteSlow(&turn)
     }
 
     /// Stops sampling for an allowance that has ended or started over.

@@ -101,7 +101,8 @@ final class AppLaunch {
             return
         case .ready(let source, _): readiness = source
         case .launched, .adopted, .terminating, .transgressed, .exited, .unkillable: break
-        case .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
+        case .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
+            .extensionRefused,
             .captureTimedOut, .channelLost, .lifecycle, .probe, .marked:
             return
         }

@@ -71,7 +71,7 @@ extension DaemonApp {
             launch.shell.noteWorkingDirectory()
             driver.receive(.ready(launch.id))
         case .lifecycle(let notice): moves.noticed(notice, of: launch)
-        case .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
+        case .adopted, .channelLost, .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
             .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable,
             .probe, .marked:
             break

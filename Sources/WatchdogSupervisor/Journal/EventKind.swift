@@ -10,6 +10,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case adopted
     case ready
     case marked
+    case slow
     case hung
     case probeFailed
     case probeRecovered
@@ -51,6 +52,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .adopted: "c0c50fc2b4a944ab82aebbd747bfca07"
         case .ready: "fa8e92e2ad3142879570ad59d6f30663"
         case .marked: "28405ed0be7a4df49588f51d7a009261"
+        case .slow: "b037a15a192747a89a9f92592ca14d1d"
         case .hung: "e65bddbb55a64f47977af9716bb1c533"
         case .probeFailed: "55c837f79d2f41faa48df587128e7b7f"
         case .probeRecovered: "f4f376269e2a4e338fb5a147fd311aba"
@@ -95,7 +97,8 @@ enum EventKind: String, CaseIterable, Sendable {
         case .reported, .hangReported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost,
             .leftBehind, .launchRegressed, .outputRefused, .messagesDropped:
             .warning
-        case .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting, .captured:
+        case .slow, .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting,
+            .captured:
             .notice
         case .launched, .adopted, .ready, .marked, .resumed, .extended, .lifecycle, .terminating, .reloaded,
             .appReloaded:
@@ -106,9 +109,9 @@ enum EventKind: String, CaseIterable, Sendable {
     /// Whether the main process cannot have been reaped when the entry is sent, so that its id still refers to it.
     var concernsLivingProcess: Bool {
         switch self {
-        case .launched, .adopted, .ready, .marked, .hung, .hangReported, .probeFailed, .probeRecovered,
-            .probeImpossible,
-            .credited, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused, .lifecycle,
+        case .launched, .adopted, .ready, .marked, .slow, .hung, .hangReported, .probeFailed, .probeRecovered,
+            .probeImpossible, .credited, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
+            .lifecycle,
             .terminating, .reported, .captured, .appReloaded, .reloadFailed:
             true
         case .killed, .crashed, .captureFailed, .channelLost, .exited, .leftBehind, .unkillable, .launchFailed,

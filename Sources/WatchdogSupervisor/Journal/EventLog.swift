@@ -56,7 +56,7 @@ final class EventLog: Sendable {
     /// - Returns: false if the line was lost. The journal thread reports entries that it lost.
     @discardableResult
     func tell(_ entry: @autoclosure () -> JournalEntry?, line: String?, within patience: Duration = .zero) -> Bool {
-        let entry = hasJournal || StandardError.format == .json ? entry() : nil
+        let entry = hasJournal || StandardError.showsLevels ? entry() : nil
         let isSaid = hasJournal && record(entry)
         guard let line, !isSaid else { return true }
         return StandardError.say(line, entry, within: patience)

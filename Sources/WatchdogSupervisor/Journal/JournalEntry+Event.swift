@@ -44,6 +44,9 @@ extension JournalEntry {
         case .marked(let mark, let after):
             add("WATCHDOGD_MARK", mark.name)
             add(duration: after)
+        case .slow(let slowness):
+            add("WATCHDOGD_EVENT", slowness.event.rawValue)
+            add(duration: slowness.duration)
         case .hung(let duration), .resumed(let duration), .machineResumed(let duration):
             add(duration: duration)
         case .starvationCredit(let duration, let event), .overslept(let duration, let event),
@@ -122,6 +125,7 @@ extension EventKind {
         case .adopted: self = .adopted
         case .ready: self = .ready
         case .marked: self = .marked
+        case .slow: self = .slow
         case .hung: self = .hung
         case .starvationCredit: self = .credited
         case .overslept: self = .overslept

@@ -41,6 +41,8 @@ struct Narration {
             (true, "\(name) useful after \(after.brief)")
         case .marked(.extended(let tasks), let after):
             (true, "\(name) ended \(tasks == 1 ? "its launch task" : "its \(tasks) launch tasks") after \(after.brief)")
+        case .slow(let slowness):
+            (false, "\(name) \(slowness.words)")
         case .hung(let duration):
             (false, "\(name) main loop hung for \(duration.brief)")
         case .starvationCredit(let credit, let event):
@@ -169,6 +171,23 @@ extension Pause {
         case .frozen: "is in a frozen cgroup"
         case .dumpingCore: "has crashed, and the kernel is writing its core"
         }
+    }
+}
+
+extension Slowness {
+    /// As in "HangMain *has not answered for 5.00 s; 5.00 s of its scene-update allowance are left*".
+    var words: String {
+        let time = duration.brief
+        let fact =
+            switch duty {
+            case .becomeReady: "is not ready after \(time)"
+            case .answer: "has not answered for \(time)"
+            case .push: "has not sent WATCHDOG=1 for \(time)"
+            case .respond: "has not responded for \(time)"
+            case .exit(isRequested: true): "has not exited \(time) after it was asked to"
+            case .exit(isRequested: false): "has not exited \(time) after it said that it would"
+            }
+        return "\(fact); its \(event.rawValue) allowance ends in \(remaining.brief)"
     }
 }
 

@@ -106,7 +106,7 @@ final class RemoteControl {
             tell(.handled(event: event, afterUSec: after.wholeMicroseconds))
         case .lifecycle(.refused(let request, let reason)):
             tell(.refused(request: request.description, reason: reason.words))
-        case .adopted, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
+        case .adopted, .slow, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
             .extensionRefused, .terminating, .transgressed, .captureTimedOut, .channelLost, .exited, .unkillable,
             .probe, .lifecycle:
             break

@@ -183,7 +183,7 @@ final class RunSession {
             endIfDecided()
         case .transgressed(let incident):
             incidents.append(incident)
-        case .launched, .adopted, .channelLost, .hung, .starvationCredit, .overslept, .machineResumed, .paused,
+        case .launched, .adopted, .channelLost, .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused,
             .resumed, .extended, .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle,
             .probe:
             break
