@@ -16,8 +16,11 @@ struct ReportOpenCommand: ParsableCommand {
     @OptionGroup var location: ReportsOption
     @OptionGroup var report: ReportArgument
 
+    @Flag(help: "Show the program's environment, too. Think before you pass such a page on.")
+    var environment = false
+
     func run() throws {
-        let page = HTMLRenderer.render(try location.report(report.reference))
+        let page = HTMLRenderer.render(try location.report(report.reference), showsEnvironment: environment)
         let folder = Self.variable("TMPDIR") ?? "/tmp"
         let path = try Failure.reporting { try ExportedFile.create(page, in: folder, suffix: ".html") }
         print(path)

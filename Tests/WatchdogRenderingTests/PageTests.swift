@@ -166,7 +166,14 @@ struct PageTests {
                 stops.append(stop)
             }
             #expect(stops.first == "To the stack")
-            #expect(stops.dropFirst().first == "Thread 1")
+            let contents = try browser.evaluate(
+                "[...document.querySelectorAll('nav a')].map(a => a.textContent).join('\\n')"
+            )
+            .split(separator: "\n").map(String.init)
+            #expect(contents.count > 3)
+            #expect(Array(stops.dropFirst().prefix(contents.count)) == contents)
+            #expect(stops.dropFirst(contents.count + 1).first == "Thread 1")
+            #expect(stops.contains("Copy stack"))
             let folded = try browser.evaluate("String(document.querySelectorAll('summary').length)")
             let titles = try browser.evaluate(
                 "[...document.querySelectorAll('summary')].map(s => s.textContent.trim().slice(0, 30)).join('\\n')")

@@ -1,40 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 import WatchdogReport
 
 extension Explanation {
+    /// The width of the text unless a style has another, one less than a terminal's usual 80.
+    private static let width = 79
+    /// Wider text is tiring to read.
+    private static let widest = 119
+
     /// At most 25 lines of at most 79 columns.
-    public var text: String {
+    public var text: String { text(in: TextStyle()) }
+
+    /// The text in a style: up to 119 columns where the terminal has them.
+    public func text(in style: TextStyle) -> String {
+        let width = min(max(Self.width, style.columns ?? 0), Self.widest)
+        func lines(_ text: String, label: String = "", limit: Int) -> [String] {
+            Paragraph.lines(text, label: label, width: width, limit: limit)
+        }
         let name = app.singleLine(limit: 32)
         let time = String(when.singleLine().prefix(19))
-        var lines = ["\(name)[\(pid)] · \(event.singleLine(limit: 20)) · \(time)".singleLine(limit: 79)]
-        lines += Paragraph.lines(verdict, limit: 2)
-        lines.append("")
-        if let missed {
-            lines += Paragraph.lines(missed.words, label: missed.label.alignedLeft(11), limit: 2)
-        }
-        if let allowance { lines += Paragraph.lines(allowance, label: "Allowance  ", limit: 2) }
-        if let launch { lines += Paragraph.lines(launch, label: "Launch     ", limit: 2) }
-        if let blame {
-            lines += Paragraph.lines("\(blame.party.rawValue): \(blame.reason).", label: "Fault      ", limit: 3)
-        }
-        lines += stack
+        var result = [
+            style("\(name)[\(pid)] · \(event.singleLine(limit: 20)) · \(time)".singleLine(limit: width), .emphasis)
+        ]
+        result += lines(verdict, limit: 2).map { style($0, .failure) }
+        result.append("")
+        if let missed { result += lines(missed.words, label: missed.label.alignedLeft(11), limit: 2) }
+        if let allowance { result += lines(allowance, label: "Allowance  ", limit: 2) }
+        if let launch { result += lines(launch, label: "Launch     ", limit: 2) }
+        if let blame { result += lines("\(blame.party.rawValue): \(blame.reason).", label: "Fault      ", limit: 3) }
+        result += stack(width: width, style)
         for other in others {
             let title = other.name.map { "thread \(other.index) (\($0))" } ?? "thread \(other.index)"
             let words = "\(title): \(other.activity)"
-            lines += Paragraph.lines(words, label: other.isNamed ? "Named      " : "Also       ", limit: 1)
+            result += lines(words, label: other.isNamed ? "Named      " : "Also       ", limit: 1)
         }
-        lines += Paragraph.lines(advice, label: "What to do ", limit: launch == nil ? 7 : 5)
+        result += lines(advice, label: "What to do ", limit: launch == nil ? 7 : 5).map { style($0, .success) }
         for (index, line) in confidence.prefix(3).enumerated() {
-            lines += Paragraph.lines(line, label: index == 0 ? "How sure   " : "           ", limit: index == 0 ? 2 : 1)
+            result += lines(line, label: index == 0 ? "How sure   " : "           ", limit: index == 0 ? 2 : 1)
         }
-        lines.append("Signature  \(signature.id) · incident \(incident.singleLine(limit: 36))")
-        return lines.map { $0 + "\n" }.joined()
+        let identity = "Signature  \(signature.id) · incident \(incident.singleLine(limit: 36))"
+        result.append(style(identity, .faint))
+        return result.map { $0 + "\n" }.joined()
     }
 
     /// The blocking call, followed by the app's calls that led to it.
-    private var stack: [String] {
+    private func stack(width: Int, _ style: TextStyle) -> [String] {
         guard let innermost else { return ["Stack      none of the faulting thread"] }
         var rows: [(String, Call)] = []
         if calls.first?.number != innermost.number { rows.append(("In         ", innermost)) }
@@ -42,7 +53,8 @@ extension Explanation {
         return rows.map { label, call in
             let place = call.source.map { " (\($0.singleLine(limit: 30)))" } ?? ""
             let suffix = place + (call.isApplication ? "" : " in \(call.image.singleLine(limit: 16))")
-            return label + call.function.singleLine(limit: max(8, 79 - label.count - suffix.count)) + suffix
+            let function = call.function.singleLine(limit: max(8, width - label.count - suffix.count))
+            return label + style(function + suffix, call.isApplication ? .emphasis : nil)
         }
     }
 

@@ -51,7 +51,9 @@ public struct Explanation: Equatable, Sendable {
     public let event: String
     /// When the report was taken.
     public let when: String
-    /// What the main thread did.
+    /// What happened in a person's words, from the finding that says the most; nil where the verdict says as much.
+    public let headline: String?
+    /// What the main thread did, in the kernel's terms.
     public let verdict: String
     /// Which probes failed, or what the launch waited for.
     public let missed: MissedDetails?
@@ -88,6 +90,7 @@ public struct Explanation: Equatable, Sendable {
         event = report.event
         when = body.captureTime
         verdict = body.linux?.verdict.line ?? Self.ending(body)
+        headline = Self.headline(body)
         missed = body.linux?.missed
         let isCapture = body.linux?.kind == .capture
         allowance = body.linux.flatMap { $0.crash == nil && !isCapture ? $0.allowance.sentence : nil }
@@ -99,6 +102,30 @@ public struct Explanation: Equatable, Sendable {
         advice = Advice.paragraph(for: report, blame)
         confidence = Self.confidence(body, stack)
         signature = Signature(of: report)
+    }
+
+    /// `The thread waits for a DispatchSemaphore; nothing records…` becomes `Main thread waits for a DispatchSemaphore`.
+    private static func headline(_ body: ReportBody) -> String? {
+        guard let linux = body.linux, linux.crash == nil else { return nil }
+        if let others = deadlocked(body), !others.isEmpty {
+            return "Deadlock: the main thread and \(others) wait for each other"
+        }
+        guard let finding = linux.findings?.first else { return nil }
+        let clause = String(finding.text.prefix { $0 != ";" })
+        guard clause.hasPrefix("The thread ") else { return clause }
+        let thread = body.faultingThread == 0 ? "Main thread" : "Thread \(body.faultingThread)"
+        return thread + clause.dropFirst("The thread".count)
+    }
+
+    /// The other threads of a deadlock of the main thread, as in `thread 1 (indexer)`; nil without one.
+    private static func deadlocked(_ body: ReportBody) -> String? {
+        guard let linux = body.linux, body.threads.indices.contains(body.faultingThread) else { return nil }
+        let circle = (linux.waits ?? []).filter { $0.isDeadlocked && $0.process == body.pid }
+        let main = body.threads[body.faultingThread].id
+        guard circle.contains(where: { $0.thread == main }) else { return nil }
+        return circle.filter { $0.thread != main }.compactMap { wait in
+            linux.threads.firstIndex { $0.id == wait.thread }.map { "thread \($0) (\(wait.name))" }
+        }.joined(separator: ", ")
     }
 
     private static func ending(_ body: ReportBody) -> String {

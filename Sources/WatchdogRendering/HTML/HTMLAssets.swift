@@ -6,10 +6,10 @@ enum HTMLAssets {
 
         :root{color-scheme:light dark;--ink:#1c1e21;--paper:#fff;--soft:#f3f4f6;--line:#d8dbe0;--quiet:#5a6068;
         --app:#0b57d0;--machine:#9a5b00;--other:#6b4fa0;--none:#5a6068;--bad:#c4221b;--tint:#eaf1fd;
-        --run:#0b57d0;--wait:#d9730d;--sleep:#6b727c;--allowed:#7ba7ea;--runnable:#1d8348}
+        --run:#1d8348;--wait:#d9730d;--sleep:#6b727c;--allowed:#b7bec9;--runnable:#1d8348}
         @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--paper:#14161a;--soft:#1e2126;--line:#373c44;
         --quiet:#a3abb6;--app:#8ab4f8;--machine:#f0b35e;--other:#c3a6f5;--none:#a3abb6;--bad:#ff8f86;--tint:#1b2a42;
-        --run:#8ab4f8;--wait:#f0a35e;--sleep:#8b929c;--allowed:#3f659f;--runnable:#5fbf8c}}
+        --run:#5fbf8c;--wait:#f0a35e;--sleep:#8b929c;--allowed:#4a525e;--runnable:#5fbf8c}}
         *{box-sizing:border-box}
         body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;
         -webkit-text-size-adjust:100%}
@@ -26,6 +26,11 @@ enum HTMLAssets {
         header p{margin:.35rem 0}.who{overflow-wrap:anywhere}
         .place{overflow-wrap:anywhere}.own{font-weight:700}
         .fault strong{color:var(--accent)}
+        .kernel{color:var(--quiet);font-size:.95rem}.todo{max-width:52rem}
+        nav{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;margin:.8rem 0;font-size:.875rem}
+        button{font:inherit;font-size:.8rem;color:var(--quiet);background:var(--paper);border:1px solid var(--line);
+        border-radius:.3rem;padding:.1rem .6rem;cursor:pointer}
+        [hidden]{display:none}
         .quiet,.legend{color:var(--quiet);font-size:.875rem}.quiet{margin:.3rem 0;overflow-wrap:anywhere}
         .legend{line-height:1.7}
         .shares{display:block;border-radius:3px}
@@ -48,8 +53,8 @@ enum HTMLAssets {
         .uninterruptible{fill:var(--machine);background:var(--machine)}.stopped{fill:var(--none);background:var(--none)}
         .look{stroke:var(--paper)}
         .timeline .letter{fill:var(--paper);font-weight:700}
-        .answered{stroke:var(--app);stroke-width:2}.unanswered{stroke:var(--bad);stroke-width:2;stroke-dasharray:5 4}
-        .answer{fill:var(--app);stroke:var(--app)}.ping{fill:var(--paper);stroke:var(--bad);stroke-width:2}
+        .answered{stroke:var(--ink);stroke-width:2}.unanswered{stroke:var(--bad);stroke-width:2;stroke-dasharray:5 4}
+        .answer{fill:var(--ink);stroke:var(--ink)}.ping{fill:var(--paper);stroke:var(--bad);stroke-width:2}
         .waits{display:block;width:100%;max-width:30rem;height:auto}
         .waits text{fill:var(--ink);font:11px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace}
         .waits .title{font-weight:700}.waits .label{fill:var(--quiet)}
@@ -86,7 +91,7 @@ enum HTMLAssets {
         details[open]{padding-bottom:.5rem}
         summary{cursor:pointer;padding:.45rem 0;overflow-wrap:anywhere}
         summary .thread{font-weight:600}
-        a:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:3px solid var(--app);outline-offset:2px}
+        a:focus-visible,button:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:3px solid var(--app);outline-offset:2px}
         .scroll{overflow-x:auto}
         table{border-collapse:collapse;font-size:.8rem;width:100%}
         th{text-align:left;color:var(--quiet);font-weight:600}
@@ -101,7 +106,7 @@ enum HTMLAssets {
         .stack .where{display:flex;flex-wrap:wrap;gap:0 .8rem;grid-column:2}.stack .address,.stack .source:empty{display:none}
         .mark{white-space:normal}.facts{grid-template-columns:1fr 1fr;gap:.4rem .8rem;font-size:.925rem}}
         @media print{:root{--ink:#000;--paper:#fff;--quiet:#333;--soft:#fff;--tint:#f2f2f2;--line:#999;--app:#0b3d91}
-        body{font-size:10pt}main,footer{max-width:none;padding:0}.skip{display:none}
+        body{font-size:10pt}main,footer{max-width:none;padding:0}.skip,nav,button{display:none}
         .stack,.stack code{font-size:8pt}.stack li{gap:0 .4rem;grid-template-columns:1.4rem minmax(0,1fr) minmax(0,.6fr) minmax(0,.4fr) 7.4rem}
         .nosource li{grid-template-columns:1.4rem minmax(0,1fr) minmax(0,.5fr) 7.4rem}
         .stack li,tr,header,figure,.moments li{break-inside:avoid}.waits{max-width:11cm}h2{break-after:avoid}
@@ -110,15 +115,25 @@ enum HTMLAssets {
 
         """
 
-    /// Unfolds everything for printing, and folds or unfolds everything on the keys e and c.
+    /// Unfolds everything for printing, folds or unfolds everything on the keys e and c, and copies stacks.
     static let script: StaticString = """
         (function(){'use strict';
         var all=function(open){document.querySelectorAll('details').forEach(function(d){d.open=open})};
+        var lines=function(list){return Array.prototype.map.call(list.children,function(li){
+        return Array.prototype.map.call(li.querySelectorAll('.number,code,.where span'),function(part){
+        return part.textContent.trim()}).filter(Boolean).join('  ')}).join('\\n')+'\\n'};
+        var copy=function(text,button){var done=function(){button.textContent='Copied'};
+        var old=function(){var area=document.createElement('textarea');area.value=text;document.body.appendChild(area);
+        area.select();if(document.execCommand('copy'))done();area.remove()};
+        if(navigator.clipboard)navigator.clipboard.writeText(text).then(done,old);else old()};
+        document.querySelectorAll('button[data-copy]').forEach(function(b){b.hidden=false;
+        b.addEventListener('click',function(){var e=document.getElementById(b.dataset.copy);
+        copy(e.tagName==='OL'||e.tagName==='UL'?lines(e):e.textContent,b)})});
         addEventListener('beforeprint',function(){all(true)});
         addEventListener('keydown',function(k){if(k.ctrlKey||k.metaKey||k.altKey)return;
         if(k.key==='e')all(true);if(k.key==='c')all(false)})})();
         """
 
     /// The hash of the only script that the page may run; the browser reports a mismatch on its console.
-    static let scriptHash = "'sha256-P7vODpv7c9rDGMAhSCCRc3V1pU05wITKyGe6wLbFJy0='"
+    static let scriptHash = "'sha256-UB2+WaKcLAcc9RN+RiAJswnTzRQdhLwBg1xztkRWuvM='"
 }

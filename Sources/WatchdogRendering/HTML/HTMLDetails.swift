@@ -6,14 +6,14 @@ import WatchdogVerdict
 
 /// The folded sections of a page: evidence, registers, images, environment, termination reasons.
 enum HTMLDetails {
-    static func append(_ report: Report, to page: inout Markup) {
+    static func append(_ report: Report, showsEnvironment: Bool, to page: inout Markup) {
         let body = report.body
         page.raw("<section aria-labelledby=\"more\">\n<h2 id=\"more\">More</h2>\n")
         if let log = body.linux?.log {
             let offset = WallTime(body.captureTime)?.utcOffset ?? 0
             table(
                 "Last lines of output", ["Time", "Line"],
-                log.shown(utcOffset: offset).map { [$0.time ?? "", $0.text] }, &page)
+                log.shown(utcOffset: offset).map { [$0.time ?? "", $0.text] }, isOpen: true, &page)
         }
         if let evidence = body.linux?.evidence, !evidence.isEmpty {
             table(
@@ -30,6 +30,7 @@ enum HTMLDetails {
         registers(body, &page)
         images(body, &page)
         process(report, &page)
+        if showsEnvironment { environment(report, &page) }
         page.raw("</section>\n")
     }
 
@@ -92,15 +93,15 @@ enum HTMLDetails {
         table(
             "Process and machine", ["What", "Value"],
             facts.compactMap { fact in fact.1.map { [fact.0, $0] } }, &page)
-        if let environment = linux?.environment, !environment.isEmpty {
-            table(
-                "Environment", ["Variable", "Value"],
-                environment.sorted { $0.key < $1.key }.map { [$0.key, $0.value] }, &page)
-        }
     }
 
-    private static func begin(_ title: String, _ page: inout Markup) {
-        page.raw("<details><summary>")
+    private static func environment(_ report: Report, _ page: inout Markup) {
+        let variables = (report.body.linux?.environment ?? [:]).sorted { $0.key < $1.key }
+        table("Environment", ["Variable", "Value"], variables.map { [$0.key, $0.value] }, &page)
+    }
+
+    private static func begin(_ title: String, isOpen: Bool = false, _ page: inout Markup) {
+        page.raw(isOpen ? "<details open><summary>" : "<details><summary>")
         page.text(title)
         page.raw("</summary>\n")
     }
@@ -113,9 +114,11 @@ enum HTMLDetails {
         page.raw("</ul>\n</details>\n")
     }
 
-    private static func table(_ title: String, _ heads: [String], _ rows: [[String]], _ page: inout Markup) {
+    private static func table(
+        _ title: String, _ heads: [String], _ rows: [[String]], isOpen: Bool = false, _ page: inout Markup
+    ) {
         guard !rows.isEmpty else { return }
-        begin("\(title) (\(rows.count))", &page)
+        begin("\(title) (\(rows.count))", isOpen: isOpen, &page)
         page.tag("div", ["class": "scroll", "tabindex": "0", "role": "region", "aria-label": title])
         page.raw("<table>\n<thead><tr>")
         for head in heads {

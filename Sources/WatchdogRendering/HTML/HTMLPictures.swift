@@ -11,7 +11,8 @@ enum HTMLPictures {
         page.raw("<section aria-labelledby=\"waits\">\n<h2 id=\"waits\">")
         page.text(graph.isDeadlock ? "Who waits for whom: deadlock" : "Who waits for whom")
         page.raw("</h2>\n<figure>\n")
-        page.append(WaitGraphDrawing(graph).markup)
+        // One arrow shows less than its sentence says.
+        if graph.edges.count > 1 { page.append(WaitGraphDrawing(graph).markup) }
         page.raw("<figcaption><ul class=\"plain\">\n")
         for sentence in graph.sentences { page.element("li", sentence) }
         let others = graph.nodes.compactMap(\.thread).filter { $0 != report.body.faultingThread }

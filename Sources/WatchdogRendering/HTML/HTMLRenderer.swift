@@ -13,34 +13,46 @@ public enum HTMLRenderer {
     static let frameLimit = 20_000
 
     /// Renders a report, ours or one of Apple's.
-    public static func render(_ report: Report) -> String {
+    ///
+    /// - Parameter showsEnvironment: whether the page has the environment, which pages that are passed on should not.
+    public static func render(_ report: Report, showsEnvironment: Bool = false) -> String {
         let explanation = Explanation(of: report)
         var page = Markup()
         head(report, &page)
         page.raw("<body>\n<a class=\"skip\" href=\"#stack\">To the stack</a>\n<main>\n")
         verdict(report, explanation, &page)
+        page.raw(contentsMark)
         HTMLPictures.waits(report, &page)
         facts(report, explanation, &page)
         HTMLPictures.timeline(report, &page)
         HTMLPictures.launch(report, &page)
         var left = frameLimit
         HTMLStacks.faulting(report, &left, &page)
-        advice(explanation, &page)
+        confidence(explanation, &page)
         HTMLStacks.others(report, explanation, &left, &page)
         HTMLStacks.processes(report, &left, &page)
-        HTMLDetails.append(report, to: &page)
+        HTMLDetails.append(report, showsEnvironment: showsEnvironment, to: &page)
         page.raw("</main>\n<footer>")
         page.text("Incident \(report.metadata.incidentID) · keys: e unfolds all, c folds all")
         page.raw("</footer>\n<script>")
         page.raw(HTMLAssets.script)
         page.raw("</script>\n</body>\n</html>\n")
-        return page.string
+        return page.string.replacing(contentsMark.description, with: contents(of: page.string), maxReplacements: 1)
     }
 
-    private static func advice(_ explanation: Explanation, _ page: inout Markup) {
-        page.raw("<section aria-labelledby=\"todo\">\n<h2 id=\"todo\">What to do</h2>\n")
-        page.element("p", explanation.advice)
-        page.raw("<ul class=\"sure\">\n")
+    /// Where the table of contents goes once the sections are known; no text of a report contains it, because `<` is escaped.
+    private static let contentsMark: StaticString = "<!-- contents -->"
+
+    /// Links to the sections of a page; nothing if there are few.
+    private static func contents(of page: String) -> String {
+        let headings = page.matches(of: #/<h2 id="([a-z0-9-]+)">([^<]*)<\/h2>/#)
+        guard headings.count > 2 else { return "" }
+        let links = headings.prefix(12).map { "<a href=\"#\($0.output.1)\">\($0.output.2)</a>" }
+        return "<nav aria-label=\"Contents\">\(links.joined(separator: " "))</nav>\n"
+    }
+
+    private static func confidence(_ explanation: Explanation, _ page: inout Markup) {
+        page.raw("<section aria-labelledby=\"sure\">\n<h2 id=\"sure\">How sure</h2>\n<ul class=\"sure\">\n")
         for line in explanation.confidence.prefix(32) { page.element("li", line) }
         page.raw("</ul>\n</section>\n")
     }
@@ -74,7 +86,8 @@ public enum HTMLRenderer {
         page.raw("</strong> ")
         page.text("[\(explanation.pid)] · \(explanation.event) · \(explanation.when)")
         page.raw("</p>\n")
-        page.element("h1", parts.first ?? explanation.verdict)
+        page.element("h1", explanation.headline ?? parts.first ?? explanation.verdict)
+        if explanation.headline != nil { page.element("p", parts.first ?? explanation.verdict, class: "kernel") }
         if let running = verdict?.runningTenths, let waiting = verdict?.waitingTenths {
             shares(running: running, waiting: waiting, &page)
         } else if parts.count > 1 {
@@ -88,6 +101,9 @@ public enum HTMLRenderer {
             page.text("\(blame.reason).")
             page.raw("</p>\n")
         }
+        page.raw("<p class=\"todo\"><strong>What to do:</strong> ")
+        page.text(explanation.advice)
+        page.raw("</p>\n")
         page.close("header")
     }
 

@@ -56,13 +56,18 @@ enum HTMLStacks {
         page.raw("</section>\n")
     }
 
-    /// Groups threads with the same calls and state, in the order of each group's first thread.
+    /// Groups threads with the same calls and state, in the order of each group's first thread; a call is the same at
+    /// another address of the same line.
     static func groups(_ stacks: [ReportStack]) -> [[ReportStack]] {
         var order: [[String]: Int] = [:]
         var groups: [[ReportStack]] = []
         for stack in stacks {
             let call = stack.systemCall?.name ?? ""
-            let key = [stack.details?.state ?? "", call] + stack.calls.map { "\($0.name) \($0.imageOffset)" }
+            let key =
+                [stack.details?.state ?? "", call]
+                + stack.calls.map { call in
+                    call.function == nil ? "\(call.name) \(call.imageOffset)" : "\(call.name) \(call.source ?? "")"
+                }
             if let index = order[key] {
                 groups[index].append(stack)
             } else {
@@ -130,12 +135,18 @@ enum HTMLStacks {
         page.element("p", parts.compactMap(\.self).joined(separator: " · "), class: "quiet")
     }
 
+    /// Thread IDs are unique over all processes of a report.
+    private static func anchor(_ stack: ReportStack) -> String { stack.id.map(String.init) ?? "n\(stack.index)" }
+
     private static func stack(_ stack: ReportStack, _ left: inout Int, _ page: inout Markup) {
         guard !stack.calls.isEmpty else {
             page.raw("<p class=\"quiet\">No stack.</p>\n")
             return
         }
-        page.begin("ol", class: stack.calls.contains { $0.source != nil } ? "stack" : "stack nosource")
+        page.tag("button", ["type": "button", "data-copy": "calls-\(anchor(stack))", "hidden": ""])
+        page.raw("Copy stack</button>\n")
+        let style = stack.calls.contains { $0.source != nil } ? "stack" : "stack nosource"
+        page.tag("ol", ["class": style, "id": "calls-\(anchor(stack))"])
         for call in stack.calls.prefix(max(0, left)) { row(call, &page) }
         page.raw("</ol>\n")
         if stack.calls.count > left { page.element("p", "\(stack.calls.count - left) more calls", class: "quiet") }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogReport
 import WatchdogVerdict
 
@@ -81,7 +82,10 @@ struct WaitGraph: Equatable {
         let relation = wait.holder?.relation
         // A child process is itself what is waited for.
         if relation == nil || relation == .holds || relation == .locks, let subject = wait.subject {
-            nodes.append(Node(kind: .resource, title: subject, details: [], isDeadlocked: wait.isDeadlocked))
+            nodes.append(
+                Node(
+                    kind: .resource, title: subject, details: Self.address(of: wait).map { ["at \($0)"] } ?? [],
+                    isDeadlocked: wait.isDeadlocked))
             edges.append(Edge(from: from, to: nodes.count - 1, label: label, isDeadlocked: wait.isDeadlocked))
             from = nodes.count - 1
             label = relation == .locks ? "locked by" : "held by"
@@ -99,6 +103,12 @@ struct WaitGraph: Equatable {
         }
         nodes[target].isDeadlocked = nodes[target].isDeadlocked || wait.isDeadlocked
         edges.append(Edge(from: from, to: target, label: label, isDeadlocked: wait.isDeadlocked))
+    }
+
+    /// The address of a lock in memory, which tells two of a kind apart: the first argument of futex(2).
+    private static func address(of wait: WaitDetails) -> String? {
+        guard case .inside(let call) = SystemCall.position(in: wait.syscall), call.name == "futex" else { return nil }
+        return call.arguments.first.map { $0.hexadecimal() }
     }
 
     /// Adds what other processes wait for, if the chain mentions them, or if they wait for one that it mentions.

@@ -6,15 +6,23 @@ import WatchdogReport
 /// A text under construction; every line is safe for a terminal and bounded in length.
 struct CrashText {
     private(set) var string = ""
+    private let style: TextStyle
+    /// The path of the program, whose frames are emphasized.
+    private let executable: String?
 
     private static let lineLimit = 4_096
+
+    init(_ style: TextStyle = TextStyle(), executable: String? = nil) {
+        self.style = style
+        self.executable = executable
+    }
 
     mutating func blank() {
         string += "\n"
     }
 
-    mutating func line(_ text: String) {
-        string += text.singleLine(limit: Self.lineLimit) + "\n"
+    mutating func line(_ text: String, _ meaning: TextStyle.Meaning? = nil) {
+        string += style(text.singleLine(limit: Self.lineLimit), meaning) + "\n"
     }
 
     /// Appends a text of several lines, with or without a trailing newline.
@@ -47,6 +55,8 @@ struct CrashText {
             call = "\(image.base.hexadecimal()) + \(frame.imageOffset)"
         }
         if frame.inline == true { call += " [inlined]" }
-        string += "\(indentation)\(String(number).alignedLeft(4))\(name)\t\(address) \(call)\(mark)\n"
+        let row = "\(String(number).alignedLeft(4))\(name)\t\(address) \(call)\(mark)"
+        let isOwn = style.isColored && CodeOrigin(of: frame, in: image, executable: executable) == .application
+        string += indentation + style(row, isOwn ? .emphasis : nil) + "\n"
     }
 }

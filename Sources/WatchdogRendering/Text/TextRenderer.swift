@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 public import WatchdogReport
 
 /// Renders a report as the classic text of a `.crash` file, in Apple's layout to the byte.
@@ -11,8 +11,10 @@ public enum TextRenderer {
     static let reportVersion = 104
 
     /// Renders a report, ours or one of Apple's.
-    public static func render(_ report: Report) -> String {
-        var text = CrashText()
+    ///
+    /// - Parameter style: may color parts of it; its width is not used, because readers of the format depend on its lines.
+    public static func render(_ report: Report, in style: TextStyle = TextStyle()) -> String {
+        var text = CrashText(style, executable: report.body.procPath)
         header(report, &text)
         exception(report.body, &text)
         information(report.body, &text)
@@ -63,8 +65,8 @@ public enum TextRenderer {
         if body.isCorpse == 1 { text.line("Exception Note:  EXC_CORPSE_NOTIFY") }
         if let termination = body.termination {
             let reason = "Termination Reason: \(termination.namespace) \(termination.code) "
-            text.line(reason + (termination.indicator ?? ""))
-            for line in termination.reasons ?? [] { text.line(line) }
+            text.line(reason + (termination.indicator ?? ""), .failure)
+            for line in termination.reasons ?? [] { text.line(line, .failure) }
             if let name = termination.byProc {
                 text.line("Terminating Process: \(name) [\(termination.byPid ?? 0)]")
             }
@@ -102,7 +104,8 @@ public enum TextRenderer {
             if thread.name != nil || queue != nil {
                 text.line("Thread \(index) name:  \(thread.name ?? "")\(queue ?? "")")
             }
-            text.line("Thread \(index)\(index == body.faultingThread ? " Crashed" : ""):")
+            let isFaulting = index == body.faultingThread
+            text.line("Thread \(index)\(isFaulting ? " Crashed" : ""):", isFaulting ? .failure : nil)
             for (number, frame) in thread.frames.enumerated() { text.frame(number, frame, body.usedImages) }
             if details.indices.contains(index), details[index].id == thread.id {
                 for (number, frame) in details[index].asynchronousFrames.enumerated() {
