@@ -19,11 +19,23 @@ extension ReportStore {
             throw ReportStoreError("find", stored.path, errno: errno)
         }
         defer { free(target) }
-        let path = String(cString: target)
+        let (folder, name) = Self.parts(of: String(cString: target))
+        try StoreFolder(folder).replace(
+            name, bytes, temporary: ".\(name.prefix(128)).\(UInt64.random(in: 0 ... .max)).tmp")
+    }
+
+    /// Deletes a stored report; a link is deleted, and the file that it points to stays.
+    public func delete(_ stored: StoredReport) throws(ReportStoreError) {
+        let (path, name) = Self.parts(of: stored.path)
+        let folder = try StoreFolder(path)
+        guard folder.remove(name) else { throw ReportStoreError("delete", stored.path, errno: errno) }
+        try folder.synchronise()
+    }
+
+    private static func parts(of path: String) -> (folder: String, name: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        let name = String(parts.last ?? "")
-        let folder = try StoreFolder(parts.count > 2 ? parts.dropLast().joined(separator: "/") : "/")
-        try folder.replace(name, bytes, temporary: ".\(name.prefix(128)).\(UInt64.random(in: 0 ... .max)).tmp")
+        let folder = parts.dropLast().joined(separator: "/")
+        return (folder.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : folder, String(parts.last ?? ""))
     }
 }
 

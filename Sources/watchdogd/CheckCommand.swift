@@ -20,6 +20,8 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
+    @OptionGroup var colors: ColorOption
+
     @Argument(
         help: ArgumentHelp("App files, or directories of app files.", valueName: "path"), completion: .file())
     var paths: [String]
@@ -52,7 +54,7 @@ struct CheckCommand: ParsableCommand {
                 report.add(error, of: path)
             }
         }
-        print(json ? try Self.text(report) : report.text, terminator: "")
+        print(json ? try Self.text(report) : report.text(in: colors.style), terminator: "")
         // EX_NOINPUT, EX_DATAERR: sysexits.h.
         if isUnreadable { throw ExitCode(66) }
         if !report.isValid { throw ExitCode(65) }

@@ -154,37 +154,3 @@ struct CaptureCommand: ParsableCommand {
         print(output.json ? ControlText.json(reply) : "\(reply.report)\n", terminator: "")
     }
 }
-
-/// `watchdogd events`.
-struct EventsCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "events", abstract: "Show app events as they happen, until interrupted.")
-
-    @Option(name: .shortAndLong, help: ArgumentHelp("Show this many earlier events first.", valueName: "count"))
-    var lines = 10
-
-    @OptionGroup var daemon: ControlOptions
-    @OptionGroup var output: OutputOptions
-
-    @Argument(help: ArgumentHelp("Show only these apps.", valueName: "app"), completion: .appNames)
-    var apps: [String] = []
-
-    func validate() throws {
-        try OutputOptions.check(lines: lines, most: ControlLimits().eventHistory)
-    }
-
-    func run() throws {
-        let style = output.style
-        let request = MonitorRequest(apps: apps.isEmpty ? nil : apps, history: lines)
-        try daemon.withClient(output) { client throws(ControlClientError) in
-            try client.monitor(request) { reply in
-                // The first reply has no event: the daemon misses none from now on.
-                guard reply != MonitorReply() else { return true }
-                print(
-                    output.json ? ControlText.jsonLine(reply) : ControlText.event(reply, style: style), terminator: "")
-                // Flush: a pipe would hold the line back until its buffer is full.
-                return fflush(nil) == 0
-            }
-        }
-    }
-}

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 import WatchdogSupervisor
@@ -101,6 +102,8 @@ struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
+    @OptionGroup var colors: ColorOption
+
     /// Rejects a number of lines that the daemon would silently reduce.
     static func check(lines: Int, most: Int, instead: String = "") throws {
         guard (0...most).contains(lines) else {
@@ -108,17 +111,16 @@ struct OutputOptions: ParsableArguments {
         }
     }
 
-    /// The style of printed text: on a terminal, as wide as the terminal, and colored unless `NO_COLOR` is set
-    /// (no-color.org).
-    var style: ControlText.Style { Self.standard }
+    /// The style of printed text: on a terminal, as wide as the terminal.
+    var style: ControlText.Style { Self.style(colors) }
 
     /// The same for commands without these options.
-    static var standard: ControlText.Style {
-        guard isatty(STDOUT_FILENO) == 1 else { return ControlText.Style(columns: nil) }
-        var size = winsize()
-        let columns = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_col) - 1 : 0
+    static var standard: ControlText.Style { style(ColorOption()) }
+
+    private static func style(_ colors: ColorOption) -> ControlText.Style {
+        let style = colors.style
         return ControlText.Style(
-            isColored: (Environment.inherited["NO_COLOR"] ?? "").isEmpty, columns: max(ControlText.width, columns))
+            isColored: style.isColored, columns: style.columns.map { max(ControlText.width, $0) })
     }
 }
 

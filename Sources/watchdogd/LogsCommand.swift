@@ -24,6 +24,7 @@ struct LogsCommand: ParsableCommand {
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOption
 
     @Argument(help: ArgumentHelp("The app's name; may be repeated.", valueName: "app"), completion: .appNames)
     var names: [String]
@@ -61,7 +62,7 @@ struct LogsCommand: ParsableCommand {
             for line in reply.log { print(ControlText.jsonLine(line), terminator: "") }
         } else {
             if names.count > 1 { print("\(name):") }
-            print(ControlText.log(reply.log, style: output.style), terminator: "")
+            pager.show(ControlText.log(reply.log, style: output.style))
             if reply.log.isEmpty, lines > 0 { StandardError.say(Self.absence(of: name, place)) }
         }
     }

@@ -6,26 +6,21 @@ import WatchdogMeasuring
 
 /// How far a measurement is, in one line on a terminal; nothing elsewhere.
 struct MeasureProgress {
-    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let line = ProgressLine()
 
     func show(_ progress: MeasurementSession.Progress) {
-        guard isTerminal, progress.completed < progress.total else { return }
+        guard progress.completed < progress.total else { return }
         let left = progress.remaining.map { ", \(Self.seconds($0)) left" } ?? ""
-        write("\r\u{1b}[Kmeasuring: launch \(progress.completed + 1) of \(progress.total)\(left)")
+        line.show(
+            "launch \(progress.completed + 1) of \(progress.total)\(left)",
+            Double(progress.completed) / Double(progress.total))
     }
 
-    func clear() {
-        if isTerminal { write("\r\u{1b}[K") }
-    }
+    func clear() { line.clear() }
 
     private static func seconds(_ time: Duration) -> String {
         let seconds = Int64((time / .seconds(1)).rounded(.up))
         return seconds < 60 ? "\(seconds) s" : "\(seconds / 60) min \(seconds % 60) s"
-    }
-
-    private func write(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
     }
 }
 

@@ -67,6 +67,8 @@ struct ObserveCommand: ParsableCommand {
         }
     }
 
+    @OptionGroup var colors: ColorOption
+
     func validate() throws {
         guard !targets.isEmpty else {
             throw ValidationError("name what to observe, such as nginx.service or a process ID")
@@ -86,6 +88,7 @@ struct ObserveCommand: ParsableCommand {
     }
 
     func run() throws {
+        colors.decorateMessages()
         var configuration = ObserveConfiguration(targets)
         configuration.manager = user ? .user : .system
         configuration.probe = probing.settings

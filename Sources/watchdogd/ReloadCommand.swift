@@ -21,6 +21,9 @@ struct ReloadCommand: ParsableCommand {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
+    @Flag(help: "Show what would change, setting by setting, and which apps would be restarted; change nothing.")
+    var dryRun = false
+
     @Flag(inversion: .prefixedNo, help: "For apps: wait until the reload is done.")
     var wait = true
 
@@ -31,12 +34,18 @@ struct ReloadCommand: ParsableCommand {
         guard wait || !apps.isEmpty else {
             throw ValidationError("--no-wait applies only to apps; name one or leave it out")
         }
+        guard !dryRun || apps.isEmpty else {
+            throw ValidationError("--dry-run applies only to the daemon's configuration; leave out the apps")
+        }
     }
 
     func run() throws {
         guard !apps.isEmpty else {
-            let reply = try daemon.withClient(output) { client throws(ControlClientError) in try client.reload() }
-            print(output.json ? ControlText.json(reply) : ControlText.reload(reply), terminator: "")
+            let reply = try daemon.withClient(output) { client throws(ControlClientError) in
+                try client.reload(ReloadRequest(isDryRun: dryRun ? true : nil))
+            }
+            let text = dryRun ? ControlText.dryRun(reply, style: output.style) : ControlText.reload(reply)
+            print(output.json ? ControlText.json(reply) : text, terminator: "")
             return
         }
         var failure: (any Error)?

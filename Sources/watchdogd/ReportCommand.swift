@@ -17,7 +17,7 @@ struct ReportCommand: ParsableCommand {
         subcommands: [
             ReportListCommand.self, ReportGroupCommand.self, ReportShowCommand.self, ReportExplainCommand.self,
             ReportDiffCommand.self, ReportExportCommand.self, ReportOpenCommand.self, ReportPathCommand.self,
-            ReportSymbolicateCommand.self,
+            ReportSymbolicateCommand.self, ReportDeleteCommand.self,
         ],
         defaultSubcommand: ReportListCommand.self
     )
@@ -73,6 +73,7 @@ struct ReportListCommand: ParsableCommand {
 
     @OptionGroup var location: ReportsOption
     @OptionGroup var options: FilterOptions
+    @OptionGroup var pager: PagerOption
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -87,7 +88,7 @@ struct ReportListCommand: ParsableCommand {
         let text = ReportListing.text(
             reports, width: TerminalWidth.columns - 1,
             showsHosts: archive.hasJournal || reports.contains { $0.host != nil }, showsUsers: location.allUsers)
-        print(text, terminator: "")
+        pager.show(text)
         if options.limit == nil, list?.isCut == true {
             StandardError.say("only the newest \(reports.count) are listed; --limit lists more")
         }
@@ -123,6 +124,8 @@ struct ReportShowCommand: ParsableCommand {
     )
 
     @OptionGroup var location: ReportsOption
+    @OptionGroup var colors: ColorOption
+    @OptionGroup var pager: PagerOption
 
     @Flag(help: "Print the .ips file as it is stored.")
     var json = false
@@ -131,7 +134,7 @@ struct ReportShowCommand: ParsableCommand {
 
     func run() throws {
         let report = try location.report(report.reference)
-        guard json else { return print(TextRenderer.render(report), terminator: "") }
+        guard json else { return pager.show(TextRenderer.render(report, in: colors.style)) }
         let bytes = try Failure.reporting { try ReportCoding.encode(report) }
         print(String(decoding: bytes, as: UTF8.self), terminator: "")
     }

@@ -25,6 +25,7 @@ struct ReportExplainCommand: ParsableCommand {
     )
 
     @OptionGroup var location: ReportsOption
+    @OptionGroup var colors: ColorOption
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -33,7 +34,7 @@ struct ReportExplainCommand: ParsableCommand {
 
     func run() throws {
         let explanation = Explanation(of: try location.report(report.reference))
-        print(json ? explanation.json : explanation.text, terminator: "")
+        print(json ? explanation.json : explanation.text(in: colors.style), terminator: "")
     }
 }
 

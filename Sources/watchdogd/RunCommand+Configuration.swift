@@ -40,7 +40,7 @@ extension RunCommand {
             spec.hangReportThreshold = threshold
             spec.observationDelay = min(threshold, .seconds(1))
         }
-        spec.crashReports = (crashReports ?? .some(.signals)).reports
+        spec.crashReports = (crashes.crashReports ?? .some(.signals)).reports
         let probe = probing.settings
         spec.livenessProbe = probe?.probe
         spec.probeInterval = readiness.interval(probe)
@@ -48,7 +48,7 @@ extension RunCommand {
         var configuration = RunConfiguration(spec: spec.scaled(by: factor), command: commandBytes)
         configuration.probe = readiness.probe
         configuration.livenessTarget = probe?.target
-        configuration.takesCrashStacks = crashStacks
+        configuration.takesCrashStacks = crashes.crashStacks
         configuration.onIncident = hook.onIncident
         configuration.reportsInJournal = journal.reportsInJournal ?? true
         configuration.user = user

@@ -27,7 +27,8 @@ extension RunCommand {
         let given: [(String, Bool)] = [
             ("--name", name != nil), ("--launch", launch != nil), ("--update", update != nil),
             ("--terminate", terminate != nil), ("--ping", ping != nil), ("--readiness", readiness != nil),
-            ("--enforce", enforce != nil), ("--crash-reports", crashReports != nil), ("--crash-stacks", crashStacks),
+            ("--enforce", enforce != nil), ("--crash-reports", crashes.crashReports != nil),
+            ("--crash-stacks", crashes.crashStacks),
             ("--on-incident", hook.onIncident != nil),
             ("--reports-in-journal", journal.reportsInJournal != nil),
             ("--background-time", lifecycle.backgroundTime != nil),

@@ -81,20 +81,10 @@ struct RunCommand: ParsableCommand {
     )
     var hangReports = HangReportChoice.from(.seconds(1))
 
-    @Option(
-        help: ArgumentHelp(
-            "Unexpected exits to report: all, signals (not exit codes) or off (default: signals).",
-            valueName: "which"),
-        completion: .list(["all", "signals", "off"]),
-        transform: RunOptions.crashReports
-    )
-    var crashReports: CrashReportChoice?
+    @OptionGroup var crashes: RunCrashOptions
 
     @OptionGroup
     var hook: RunHookOption
-
-    @Flag(help: "Let the kernel write a core file when the program crashes, and read the stacks from it.")
-    var crashStacks = false
 
     @Option(
         help: ArgumentHelp("Write crash logs to this directory; none prints them on standard error.", valueName: "dir"),
@@ -176,6 +166,8 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "Report everything.")
     var verbose = false
 
+    @OptionGroup var colors: ColorOption
+
     @Argument(
         parsing: .postTerminator,
         help: ArgumentHelp("The program and its arguments, after --.", valueName: "command"),
@@ -186,6 +178,7 @@ struct RunCommand: ParsableCommand {
     var factor: Double { timeScale ?? 1 }
 
     func run() throws {
+        colors.decorateMessages()
         do {
             let run = try app.map(configuration(ofApp:)) ?? configurationOfCommand
             throw ExitCode(try Run(try completed(run)).execute())

@@ -50,11 +50,20 @@ struct SampleCommand: ParsableCommand {
 
     func run() throws {
         let process = try Int32(name) ?? mainProcess
-        if isatty(STDERR_FILENO) == 1 { StandardError.say("sampling process \(process) for \(duration.brief)") }
+        let line = ProgressLine()
+        defer { line.clear() }
         do {
             let sampling = ProcessSampling(
                 of: process, duration: duration, interval: interval, stopsRunning: !noStop)
-            print(try sampling.text(as: format), terminator: "")
+            let text = try sampling.text(as: format) { stage in
+                switch stage {
+                case .sampling(let fraction):
+                    line.show("sampling process \(process) for \(duration.brief); ^C stops early", fraction)
+                case .symbolicating: line.show("naming the frames")
+                }
+            }
+            line.clear()
+            print(text, terminator: "")
         } catch let error as RunError {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)

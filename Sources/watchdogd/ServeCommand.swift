@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Glibc
 import WatchdogControl
 import WatchdogSupervisor
 
@@ -41,8 +42,10 @@ struct ServeCommand: ParsableCommand {
     @Flag(help: "Report only failures.")
     var quiet = false
 
-    @Flag(help: "Report everything.")
+    @Flag(help: "Report everything; the default on a terminal.")
     var verbose = false
+
+    @OptionGroup var colors: ColorOption
 
     func validate() throws {
         guard !(system && user) else {
@@ -56,6 +59,9 @@ struct ServeCommand: ParsableCommand {
         }
     }
 
+    /// Whether somebody watches; a service manager's log adds times of its own.
+    private var isOnTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+
     func run() throws {
         do {
             let scope: DaemonPlaces.Scope? = system ? .system : user ? .user : nil
@@ -67,7 +73,8 @@ struct ServeCommand: ParsableCommand {
                 history: try history.settings(places: places),
                 metrics: try metrics.settings(),
                 reportsInJournal: journal.reportsInJournal ?? true,
-                verbosity: quiet ? .quiet : verbose ? .verbose : .normal)
+                verbosity: quiet ? .quiet : verbose || isOnTerminal ? .verbose : .normal)
+            colors.decorateMessages(withTime: isOnTerminal)
             throw ExitCode(try Serve(configuration).execute())
         } catch let error as RunError {
             StandardError.say(error.description)

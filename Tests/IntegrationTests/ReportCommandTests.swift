@@ -35,6 +35,32 @@ extension EndToEnd {
             return ending
         }
 
+        @Test("delete removes the named crash logs after a yes, and those that are old enough")
+        func delete() throws {
+            let ending = try twoReports()
+            let folder = ending.scratch["reports"]
+            let paths = ending.reportPaths
+            let unasked = try report("delete", "latest", in: folder)
+            #expect(unasked.code == 64)
+            #expect(
+                unasked.errors == [
+                    "watchdogd: nothing was deleted: no terminal to ask on; use --yes to skip the question"
+                ])
+            #expect(paths.allSatisfy { access($0, F_OK) == 0 })
+            let newest = try #require(ending.summary?.report)
+            let first = try report("delete", "--yes", "latest", in: folder)
+            #expect(first.code == 0)
+            #expect(first.errors == ["watchdogd: deleted 1 crash log"])
+            #expect(paths.filter { access($0, F_OK) == 0 } == paths.filter { $0 != newest })
+            let young = try report("delete", "--yes", "--older-than", "1h", in: folder)
+            #expect(young.errors == ["watchdogd: no crash log is that old"])
+            let old = try report("delete", "--yes", "--older-than", "1ms", "--app", "editor", in: folder)
+            #expect(old.errors == ["watchdogd: deleted 1 crash log"])
+            #expect(paths.allSatisfy { access($0, F_OK) != 0 })
+            #expect(try report("delete", in: folder).code == 64)
+            #expect(try report("delete", "--journal", "latest", in: folder).code == 64)
+        }
+
         @Test("list shows the newest first; show finds a report by latest, identifier, name and path")
         func listAndShow() throws {
             let ending = try twoReports()

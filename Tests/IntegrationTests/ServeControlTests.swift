@@ -204,6 +204,23 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("events shows what has happened and ends, if it is not to follow; --since leaves out what is older")
+        func pastEvents() throws {
+            let service = try Service(["a": Self.sleeper])
+            try service.wait(for: "a") { $0.state == .running }
+            let past = try service.command("events", "--no-follow", "--since", "1h", "a")
+            #expect(past.code == 0)
+            #expect(past.output.contains(" a["))
+            #expect(past.output.contains("launched"))
+            let none = try service.command("events", "--no-follow", "--since", "1ms", "-l", "0", "a")
+            #expect(none.code == 0)
+            #expect(none.output.isEmpty)
+            let wrong = try service.command("events", "--since", "yesterday-ish")
+            #expect(wrong.code == 64)
+            #expect(wrong.errors.contains("use a span (2h), a day"))
+            #expect(try service.end() == 0)
+        }
+
         @Test("A second daemon at the same socket is refused, and the first goes on")
         func second() throws {
             let service = try Service(["a": Self.sleeper])

@@ -28,6 +28,44 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("A dry run shows each setting that would change and what it would restart, and changes nothing")
+        func dryRun() throws {
+            let service = try Service(["same": Self.sleeper, "other": Self.sleeper, "gone": Self.sleeper])
+            let pids = try ["gone", "other", "same"].map { name in
+                try service.wait(for: name) { $0.state == .running }.pid
+            }
+            try service.write(Self.sleeper + "[App]\nNice=3\n", to: "other")
+            try service.write(Self.sleeper + "[App]\nDescription=quiet\n", to: "same")
+            try service.write(Self.sleeper, to: "new")
+            service.remove("gone")
+            let answer = try service.command("reload", "--dry-run")
+            #expect(answer.code == 0)
+            #expect(
+                answer.output == """
+                    new: would be added
+                      + ExecStart=/bin/sleep 1000
+                      + Readiness=none
+                    other: would change, and be restarted
+                      + Nice=3
+                    same: would change without a restart
+                      + Description=quiet
+                    gone: would be removed, and its process terminated
+                      - ExecStart=/bin/sleep 1000
+                      - Readiness=none
+                    unchanged: 0
+
+                    """)
+            #expect(try service.client.list().apps.map(\.pid) == pids)
+            #expect(
+                try service.command("reload").output == "added: new\nchanged: other same\nremoved: gone\nunchanged: 0\n"
+            )
+            #expect(try service.command("reload", "--dry-run").output == "unchanged: 3\n")
+            try service.write("[App]\nNise=3\n", to: "new")
+            #expect(try service.command("reload", "--dry-run").code == 65)
+            #expect(try service.command("reload", "--dry-run", "new").code == 64)
+            #expect(try service.end() == 0)
+        }
+
         @Test("One mistake, and nothing changes")
         func atomic() throws {
             let service = try Service(["a": Self.sleeper, "b": Self.sleeper])

@@ -51,6 +51,50 @@ extension EndToEnd {
             expectNothingLeft(scratch)
         }
 
+        @Test("Text is colored on a terminal, unless NO_COLOR or --color says otherwise; --color colors a pipe, too")
+        func colors() throws {
+            let files = try Scratch()
+            try files.write("[App]\nExecStart=/bin/true\nNise=3\n", to: "a.app")
+            let check = "\(product("watchdogd")) check"
+            let file = files["a.app"]
+            let red = "\u{1b}[1;31m"
+            #expect(try shown("\(check) \(file)").contains("\(red)\(file):3:1: error:"))
+            for plain in [
+                "env NO_COLOR=1 \(check) \(file)", "env TERM=dumb \(check) \(file)", "\(check) --color never \(file)",
+                "\(check) \(file) | cat",
+            ] {
+                #expect(try !shown(plain).contains(red), "\(plain)")
+            }
+            #expect(try shown("\(check) --color always \(file) | cat").contains(red))
+            let kill =
+                "$RUN --update 300ms -- $PYTHON -c 'from wd import *; notify(\"READY=1\", \"WATCHDOG=1\"); time.sleep(60)'"
+            #expect(try shown(kill).contains("\(red)watchdogd:"))
+        }
+
+        /// What a command shows on a terminal of 20 rows.
+        private func shown(_ command: String) throws -> String {
+            let program = try terminal(try Scratch(), "stty rows 20; unset NO_COLOR; export TERM=xterm; \(command)")
+            _ = try program.end()
+            return program.text(.output)
+        }
+
+        @Test("Long text goes to the pager of the environment; a missing pager loses nothing")
+        func pager() throws {
+            let ending = try supervise(
+                ["--name", "editor", "--update", "300ms"],
+                python(#"notify("READY=1", "WATCHDOG=1"); time.sleep(60)"#))
+            let show = "\(product("watchdogd")) report show \(try #require(ending.summary?.report))"
+            let paged = try shown("WATCHDOGD_PAGER='sed s/^/page:/' \(show)")
+            #expect(paged.contains("page:Incident Identifier:"))
+            #expect(paged.contains("page:EOF"))
+            #expect(
+                try shown("WATCHDOGD_PAGER=/nonexistent/pager \(show)").split(whereSeparator: \.isNewline).contains {
+                    $0.hasPrefix("Incident Identifier:")
+                })
+            #expect(try !shown("WATCHDOGD_PAGER='sed s/^/page:/' \(show) --no-pager").contains("page:"))
+            #expect(try !shown("WATCHDOGD_PAGER='sed s/^/page:/' \(show) | cat").contains("page:"))
+        }
+
         @Test("^C reaches the program, once, and not watchdogd")
         func interrupt() throws {
             let scratch = try Scratch()

@@ -136,7 +136,7 @@ final class FakeHandler: ControlHandler {
         }
     }
 
-    func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) {
+    func reload(_ request: ReloadRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) {
         calls.append("reload")
         if let failure { answer.fail(failure) } else { answer.succeed(ReloadReply(added: ["new"], unchanged: 2)) }
     }

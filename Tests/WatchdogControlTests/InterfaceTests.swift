@@ -42,7 +42,7 @@ struct InterfaceTests {
         ),
         ("Capture", [CaptureRequest("a")], [CaptureReply(report: "/r", verdict: "v"), CaptureReply(report: "/r")]),
         (
-            "Monitor", [MonitorRequest(apps: ["a"], history: 3), MonitorRequest()],
+            "Monitor", [MonitorRequest(apps: ["a"], history: 3, follows: false), MonitorRequest()],
             [
                 MonitorReply(event: Samples.event), MonitorReply(missed: 3), MonitorReply(),
                 MonitorReply(isWithheld: true),
@@ -50,10 +50,10 @@ struct InterfaceTests {
             ]
         ),
         (
-            "Reload", [EmptyRequest()],
+            "Reload", [ReloadRequest(), ReloadRequest(isDryRun: true)],
             [
                 ReloadReply(added: ["a"], changed: ["b"], removed: ["c"], unchanged: 4, warnings: Samples.diagnostics),
-                ReloadReply(),
+                Samples.dryRun, ReloadReply(),
             ]
         ),
         ("ReloadApp", [AppRequest("a")], [ReloadAppReply(duration: .seconds(1), isConfirmed: true), ReloadAppReply()]),
@@ -142,7 +142,7 @@ struct InterfaceTests {
             .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
             .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
             .limitReached, .launchFailed, .reloaded, .lifecycle, .probeFailed, .probeRecovered, .probeImpossible,
-            .appReloaded, .reloadFailed, .leftBehind, .marked, .launchRegressed,
+            .appReloaded, .reloadFailed, .leftBehind, .marked, .launchRegressed, .slow,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))

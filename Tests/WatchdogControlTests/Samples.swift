@@ -7,6 +7,13 @@ import WatchdogPolicy
 
 /// Values in which every field is set, and such in which as few as possible are.
 enum Samples {
+    static let dryRun: ReloadReply = {
+        var reply = ReloadReply(changed: ["b"])
+        reply.changes = [
+            AppChange(name: "b", endsProcess: true, from: ["Nice=1", "User=a"], to: ["Nice=2", "User=a"])
+        ]
+        return reply
+    }()
     /// 2026-11-21 01:43:17 UTC.
     static let now = Timestamp(microseconds: 1_795_225_397_000_000)
 

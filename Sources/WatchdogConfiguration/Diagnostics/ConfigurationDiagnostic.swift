@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// What is wrong with a configuration file, where, and what to write instead.
 public struct ConfigurationDiagnostic: Hashable, Sendable, CustomStringConvertible {
     /// The severity of the problem.
@@ -68,15 +70,19 @@ public struct ConfigurationDiagnostic: Hashable, Sendable, CustomStringConvertib
     }
 
     /// The ``description`` followed by the source line with a caret, as compilers print it; ends with a newline.
-    public var text: String {
-        guard let line, let excerpt else { return description + "\n" }
+    public var text: String { text(in: TextStyle()) }
+
+    /// The same in a style.
+    func text(in style: TextStyle) -> String {
+        let title = style(description, severity == .error ? .failure : .caution)
+        guard let line, let excerpt else { return title + "\n" }
         let number = String(line)
         let margin = String(repeating: " ", count: max(0, 5 - number.utf8.count))
         let gutter = String(repeating: " ", count: max(5, number.utf8.count))
         let blanks = String(repeating: " ", count: excerpt.caret)
         let tail = String(repeating: "~", count: excerpt.length - 1)
         return """
-            \(description)
+            \(title)
             \(margin)\(number) | \(excerpt.text)
             \(gutter) | \(blanks)^\(tail)
 

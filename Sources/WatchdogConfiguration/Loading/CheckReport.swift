@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogBase
+
 /// The result of a check, for people and for programs.
 public struct CheckReport: Hashable, Sendable {
     /// All apps that were checked.
@@ -42,8 +44,12 @@ public struct CheckReport: Hashable, Sendable {
     public var isValid: Bool { errorCount == 0 }
 
     /// Every diagnostic with its source line, and a summary as the last line.
-    public var text: String {
-        diagnostics.map(\.text).joined() + summary + "\n"
+    public var text: String { text(in: TextStyle()) }
+
+    /// The same in a style.
+    public func text(in style: TextStyle) -> String {
+        let meaning: TextStyle.Meaning? = errorCount > 0 ? .failure : warningCount > 0 ? .caution : .success
+        return diagnostics.map { $0.text(in: style) }.joined() + style(summary, apps.isEmpty ? nil : meaning) + "\n"
     }
 
     private var summary: String {

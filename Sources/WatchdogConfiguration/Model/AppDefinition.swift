@@ -10,6 +10,8 @@ public struct AppDefinition: Hashable, Sendable {
     public let configuration: AppConfiguration?
     /// All errors and warnings, by file and line.
     public let diagnostics: [ConfigurationDiagnostic]
+    /// The settings in force as `Key=value`, by key; the parts of a list in their order.
+    public let settings: [String]
     private let places: [ConfigurationKey: [ConfigurationPlace]]
 
     /// Reads the files of an app.
@@ -30,6 +32,9 @@ public struct AppDefinition: Hashable, Sendable {
         let isComplete = reader.command != nil || configuration.observed != nil
         self.configuration = reader.diagnostics.hasErrors || !isComplete ? nil : configuration
         diagnostics = reader.diagnostics.diagnostics
+        settings = reader.settings.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { key, parts in
+            parts.map { "\(key.rawValue)=\($0.value.string)" }
+        }
         places = reader.settings.mapValues { settings in
             settings.map { reader.diagnostics.files[$0.position.file].place($0.position) }
         }
@@ -41,6 +46,7 @@ public struct AppDefinition: Hashable, Sendable {
         self.files = files
         configuration = nil
         self.diagnostics = diagnostics
+        settings = []
         places = [:]
     }
 

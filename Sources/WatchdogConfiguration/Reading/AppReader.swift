@@ -7,6 +7,7 @@ struct AppReader {
     /// The place of a setting.
     struct Setting {
         let key: SourceText
+        let value: SourceText
 
         var position: SourcePosition { key.position(at: 0) }
     }
@@ -168,7 +169,7 @@ struct AppReader {
             settings[known] = nil
         } else {
             if !known.isList { warnOfRepetition(known, key) }
-            settings[known, default: []].append(Setting(key: key))
+            settings[known, default: []].append(Setting(key: key, value: value))
         }
         do throws(ValueError) {
             try set(known, to: value)

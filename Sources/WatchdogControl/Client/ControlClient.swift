@@ -127,9 +127,9 @@ public final class ControlClient {
         try call(.capture, request, patience: nil)
     }
 
-    /// Reloads the configuration.
-    public func reload() throws(ControlClientError) -> ReloadReply {
-        try call(.reload, EmptyRequest())
+    /// Reloads the configuration, or asks what that would change.
+    public func reload(_ request: ReloadRequest = ReloadRequest()) throws(ControlClientError) -> ReloadReply {
+        try call(.reload, request)
     }
 
     /// Makes an app reload its own configuration.
@@ -141,7 +141,8 @@ public final class ControlClient {
     ///
     /// - Parameters:
     ///   - request: which events.
-    ///   - next: called for each reply, the first of which is empty; false ends the call and the connection's use.
+    ///   - next: called for each reply, the first of which is empty, as is the last of a request that does not follow;
+    ///     false ends the call and the connection's use.
     public func monitor(
         _ request: MonitorRequest = MonitorRequest(), next: (MonitorReply) -> Bool
     ) throws(ControlClientError) {

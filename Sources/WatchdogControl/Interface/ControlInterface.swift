@@ -9,20 +9,20 @@ public enum ControlInterface {
 
     /// The interface's definition, as `GetInterfaceDescription` returns it.
     public static let definition = """
-        # The apps that a watchdogd supervises: what they do, and what is to be done with them.
+        # The apps that watchdogd supervises: their state, and commands for them.
         #
-        # Times end in USec: microseconds since 1970-01-01 00:00 UTC, or a duration in microseconds. What is not known is
-        # left out. Later versions may add optional fields, states, kinds and errors.
+        # Names of times end in USec: microseconds since 1970-01-01 00:00 UTC, or a duration in microseconds. Unknown values are
+        # omitted. Later versions may add optional fields, states, kinds and errors.
         #
         # Everybody may see the names and states of apps. Right "inspect" (everything else about them, Reports and Metrics) and
         # right "act" (Launch, Terminate, Restart, Foreground, Background, Suspend, Resume, SendEvent, Capture, Reload,
         # ReloadApp) belong to root and to the user whose watchdogd it is. Without "inspect", replies have isWithheld.
         interface org.watchdogd.Supervisor
 
-        # stopped: not running, and nothing will start it; waiting: not running, and will be started again;
-        # launching: runs and is not ready; running: is ready; terminating: was asked to end, or ends by its own will;
-        # capturing: its stacks are being captured; dying: was killed, and its death is awaited; failed: not running, and
-        # not started again because it has failed too often; unkillable: processes of it outlive SIGKILL.
+        # stopped: not running, and will not be started; waiting: not running, and will be started again;
+        # launching: running but not ready; running: ready; terminating: was asked to exit, or is exiting by itself;
+        # capturing: its stacks are being captured; dying: was killed, and has not exited yet; failed: not running, and will
+        # not be started because it has failed too often; unkillable: has processes that survive SIGKILL.
         type AppState (
           stopped,
           waiting,
@@ -59,15 +59,15 @@ public enum ControlInterface {
           lastIncident: ?Incident
         )
 
-        # From execve to ready, for an answer of the main loop, from the request to end until gone.
+        # Limits: from execve to ready; for an answer of the main loop; from the request to exit until it has exited.
         type Allowances (
           launchUSec: int,
           updateUSec: int,
           terminateUSec: int
         )
 
-        # How the latest launch went, from execve. Sources: channel, notify, probe, exec, assumed. Request: from the request to
-        # execve. Extended: the end of its last task; tasks: those that are open.
+        # The latest launch; durations begin with execve. Sources: channel, notify, probe, exec, assumed. request: from the request
+        # to execve. extended: the end of the last launch task; openTasks: those that have not ended.
         type LaunchResult (
           durationUSec: int,
           source: string,
@@ -79,7 +79,7 @@ public enum ControlInterface {
           openTasks: ?[]string
         )
 
-        # How long something took.
+        # A distribution of durations.
         type Latency (
           count: int,
           p50USec: ?int,
@@ -87,8 +87,8 @@ public enum ControlInterface {
           maxUSec: ?int
         )
 
-        # A limit of restarts that is reached: the key that sets it, and the cause that it counts, or all that have none of
-        # their own.
+        # A restart limit that was reached: the key that sets it, and the cause of restarts that it counts; without a cause, it
+        # counts all restarts that have no limit of their own.
         type ReachedLimit (
           key: string,
           cause: ?string,
@@ -96,11 +96,11 @@ public enum ControlInterface {
           intervalUSec: int
         )
 
-        # An app, beyond what a list tells. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
-        # Reached limit: keeps the app down, or its next launch away.
-        # Lifecycle: launching, foreground, inactive (on its way between two states), background, suspended, terminating.
-        # Probes: those that succeeded, of an app that is probed; their refusal: why it cannot be.
-        # Output: where its standard output goes: journal, inherit, null, or the path of a file.
+        # Details of an app. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
+        # reachedLimit: the limit that prevents or delays the next launch.
+        # lifecycle: launching, foreground, inactive (between two states), background, suspended, terminating.
+        # probes: successful probes, if the app is probed; probeRefusal: why it cannot be probed.
+        # output: where its standard output goes: journal, inherit, null, or the path of a file.
         type AppDetails (
           file: ?string,
           isEnforced: bool,
@@ -119,7 +119,7 @@ public enum ControlInterface {
           output: ?string
         )
 
-        # What an app has printed.
+        # A line of an app's output.
         type LogLine (
           timeUSec: ?int,
           text: string
@@ -127,7 +127,7 @@ public enum ControlInterface {
 
         type Severity (error, warning)
 
-        # What is wrong with a configuration file; lines and columns count from 1.
+        # A problem in a configuration file; lines and columns count from 1.
         type Diagnostic (
           severity: Severity,
           file: string,
@@ -137,7 +137,7 @@ public enum ControlInterface {
           suggestion: ?string
         )
 
-        # A configuration file that cannot be used, so that its app is not there.
+        # A configuration file that cannot be used; its app is not listed.
         type InvalidFile (
           name: string,
           file: string,
@@ -159,7 +159,7 @@ public enum ControlInterface {
         # Something that happened. The sequence counts from 1 without gaps since watchdogd was started. Kinds: launched, ready,
         # adopted, hung, credited, rebased, paused, resumed, extended, extensionRefused, terminating, exhausted, captureFailed,
         # reported, channelLost, exited, unkillable, restarting, limitReached, launchFailed, reloaded, lifecycle,
-        # probeFailed, probeRecovered, probeImpossible, appReloaded, reloadFailed, leftBehind, marked, launchRegressed.
+        # probeFailed, probeRecovered, probeImpossible, appReloaded, reloadFailed, leftBehind, marked, launchRegressed, slow.
         type Event (
           sequence: int,
           timeUSec: int,
@@ -170,12 +170,12 @@ public enum ControlInterface {
           report: ?string
         )
 
-        # All apps in the order of their names, and the files that cannot be used. Each app is reported as it is when its turn
-        # comes to be written: a long list is no picture of one instant.
+        # Lists all apps by name, and the files that cannot be used. Each entry is read when it is written, so a long list does not
+        # show all apps at the same instant.
         method List() -> (apps: []App, invalid: []InvalidFile, isWithheld: ?bool)
 
-        # One app. At most 200 log lines are given, oldest first. Without right "inspect" there are no details and no log
-        # lines.
+        # Describes one app, with at most 200 log lines, oldest first. Without right "inspect", the reply has no details and no
+        # log lines.
         method Describe(name: string, logLines: ?int) -> (
           app: App,
           details: ?AppDetails,
@@ -184,8 +184,8 @@ public enum ControlInterface {
           isWithheld: ?bool
         )
 
-        # The daemon itself. A turn of its loop is the handling of one event: nothing else happens meanwhile. The recent one is
-        # the longest of the last minute.
+        # Describes the daemon. In a turn, its event loop handles one event and does nothing else. recentTurnUSec is the longest
+        # turn of the last minute.
         method DescribeDaemon() -> (
           version: string,
           pid: int,
@@ -194,74 +194,83 @@ public enum ControlInterface {
           recentTurnUSec: int
         )
 
-        # Starts an app that is not running. The reply comes when the request is accepted or, with wait, when the app is ready.
-        # Of an app that has done its work before that, it says how it ended.
+        # Launches an app that is not running. Replies when the request is accepted or, with wait, when the app is ready. If the
+        # app exits successfully before that, ended says how.
         method Launch(name: string, wait: ?bool) -> (pid: ?int, ended: ?string)
 
-        # Asks an app to end, and kills it when its allowance for that is exhausted. The reply comes when the request is
-        # accepted or, with wait, when no process of it is left.
+        # Asks an app to exit, and kills it if it exceeds its allowance. Replies when the request is accepted or, with wait, when
+        # no process of the app is left.
         method Terminate(name: string, wait: ?bool) -> (isGone: bool)
 
-        # Terminates an app, if it runs, and launches it. The reply comes when the request is accepted or, with wait, when
-        # the new process is ready, or has done its work.
+        # Terminates an app if it is running, and launches it. Replies when the request is accepted or, with wait, when the new
+        # process is ready or has exited successfully.
         method Restart(name: string, wait: ?bool) -> (pid: ?int, ended: ?string)
 
-        # Asks an app to serve somebody; a suspended one is resumed for it. The reply comes when the request is accepted or,
-        # with wait, when the app is there; so it is with the three that follow. State: as lifecycle in AppDetails.
+        # Moves an app to the foreground; resumes it first if it is suspended. Replies when the request is accepted or, with wait,
+        # when the app is in the foreground; the next three methods do the same. state: as lifecycle in AppDetails.
         method Foreground(name: string, wait: ?bool) -> (state: string)
 
-        # Asks an app to go out of sight; a suspended one is resumed for it.
+        # Moves an app to the background; resumes it first if it is suspended.
         method Background(name: string, wait: ?bool) -> (state: string)
 
-        # Stops an app, after a chance to tidy up: it goes to the background, ends its tasks, and is frozen.
+        # Suspends an app: moves it to the background, lets it end its tasks, and freezes it.
         method Suspend(name: string, wait: ?bool) -> (state: string)
 
-        # Lets a suspended app run on: in the background, if it takes part in the lifecycle.
+        # Resumes a suspended app, in the background if it takes part in the lifecycle.
         method Resume(name: string, wait: ?bool) -> (state: string)
 
-        # Sends an app something to handle on its main loop. The reply comes when it was sent or, with wait, when it was
-        # handled. With launch, an app that is not running is launched for it. Kind: at most 64 bytes; payload: at most 2048
-        # bytes; one line each.
+        # Sends an event to an app, which handles it on its main loop. Replies when the event is sent or, with wait, when it is
+        # handled. With launch, launches the app first if it is not running. kind: at most 64 bytes; payload: at most 2048 bytes;
+        # one line each.
         method SendEvent(name: string, kind: string, payload: ?string, wait: ?bool, launch: ?bool) -> (state: string)
 
-        # Takes the stacks of a running app, which goes on, and replies when the report is written.
+        # Captures the stacks of a running app, which continues, and replies when the report is written.
         method Capture(name: string) -> (report: string, verdict: ?string)
 
-        # Tells what happens, until the connection is closed; to be called with "more". The first reply has no event: from
-        # then on nothing is missed. First come the latest events of the history, if they are asked for. Who does not read in
-        # time is told how many events (of any app) were missed. A name that no app has is an error. Without right "inspect",
-        # the message of an event is its kind in words.
-        method Monitor(apps: ?[]string, history: ?int) -> (event: ?Event, missed: ?int, isWithheld: ?bool)
+        # Sends events as they happen, until the connection is closed; call it with "more". The first reply has no event: no event
+        # after it is missed. Then come the latest events of the history, if requested. With follow false, an empty reply ends the
+        # history and the call. A client that does not read in time receives the number of events, of any app, that it missed. The
+        # name of an app that does not exist is an error. Without right "inspect", the message of an event is its kind in words.
+        method Monitor(apps: ?[]string, history: ?int, follow: ?bool) -> (event: ?Event, missed: ?int, isWithheld: ?bool)
 
-        # Reads the configuration again. Everything is valid or nothing changes; apps that are configured as before are not
-        # touched.
-        method Reload() -> (
+        # A change of an app that a reload would make: its settings before and after, as Key=value, without those that stay.
+        type AppChange (
+          name: string,
+          endsProcess: bool,
+          removed: []string,
+          added: []string
+        )
+
+        # Reads the configuration again. Either all of it is valid and takes effect, or nothing changes; apps whose configuration
+        # is the same are not touched. With dryRun, nothing changes, and the reply says what would.
+        method Reload(dryRun: ?bool) -> (
           added: []string,
           changed: []string,
           removed: []string,
           unchanged: int,
-          warnings: []Diagnostic
+          warnings: []Diagnostic,
+          changes: ?[]AppChange
         )
 
-        # Makes an app read its own configuration again: runs its commands for that (ExecReload), one after the other, and if it
-        # then says RELOADING=1, waits for its READY=1. The reply comes when the request is accepted or, with wait, when that is
-        # done. IsConfirmed: the app itself has said so.
+        # Makes an app reload its own configuration: runs its ExecReload= commands one after the other, and if the app then sends
+        # RELOADING=1, waits for READY=1. Replies when the request is accepted or, with wait, when the reload is complete.
+        # isConfirmed: the app itself sent READY=1.
         method ReloadApp(name: string, wait: ?bool) -> (durationUSec: ?int, isConfirmed: bool)
 
-        # The latest reports, newest first. Needs right "inspect".
+        # Lists the latest reports, newest first. Requires right "inspect".
         method Reports(app: ?string, limit: ?int) -> (reports: []Report)
 
-        # The metrics of the daemon and its apps in the Prometheus text format, version 0.0.4. The parts, joined in their order,
-        # are the text; each ends with a line. Needs right "inspect".
+        # Returns the metrics of the daemon and its apps in the Prometheus text format, version 0.0.4, in parts to be concatenated.
+        # Each part ends with a newline. Requires right "inspect".
         method Metrics() -> (parts: []string)
 
-        # There is no app of this name; the suggestion is the nearest one.
+        # There is no app with this name; the suggestion is the nearest name.
         error NoSuchApp (name: string, suggestion: ?string)
 
         # The caller lacks a right, which only root and the owner have.
         error NotPermitted (right: string, user: int, owner: int)
 
-        # Files cannot be used. With a name: those of this app, which is not there for that reason. Without: nothing was changed.
+        # Files cannot be used. With a name: those of this app, which is therefore not listed. Without: nothing was changed.
         error InvalidConfiguration (diagnostics: []Diagnostic, name: ?string)
 
         # The app is already running.
@@ -270,31 +279,31 @@ public enum ControlInterface {
         # The app is not running.
         error NotRunning (name: string)
 
-        # Processes of the app outlive SIGKILL; no other instance is started beside them.
+        # Processes of the app survive SIGKILL; no other instance is started beside them.
         error Unkillable (name: string, pid: ?int)
 
         # The app could not be started, or did not become ready.
         error LaunchFailed (name: string, reason: string)
 
-        # The stacks could not be taken, or the report not be written.
+        # The stacks could not be captured, or the report could not be written.
         error CaptureFailed (name: string, reason: string)
 
-        # A command for it has failed, or not all was done in time.
+        # A reload command failed, or the reload was not complete in time.
         error ReloadFailed (name: string, reason: string)
 
-        # The app was not asked: it is not where the request makes sense, or takes no part in the lifecycle.
+        # The app was not asked: its state does not allow the request, or it takes no part in the lifecycle.
         error Refused (name: string, reason: string)
 
-        # watchdogd is ending.
+        # watchdogd is shutting down.
         error ShuttingDown ()
 
-        # There are as many connections as are allowed to this caller; this one is closed.
+        # The caller has reached its limit of connections; this one is closed.
         error TooManyConnections (limit: int)
 
-        # The connection carried what is not a call, and is closed.
+        # The message is not a valid call; the connection is closed.
         error MalformedMessage (reason: string)
 
-        # It failed for another reason.
+        # The call failed for another reason.
         error Failed (reason: string)
 
         """

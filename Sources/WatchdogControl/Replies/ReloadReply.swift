@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reply to `Reload` once the new configuration is in force.
+/// The reply to `Reload` once the new configuration is in force, or to a dry run.
 public struct ReloadReply: ControlReply, PiecewiseReply {
     /// New apps.
     public var added: [String]
@@ -12,6 +12,8 @@ public struct ReloadReply: ControlReply, PiecewiseReply {
     public var unchanged: Int
     /// Warnings about the files.
     public var warnings: [ControlDiagnostic]
+    /// For a dry run, each app that would change; nil after a reload.
+    public var changes: [AppChange]?
 
     /// Creates a reply.
     public init(
@@ -28,7 +30,7 @@ public struct ReloadReply: ControlReply, PiecewiseReply {
     var body: ReplyBody {
         .members([
             .value("added", added), .value("changed", changed), .value("removed", removed),
-            .value("unchanged", unchanged), .list("warnings", warnings),
+            .value("unchanged", unchanged), .list("warnings", warnings), changes.map { .list("changes", $0) },
         ])
     }
 }

@@ -6,18 +6,22 @@ public struct MonitorRequest: ControlRequest {
     public var apps: [String]?
     /// How many of the latest events to send first.
     public var history: Int?
+    /// Whether to send events as they happen, after those of the history; nil means true.
+    public var follows: Bool?
 
     /// Creates the parameters.
-    public init(apps: [String]? = nil, history: Int? = nil) {
+    public init(apps: [String]? = nil, history: Int? = nil, follows: Bool? = nil) {
         self.apps = apps
         self.history = history
+        self.follows = follows
     }
 
     /// The names of the parameters.
     public static let parameterNames = CodingKeys.names
 
-    private enum CodingKeys: CodingKey, CaseIterable {
+    private enum CodingKeys: String, CodingKey, CaseIterable {
         case apps
         case history
+        case follows = "follow"
     }
 }

@@ -17,8 +17,8 @@ final class ControlConnection {
         case answering(call: UInt64)
         /// Writing a reply.
         case replying(ReplyWriter)
-        /// Sending events until the connection ends.
-        case monitoring(EventRing.Cursor)
+        /// Sending events until the connection ends, or without `follows`, until those that exist are sent.
+        case monitoring(EventRing.Cursor, follows: Bool)
     }
 
     let id: UInt64

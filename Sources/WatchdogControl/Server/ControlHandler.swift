@@ -48,8 +48,8 @@ public protocol ControlHandler: AnyObject {
         _ lifecycle: LifecycleRequest, of request: AppRequest, from peer: ControlPeer,
         answer: ControlAnswer<LifecycleReply>)
 
-    /// Reloads the configuration.
-    func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>)
+    /// Reloads the configuration, or says what that would change.
+    func reload(_ request: ReloadRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadReply>)
 
     /// Makes an app reload its own configuration; replies when it has done so if the client waits.
     func reload(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadAppReply>)

@@ -80,8 +80,8 @@ extension ControlServer {
             try request.check()
             handler.sendEvent(request, from: connection.peer, answer: answer(to: call, connection))
         case .reload:
-            _ = try parameters(EmptyRequest.self, of: call)
-            handler.reload(from: connection.peer, answer: answer(to: call, connection))
+            let request = try parameters(ReloadRequest.self, of: call)
+            handler.reload(request, from: connection.peer, answer: answer(to: call, connection))
         case .reloadApp:
             let request = try parameters(AppRequest.self, of: call)
             handler.reload(request, from: connection.peer, answer: answer(to: call, connection))
@@ -135,7 +135,8 @@ extension ControlServer {
         let history = try count(request.history, named: "history", default: 0, most: limits.eventHistory)
         let mayInspect = mayInspect(connection)
         connection.activity = .monitoring(
-            events.cursor(apps: request.apps, history: history, isOutlined: !mayInspect))
+            events.cursor(apps: request.apps, history: history, isOutlined: !mayInspect),
+            follows: request.follows ?? true)
         connection.output.append(encode(MonitorReply(isWithheld: mayInspect ? nil : true)))
     }
 

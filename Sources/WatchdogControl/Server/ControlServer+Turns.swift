@@ -78,7 +78,7 @@ extension ControlServer {
             connection.activity = .idle
             let isComplete = writer.write(to: &connection.output, atMost: max(1, limits.piecesPerTurn))
             if !isComplete, !connection.isGone { connection.activity = .replying(writer) }
-        case .monitoring(var cursor):
+        case .monitoring(var cursor, let follows):
             for _ in 0..<max(1, limits.piecesPerTurn) {
                 guard let step = events.read(&cursor, encode: { encode(MonitorReply(event: $0)) }) else { break }
                 switch step {
@@ -89,7 +89,11 @@ extension ControlServer {
                     connection.output.append(encode(MonitorReply(missed: count)))
                 }
             }
-            connection.activity = connection.isGone ? .idle : .monitoring(cursor)
+            if !follows, !events.hasMore(for: cursor) {
+                connection.activity = .replying(ReplyWriter(.whole(MonitorReply()), encoder: encoder))
+            } else {
+                connection.activity = connection.isGone ? .idle : .monitoring(cursor, follows: follows)
+            }
         }
     }
 
@@ -126,7 +130,7 @@ extension ControlServer {
         switch connection.activity {
         case .answering: return false
         case .replying: return true
-        case .monitoring(let cursor): return events.hasMore(for: cursor)
+        case .monitoring(let cursor, let follows): return !follows || events.hasMore(for: cursor)
         case .idle:
             guard !connection.isClosing, connection.throttledUntil == nil else { return false }
             return connection.input.hasMessage || (connection.isGone && !connection.isInputEnded)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 extension ControlText {
     private static let stampWidth = 16
 
@@ -15,10 +17,27 @@ extension ControlText {
     public static func event(_ event: ControlEvent, style: Style = Style()) -> String {
         let app = event.app?.shown ?? "watchdogd"
         let pid = event.pid.map { "[\($0)]" } ?? ""
-        var text = wrap("\(style.time.stamp(event.time)) \(app)\(pid): \(event.message.shown)", indent: stampWidth)
+        let lines = "\(style.time.stamp(event.time)) \(app)\(pid): \(event.message.shown)"
+            .wrapped(columns: style.columns ?? .max, indent: String(repeating: " ", count: stampWidth))
+        let paint = TextStyle(isColored: style.isColored)
+        var text = lines.map { paint($0, event.kind.meaning) + "\n" }.joined()
         if let report = event.report, !event.message.contains(report) {
             text += String(repeating: " ", count: stampWidth) + report.shown + "\n"
         }
         return text
+    }
+}
+
+extension ControlEvent.Kind {
+    /// What the event means to an operator; nil for what is neither good nor bad.
+    fileprivate var meaning: TextStyle.Meaning? {
+        switch self {
+        case .exhausted, .reported, .unkillable, .limitReached, .launchFailed, .captureFailed: .failure
+        case .slow, .hung, .probeFailed, .probeImpossible, .credited, .rebased, .paused, .extensionRefused,
+            .channelLost, .leftBehind, .reloadFailed, .launchRegressed, .restarting:
+            .caution
+        case .ready, .probeRecovered: .success
+        default: nil
+        }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 extension ControlText {
     /// The result of a reload: one line per kind of change, and the warnings.
     public static func reload(_ reply: ReloadReply) -> String {
@@ -9,6 +11,24 @@ extension ControlText {
             lines += wrap("\(deed): " + names.map(\.shown).joined(separator: " "), indent: 4)
         }
         return lines + "unchanged: \(reply.unchanged)\n"
+    }
+
+    /// What a reload would change: for each app, its settings before and after, and whether its process ends.
+    public static func dryRun(_ reply: ReloadReply, style: Style = Style()) -> String {
+        var text = reply.warnings.map { wrap($0.description.shown, indent: 4) }.joined()
+        for change in reply.changes ?? [] {
+            let fate =
+                reply.added.contains(change.name)
+                ? "would be added"
+                : reply.removed.contains(change.name)
+                    ? "would be removed" + (change.endsProcess ? ", and its process terminated" : "")
+                    : change.endsProcess ? "would change, and be restarted" : "would change without a restart"
+            text += wrap("\(change.name.shown): \(fate)", indent: 4)
+            let paint = TextStyle(isColored: style.isColored)
+            for line in change.removed { text += "  " + paint("- \(line.shown)", .failure) + "\n" }
+            for line in change.added { text += "  " + paint("+ \(line.shown)", .success) + "\n" }
+        }
+        return text + "unchanged: \(reply.unchanged)\n"
     }
 
     /// The confirmation that an app has reloaded its own configuration; empty if the client did not wait.

@@ -69,15 +69,14 @@ public enum ControlText {
     }
 
     static func colored(_ text: String, for state: AppState, _ style: Style) -> String {
-        guard style.isColored else { return text }
-        let color: String? =
+        let meaning: TextStyle.Meaning? =
             switch state {
-            case .running: "32"
-            case .failed, .unkillable, .invalid: "1;31"
-            case .waiting, .launching, .terminating, .capturing, .dying: "33"
+            case .running: .success
+            case .failed, .unkillable, .invalid: .failure
+            case .waiting, .launching, .terminating, .capturing, .dying: .caution
             default: nil
             }
-        return color.map { "\u{1b}[\($0)m\(text)\u{1b}[0m" } ?? text
+        return TextStyle(isColored: style.isColored)(text, meaning)
     }
 
     static func diagnostics(_ files: [InvalidFile], _ style: Style) -> String {

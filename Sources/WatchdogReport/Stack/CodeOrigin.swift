@@ -26,7 +26,7 @@ public enum CodeOrigin: String, Codable, Sendable {
 
     /// - Parameters:
     ///   - executable: the path of the process's executable.
-    init(of frame: FrameInfo, in image: ImageInfo, executable: String?) {
+    package init(of frame: FrameInfo, in image: ImageInfo, executable: String?) {
         guard let path = image.path ?? image.name, !path.isEmpty, image.source != "A" else {
             self = .unknown
             return

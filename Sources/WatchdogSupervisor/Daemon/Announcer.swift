@@ -40,7 +40,8 @@ final class Announcer {
         let now = loop.now
         if log.hasJournal, recordLimiter.admit(at: now), log.record(entry()) { return }
         guard let line else { return }
-        guard limiter.admit(at: now), StandardError.mention(line) else {
+        let level = StandardError.showsLevels ? entry().map { LogLevel($0) } : nil
+        guard limiter.admit(at: now), StandardError.mention(line, as: level ?? .info) else {
             unsaid += 1
             droppedLines += 1
             return

@@ -15,6 +15,11 @@ extension ConfigurationListing {
         }
     }
 
+    /// The settings in force of each of them, by name.
+    var settings: [String: [String]] {
+        Dictionary(apps.map { ($0.name.description, $0.settings) }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// What cannot be used.
     var invalidFiles: [InvalidFile] {
         apps.filter { $0.configuration == nil }.map { app in

@@ -112,8 +112,8 @@ final class ControlRequests: ControlHandler {
         app.moves.request(lifecycle, waits: request.waits, answer: answer)
     }
 
-    func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) {
-        daemon.configuration.reload(answering: answer)
+    func reload(_ request: ReloadRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) {
+        daemon.configuration.reload(isDryRun: request.isDryRun == true, answering: answer)
     }
 
     func reload(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadAppReply>) {

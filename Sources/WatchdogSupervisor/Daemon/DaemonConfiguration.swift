@@ -12,6 +12,8 @@ final class DaemonConfiguration {
     private unowned let daemon: Daemon
     /// The files that cannot be used.
     private(set) var invalidFiles: [InvalidFile] = []
+    /// What the files of each app say, for comparison.
+    private var settings: [String: [String]] = [:]
 
     init(of daemon: Daemon) {
         self.daemon = daemon
@@ -23,32 +25,38 @@ final class DaemonConfiguration {
     func begin(with listing: ConfigurationListing) {
         for diagnostic in listing.allDiagnostics { daemon.announcer.say(diagnostic.description) }
         invalidFiles = listing.invalidFiles
+        settings = listing.settings
         handDownControllers(for: listing)
         daemon.add(listing.valid.map { makeApp($0.configuration, file: $0.file, resuming: true) })
     }
 
     /// Reads the configuration again, beside the loop; nothing changes unless all of it is valid.
-    func reload(answering answer: ControlAnswer<ReloadReply>? = nil) {
+    ///
+    /// - Parameter isDryRun: whether to answer what would change, and change nothing.
+    func reload(isDryRun: Bool = false, answering answer: ControlAnswer<ReloadReply>? = nil) {
         let directory = daemon.places.configurationDirectory
         daemon.disks.read {
             Result { () throws(ConfigurationReadError) in
                 try ConfigurationLoader(HostFileSystem(), specifiers: .host).load(directory: directory)
             }
         } then: { [unowned self] in
-            read($0, answer)
+            read($0, isDryRun: isDryRun, answer)
         }
     }
 
     private func read(
-        _ result: Result<ConfigurationListing, ConfigurationReadError>, _ answer: ControlAnswer<ReloadReply>?
+        _ result: Result<ConfigurationListing, ConfigurationReadError>, isDryRun: Bool,
+        _ answer: ControlAnswer<ReloadReply>?
     ) {
         switch result {
         case .failure(let error):
             refuse(
                 [ControlDiagnostic(.error, file: daemon.places.configurationDirectory, message: error.description)],
-                answer)
+                isDryRun: isDryRun, answer)
         case .success(let listing) where listing.allDiagnostics.contains(where: { $0.severity == .error }):
-            refuse(listing.allDiagnostics.map(ControlDiagnostic.init), answer)
+            refuse(listing.allDiagnostics.map(ControlDiagnostic.init), isDryRun: isDryRun, answer)
+        case .success(let listing) where isDryRun:
+            answer?.succeed(plan(listing))
         case .success(let listing):
             let reply = apply(listing)
             daemon.announcer.publish(reply)
@@ -69,11 +77,43 @@ final class DaemonConfiguration {
         if !needed.isEmpty { _ = daemon.host.cgroupParent?.enable(needed.sorted()) }
     }
 
-    private func refuse(_ diagnostics: [ControlDiagnostic], _ answer: ControlAnswer<ReloadReply>?) {
+    private func refuse(
+        _ diagnostics: [ControlDiagnostic], isDryRun: Bool, _ answer: ControlAnswer<ReloadReply>?
+    ) {
+        defer { answer?.fail(.invalidConfiguration(diagnostics)) }
+        guard !isDryRun else { return }
         let line = "the configuration is invalid; nothing was changed"
         daemon.announcer.tell(line, JournalEntry(.configurationInvalid, line))
         for diagnostic in diagnostics { daemon.announcer.say(diagnostic.description) }
-        answer?.fail(.invalidConfiguration(diagnostics))
+    }
+
+    /// What ``apply(_:)`` would change.
+    private func plan(_ listing: ConfigurationListing) -> ReloadReply {
+        var reply = ReloadReply(warnings: listing.allDiagnostics.map(ControlDiagnostic.init))
+        var changes: [AppChange] = []
+        let new = listing.settings
+        var removed = Set(daemon.appNames)
+        for (configuration, _) in listing.valid {
+            let name = configuration.name.description
+            removed.remove(name)
+            let app = daemon.apps[name]
+            if let app, app.configuration == configuration, app.machine.standing != .removed {
+                reply.unchanged += 1
+                continue
+            }
+            if app == nil { reply.added.append(name) } else { reply.changed.append(name) }
+            let isKept = app?.configuration.map(configuration.allowsProcess) ?? true
+            let endsProcess = !isKept && app?.machine.isAtRest == false
+            changes.append(
+                AppChange(name: name, endsProcess: endsProcess, from: settings[name] ?? [], to: new[name] ?? []))
+        }
+        reply.removed = removed.sorted()
+        changes += reply.removed.map { name in
+            let isRunning = daemon.apps[name].map { !$0.machine.isAtRest } ?? false
+            return AppChange(name: name, endsProcess: isRunning, from: settings[name] ?? [], to: [])
+        }
+        reply.changes = changes
+        return reply
     }
 
     private func apply(_ listing: ConfigurationListing) -> ReloadReply {
@@ -106,6 +146,7 @@ final class DaemonConfiguration {
             }
         }
         invalidFiles = []
+        settings = listing.settings
         handDownControllers(for: listing)
         daemon.add(added + claimed.map(\.app))
         for (app, configuration, file) in claimed { app.update(configuration, file: file) }

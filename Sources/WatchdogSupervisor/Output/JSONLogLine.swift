@@ -49,7 +49,7 @@ struct JSONLogLine {
         // The verdict and the report, which follow in the text, have members of their own.
         let first = entry["WATCHDOGD_VERDICT"] == nil ? message[...] : message.prefix { $0 != "\n" }
         self.init(
-            LogLevel(priority: entry["PRIORITY"].flatMap { Int($0) } ?? 4), String(first),
+            LogLevel(entry), String(first),
             app: entry["WATCHDOGD_APP"] ?? app, Self.members.map { ($0.name, entry[$0.field]) }, at: time)
     }
 
@@ -94,8 +94,9 @@ struct JSONLogLine {
 }
 
 extension LogLevel {
-    /// The level of a priority in the journal: syslog(3).
-    fileprivate init(priority: Int) {
+    /// The level of an entry for the journal, whose priority is that of syslog(3).
+    init(_ entry: JournalEntry) {
+        let priority = entry["PRIORITY"].flatMap { Int($0) } ?? 4
         self = priority <= 3 ? .error : priority == 4 ? .warning : .info
     }
 }

@@ -9,6 +9,24 @@ import WatchdogLinux
 public enum StandardError {
     /// The format of all messages, and the app that they are about.
     private static let style = Mutex<(format: LogFormat, app: String?)>((.text, nil))
+    /// What precedes each line of text.
+    private static let prefix = Mutex(Prefix())
+
+    /// What precedes a line of text: the program's name, or the local time where only watchdogd writes.
+    private struct Prefix {
+        var style = TextStyle()
+        var isTime = false
+
+        func text(_ level: LogLevel) -> String {
+            let meaning: TextStyle.Meaning =
+                switch level {
+                case .error: .failure
+                case .warning: .caution
+                case .info: .faint
+                }
+            return style(isTime ? ClockTime.now : "watchdogd:", meaning) + " "
+        }
+    }
 
     /// Chooses the format of all further messages.
     ///
@@ -18,6 +36,18 @@ public enum StandardError {
     }
 
     static var format: LogFormat { style.withLock(\.format) }
+
+    /// Chooses how further messages look on a terminal.
+    ///
+    /// - Parameters:
+    ///   - isColored: whether the beginning of each message has the color of its level.
+    ///   - showsTime: whether messages begin with the local time in place of `watchdogd:`.
+    public static func decorate(isColored: Bool, showsTime: Bool = false) {
+        prefix.withLock { $0 = Prefix(style: TextStyle(isColored: isColored), isTime: showsTime) }
+    }
+
+    /// Whether the level of a message changes what is printed.
+    static var showsLevels: Bool { format == .json || prefix.withLock(\.style.isColored) }
 
     /// Writes `watchdogd: TEXT` and a newline, or a JSON object; a line that cannot be written within a second is lost.
     ///
@@ -29,7 +59,7 @@ public enum StandardError {
 
     /// The same without waiting, for a loop with deadlines to keep: the reader may have stopped.
     @discardableResult
-    static func mention(_ text: String) -> Bool { say(text, within: .zero) }
+    static func mention(_ text: String, as level: LogLevel = .warning) -> Bool { say(text, as: level, within: .zero) }
 
     /// Writes lines that begin with the place they are about, and so without a prefix.
     public static func list(_ lines: [String]) {
@@ -45,7 +75,8 @@ public enum StandardError {
     /// Writes an entry for the journal as a line: `text`, or the entry's fields as a JSON object.
     @discardableResult
     static func say(_ text: String, _ entry: JournalEntry?, within limit: Duration) -> Bool {
-        guard let entry, format == .json else { return say(text, within: limit) }
+        guard let entry else { return say(text, within: limit) }
+        guard format == .json else { return say(text, as: LogLevel(entry), within: limit) }
         return write(JSONLogLine(entry, app: style.withLock(\.app)).bytes, within: limit)
     }
 
@@ -74,7 +105,8 @@ public enum StandardError {
         if format == .json { return write(JSONLogLine(level, text, app: app).bytes, within: limit) }
         // Names of files and apps come from anywhere, also with escape sequences for the terminal.
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).singleLine() }
-        return say(lines.joined(separator: "\n"), prefix: "watchdogd: ", within: limit)
+        let prefix = prefix.withLock { $0.text(level) }
+        return say(lines.joined(separator: "\n"), prefix: prefix, within: limit)
     }
 
     private static func say(_ text: String, prefix: String, within limit: Duration) -> Bool {

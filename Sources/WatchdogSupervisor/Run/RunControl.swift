@@ -104,7 +104,9 @@ final class RunControl: ControlHandler {
         answer: ControlAnswer<LifecycleReply>
     ) { refuse(answer) }
 
-    func reload(from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) { refuse(answer) }
+    func reload(_ request: ReloadRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadReply>) {
+        refuse(answer)
+    }
 
     func reload(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadAppReply>) { refuse(answer) }
 }

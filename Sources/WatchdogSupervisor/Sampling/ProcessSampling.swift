@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Synchronization
 import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
@@ -19,6 +20,14 @@ public struct ProcessSampling {
         case speedscope
         /// The call tree as JSON.
         case json
+    }
+
+    /// What takes time.
+    public enum Stage: Sendable {
+        /// Samples are taken; the fraction of the time that has passed.
+        case sampling(Double)
+        /// The frames are being named.
+        case symbolicating
     }
 
     private let process: Int32
@@ -42,9 +51,10 @@ public struct ProcessSampling {
 
     /// Samples the process and returns the text to print; SIGINT and SIGTERM end it early.
     ///
+    /// - Parameter progress: called at most ten times a second, on any thread.
     /// - Throws: ``RunError`` if the process cannot be sampled.
-    public func text(as format: Format) throws -> String {
-        let samples = try samples()
+    public func text(as format: Format, progress: @escaping @Sendable (Stage) -> Void = { _ in }) throws -> String {
+        let samples = try samples(progress)
         return switch format {
         case .text: samples.text
         case .collapsed: samples.collapsed
@@ -53,7 +63,7 @@ public struct ProcessSampling {
         }
     }
 
-    private func samples() throws -> ProcessSamples {
+    private func samples(_ progress: @escaping @Sendable (Stage) -> Void) throws -> ProcessSamples {
         // Block before the first thread starts, so that the signals reach the thread that waits for them.
         SignalSource.block([SIGINT, SIGTERM])
         let target = try ForeignProcess(process)
@@ -62,15 +72,29 @@ public struct ProcessSampling {
             duration: duration, stopsRunning: stopsRunning)
         let time = WallTime.now()
         let sampling: Sampling
+        let start = Instant.now()
+        let shown = Mutex(start)
+        let pause = { @Sendable [duration] (moment: Instant) -> Bool in
+            let now = Instant.now()
+            let isDue = shown.withLock { last in
+                guard now - last >= .milliseconds(100) else { return false }
+                last = now
+                return true
+            }
+            if isDue { progress(.sampling((now - start) / duration)) }
+            return Self.pause(until: moment)
+        }
+        progress(.sampling(0))
         do {
             sampling = try withExtendedLifetime(target) { () throws(SnapshotError) in
-                try Sampling.take(of: process, options, pause: Self.pause)
+                try Sampling.take(of: process, options, pause: pause)
             }
         } catch {
             throw RunError(
                 error.errno == .noSuchProcess ? "process \(process) ended before it could be read" : "\(error)",
                 exitCode: error.errno == .noSuchProcess ? 66 : 74)
         }
+        progress(.symbolicating)
         var limits = Symbolicator.Limits()
         limits.work = .seconds(20)
         limits.budget = .seconds(60)

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a reload would change of an app.
+public struct AppChange: Hashable, Sendable, Codable {
+    /// The app's name.
+    public var name: String
+    /// Whether its process would be restarted, or terminated if the app was removed.
+    public var endsProcess: Bool
+    /// The settings that would no longer be in force, as `Key=value`.
+    public var removed: [String]
+    /// The settings that would come into force.
+    public var added: [String]
+
+    /// Creates a change; settings that are the same before and after are left out.
+    public init(name: String, endsProcess: Bool, from old: [String], to new: [String]) {
+        self.name = name
+        self.endsProcess = endsProcess
+        removed = old.filter { !new.contains($0) }
+        added = new.filter { !old.contains($0) }
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogSupervisor
+
+/// Selects when text is colored.
+struct ColorOption: ParsableArguments {
+    enum Choice: String, ExpressibleByArgument, CaseIterable {
+        case auto
+        case always
+        case never
+    }
+
+    @Option(
+        help: ArgumentHelp("When to color text: auto (on a terminal, unless NO_COLOR is set), always or never."))
+    var color: Choice?
+
+    /// Whether to color what is written to a descriptor (no-color.org; TERM=dumb is a terminal without colors).
+    func isColored(on descriptor: Int32) -> Bool {
+        switch color ?? .auto {
+        case .always: true
+        case .never: false
+        case .auto:
+            isatty(descriptor) == 1 && (Environment.inherited["NO_COLOR"] ?? "").isEmpty
+                && Environment.inherited["TERM"] != "dumb"
+        }
+    }
+
+    /// Colors the beginning of watchdogd's own messages on standard error.
+    func decorateMessages(withTime showsTime: Bool = false) {
+        StandardError.decorate(isColored: isColored(on: STDERR_FILENO), showsTime: showsTime)
+    }
+
+    /// The style of what is printed: on a terminal as wide as the terminal, elsewhere of any width.
+    var style: TextStyle {
+        TextStyle(
+            isColored: isColored(on: STDOUT_FILENO),
+            columns: isatty(STDOUT_FILENO) == 1 ? TerminalWidth.columns - 1 : nil)
+    }
+}

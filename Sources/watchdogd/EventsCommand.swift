@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogBase
+import WatchdogControl
+import WatchdogLinux
+import WatchdogRendering
+
+/// `watchdogd events`.
+struct EventsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "events", abstract: "Show app events as they happen, until interrupted.",
+        discussion: """
+            The daemon keeps the latest events since it was started; the journal keeps them for longer: journalctl \
+            -t watchdogd.
+            """)
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "Show this many earlier events first (default: 10, or all with --since).", valueName: "count"))
+    var lines: Int?
+
+    @Option(
+        help: ArgumentHelp("Show only events since: a span (10m), a day (2026-11-20) or a time.", valueName: "time"))
+    var since: String?
+
+    @Flag(inversion: .prefixedNo, help: "Keep showing new events.")
+    var follow = true
+
+    @OptionGroup var daemon: ControlOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("Show only these apps.", valueName: "app"), completion: .appNames)
+    var apps: [String] = []
+
+    func validate() throws {
+        if let lines { try OutputOptions.check(lines: lines, most: ControlLimits().eventHistory) }
+        if let since, beginning == nil {
+            throw ValidationError("--since \(since): use a span (2h), a day (2026-11-20) or \"2026-11-20 18:30\"")
+        }
+    }
+
+    private var beginning: Timestamp? {
+        since.flatMap { ReportFilter.beginning($0, now: .now()) }.map { Timestamp($0) }
+    }
+
+    func run() throws {
+        let style = output.style
+        let history = lines ?? (since == nil ? 10 : ControlLimits().eventHistory)
+        let request = MonitorRequest(
+            apps: apps.isEmpty ? nil : apps, history: history, follows: follow ? nil : false)
+        let beginning = beginning
+        try daemon.withClient(output) { client throws(ControlClientError) in
+            try client.monitor(request) { reply in
+                // The first reply has no event: the daemon misses none from now on.
+                guard reply != MonitorReply() else { return true }
+                if let beginning, let event = reply.event, event.time < beginning { return true }
+                print(
+                    output.json ? ControlText.jsonLine(reply) : ControlText.event(reply, style: style), terminator: "")
+                // Flush: a pipe would hold the line back until its buffer is full.
+                return fflush(nil) == 0
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogLinux
+
+/// Shows long text page by page, as git and systemctl do.
+struct PagerOption: ParsableArguments {
+    @Flag(
+        help: ArgumentHelp(
+            "Print long text at once. Otherwise, on a terminal, WATCHDOGD_PAGER, PAGER or less shows it."))
+    var noPager = false
+
+    /// Prints a text, in a pager if it is longer than the terminal it goes to.
+    func show(_ text: String) {
+        guard let command, text.utf8.count(where: { $0 == UInt8(ascii: "\n") }) >= rows, page(text, by: command) else {
+            print(text, terminator: "")
+            return
+        }
+    }
+
+    /// The pager; nil if none is wanted, or where nobody could use it.
+    private var command: String? {
+        guard !noPager, isatty(STDOUT_FILENO) == 1, isatty(STDIN_FILENO) == 1 else { return nil }
+        let environment = Environment.inherited
+        let command = environment["WATCHDOGD_PAGER"] ?? environment["PAGER"] ?? "less"
+        return command.isEmpty || command == "cat" ? nil : command
+    }
+
+    private var rows: Int {
+        var size = winsize()
+        return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0 ? Int(size.ws_row) : 24
+    }
+
+    /// - Returns: false if the pager could not be started, so that nothing was printed.
+    private func page(_ text: String, by command: String) -> Bool {
+        // less(1): quit if it fits, keep colors, leave the text on the screen.
+        setenv("LESS", "FRX", 0)
+        // With another user's rights, a pager must not start programs or write files: less(1), "SECURITY".
+        if Environment.inherited["SUDO_UID"] != nil { setenv("LESSSECURE", "1", 1) }
+        fflush(nil)
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return false }
+        // The pager must not hold the end that closes when the text is complete.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let pager = Self.start(command, reading: ends[0])
+        close(ends[0])
+        guard let pager else {
+            close(ends[1])
+            return false
+        }
+        // A pager that quits early ends the text. ^C is for the pager, as in git.
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGINT, SIG_IGN)
+        Self.write(text, to: ends[1])
+        close(ends[1])
+        var status: Int32 = 0
+        while waitpid(pager, &status, 0) < 0, errno == EINTR {}
+        // 127: the shell did not find it, sh(1).
+        return status >> 8 & 0xff != 127
+    }
+
+    private static func start(_ command: String, reading input: Int32) -> pid_t? {
+        var actions = posix_spawn_file_actions_t()
+        guard posix_spawn_file_actions_init(&actions) == 0 else { return nil }
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        guard posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) == 0 else { return nil }
+        let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sh"), strdup("-c"), strdup(command), nil]
+        defer { for argument in arguments { free(argument) } }
+        var child: pid_t = 0
+        return posix_spawn(&child, "/bin/sh", &actions, nil, arguments, environ) == 0 ? child : nil
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+import WatchdogRendering
+import WatchdogReport
+import WatchdogReportArchive
+import WatchdogReportStore
+import WatchdogSupervisor
+
+/// `watchdogd report delete`.
+struct ReportDeleteCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete crash logs.",
+        discussion: """
+            Shows what it would delete, and asks. watchdogd deletes old crash logs by itself: at most 500 are kept, for at \
+            most 90 days. Entries of the journal are not deleted: use journalctl --vacuum-time.
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("Delete all crash logs older than this: 30d, 12h.", valueName: "span"),
+        transform: RunOptions.span)
+    var olderThan: Duration?
+
+    @Option(help: ArgumentHelp("With --older-than: only those of this app.", valueName: "name"), completion: .appNames)
+    var app: String?
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var location: ReportsOption
+
+    @Argument(
+        help: ArgumentHelp(
+            "latest, an app's name (its latest), an incident ID or its first characters, or a file.",
+            valueName: "report"),
+        completion: .reports)
+    var references: [String] = []
+
+    func validate() throws {
+        guard references.isEmpty != (olderThan == nil) else {
+            throw ValidationError("name the crash logs to delete, or use --older-than")
+        }
+        guard app == nil || olderThan != nil else { throw ValidationError("--app requires --older-than") }
+        guard location.journal == nil else {
+            throw ValidationError("entries of the journal cannot be deleted here; use journalctl --vacuum-time")
+        }
+    }
+
+    func run() throws {
+        let archive = try location.open()
+        let reports = try olderThan.map { try old(than: $0, in: archive) } ?? named(in: archive)
+        guard !reports.isEmpty else {
+            StandardError.say("no crash log is that old", as: .info)
+            return
+        }
+        let number = reports.count == 1 ? "1 crash log" : "\(reports.count) crash logs"
+        if !yes {
+            print(ReportListing.text(reports, width: TerminalWidth.columns - 1), terminator: "")
+            fflush(nil)
+            try Question.ask("Delete \(number)?", otherwise: "nothing was deleted")
+        }
+        let store = ReportStore(directory: location.folder ?? ".")
+        for report in reports { try Failure.reporting { try store.delete(report) } }
+        StandardError.say("deleted \(number)", as: .info)
+    }
+
+    private func old(than span: Duration, in archive: ReportArchive) throws -> [StoredReport] {
+        let list = try location.reading(archive) { try $0.list(ReportFilter(app: app), atMost: nil) }
+        let now = WallTime.now()
+        return (list?.reports ?? []).filter { now.since($0.modified) > span }
+    }
+
+    private func named(in archive: ReportArchive) throws -> [StoredReport] {
+        var reports: [StoredReport] = []
+        for reference in references {
+            let report = try location.find(reference, in: archive)
+            if !reports.contains(where: { $0.path == report.path }) { reports.append(report) }
+        }
+        return reports
+    }
+}
