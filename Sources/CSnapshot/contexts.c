@@ -111,8 +111,7 @@ void wd_read_contexts(struct wd_snapshot_arena *arena) {
         for (size_t i = 0; i < wanted; i++)
             remote[i] = (struct iovec){(void *)(uintptr_t)arena->candidates[next + i], sizeof words[0]};
         struct iovec local = {words, wanted * sizeof words[0]};
-        ssize_t length = process_vm_readv(arena->memory_tid, &local, 1, remote, wanted, 0);
-        size_t got = length < 0 ? 0 : (size_t)length / sizeof words[0];
+        size_t got = wd_read_vectors(arena, local, remote, wanted) / sizeof words[0];
         for (size_t i = 0; i < got; i++) keep(arena, &count, arena->candidates[next + i], words[i]);
         next += got < wanted ? got + 1 : wanted; /* the read ended at an address that is not mapped */
     }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "include/wd_snapshot.h"
 #include "include/wd_snapshot_format.h"
@@ -141,6 +142,7 @@ void wd_read_vdso(struct wd_snapshot_arena *arena);
 
 /* memory.c */
 size_t wd_read_memory(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length);
+size_t wd_read_vectors(struct wd_snapshot_arena *arena, struct iovec local, const struct iovec *remote, size_t count);
 
 /* modules.c */
 void wd_pin_modules(struct wd_snapshot_arena *arena);
