@@ -10,11 +10,11 @@ place = --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo samples test check build release install uninstall man completions deb deb-test bundle bundle-test bench fuzz format clean
+.PHONY: help demo samples test check build release install uninstall man completions deb deb-test bundle bundle-test image image-test test-kubernetes test-swarm bench fuzz format clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
 
 demo: ## watch four programs being supervised (less than 40 s)
 	@scripts/setup demo
@@ -73,6 +73,22 @@ bundle: release ## one folder with everything that watchdogd needs, for images o
 bundle-test: release ## try the bundle in a root file system that has only libc (root)
 	@scripts/setup package
 	@scripts/bundle-test --from $(release)
+
+image: release ## the container image, without a network, into dist
+	@scripts/setup image
+	@scripts/image --from $(release)
+
+image-test: release ## try the image and the bundle with podman (root)
+	@scripts/setup image
+	@scripts/image-test --from $(release)
+
+test-kubernetes: release ## try the image in pods of a real kubelet, which is built once: 15 min (root)
+	@scripts/setup kubernetes
+	@scripts/test-kubernetes --from $(release)
+
+test-swarm: release ## try the image as a service of Docker Swarm (root)
+	@scripts/setup swarm
+	@scripts/test-swarm --from $(release)
 
 bench: release ## measure, where the tree has benchmarks (Benchmarks/run)
 	@if [ -x Benchmarks/run ]; then Benchmarks/run; else echo 'bench: no Benchmarks/run in this tree'; exit 69; fi

@@ -1,0 +1,6 @@
+[App]
+ExecStart=/usr/bin/shop
+StandardOutput=inherit
+
+[Watchdog]
+Terminate=8s
