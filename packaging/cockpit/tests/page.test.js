@@ -57,6 +57,7 @@ test('errors are sentences', () => {
     assert.throws(() => parameters(wrong), { message: 'There is no app "photo"; the nearest name is "photos".' });
     assert.throws(() => parameters({ error: 'org.varlink.service.MethodNotFound' }), /answered with MethodNotFound/u);
     assert.equal(trouble('not-found', { startCommand: 'start it' }).command, 'start it');
+    assert.equal(trouble('refused', {}, 'It is full.').text, 'It is full.');
     assert.match(trouble('access-denied', { socket: '/s' }).text, /may not connect to \/s/u);
 });
 

@@ -75,8 +75,9 @@ class Connection {
     }
 
     close(problem = 'closed') {
-        this.#channel.close();
+        // First: the channel calls back at once, without the problem.
         this.#end(problem);
+        this.#channel.close();
     }
 
     #send(bytes, call) {
@@ -111,8 +112,8 @@ class Connection {
 /**
  * A daemon that is watched: connects, and connects again when the connection ends.
  *
- * Calls back with what happens: `onconnected()`, `onlost(problem, milliseconds until the next attempt)`,
- * `onevent(event)`, `onmissed(count)`.
+ * Calls back with what happens: `onconnected()`, `onlost(problem, milliseconds until the next attempt, refusal)`,
+ * `onevent(event)`, `onmissed(count)`. The refusal is what the daemon said, if it refused to be watched.
  */
 export class Daemon {
     place;
@@ -121,6 +122,7 @@ export class Daemon {
     #calls;
     #attempt = 0;
     #retry;
+    #refusal;
 
     constructor(place, callbacks) {
         this.place = place;
@@ -134,9 +136,17 @@ export class Daemon {
         this.#monitor = monitor;
         const timer = setTimeout(() => monitor.close('timeout'), ANSWER_LIMIT);
         let isConnected = false;
+        this.#refusal = undefined;
         monitor.follow('Monitor', { history }, (reply) => {
             clearTimeout(timer);
-            const { event, missed } = parameters(reply);
+            let event, missed;
+            try {
+                ({ event, missed } = parameters(reply));
+            } catch (error) {
+                this.#refusal = error.message;
+                monitor.close('refused');
+                return;
+            }
             if (!isConnected) {
                 isConnected = true;
                 this.#attempt = 0;
@@ -157,8 +167,10 @@ export class Daemon {
     /** Asks something that is answered at once. */
     ask(method, values) {
         if (this.#calls === undefined) {
-            const calls = new Connection(this.place, () => {
+            const calls = new Connection(this.place, (problem) => {
                 if (this.#calls === calls) this.#calls = undefined;
+                // A daemon that is stopped keeps its connections open.
+                if (problem === 'timeout') this.#monitor?.close(problem);
             });
             this.#calls = calls;
         }
@@ -181,6 +193,6 @@ export class Daemon {
         const wait = backoff(this.#attempt);
         this.#attempt += 1;
         this.#retry = setTimeout(() => this.connect(), wait);
-        this.#callbacks.onlost(problem, wait);
+        this.#callbacks.onlost(problem, wait, this.#refusal);
     }
 }

@@ -9,23 +9,26 @@ import { ago, brief, bytes, measured, percent, roughly, shown, stateOf } from '.
 
 const MOST_REPORTS = 10;
 
+/** Who may not inspect an app sees no process of it. */
+const isAlive = ({ state }) => ['launching', 'running', 'terminating', 'capturing', 'dying'].includes(state);
+
 const ACTIONS = {
     Launch: {
         kind: 'primary', doing: 'Launching…', done: 'was launched',
-        isPossible: ({ pid, state }) => pid === undefined && state !== 'unkillable',
+        isPossible: (app) => !isAlive(app) && app.state !== 'unkillable',
     },
     Restart: {
-        kind: '', doing: 'Restarting…', done: 'was restarted', isPossible: ({ pid }) => pid !== undefined,
+        kind: '', doing: 'Restarting…', done: 'was restarted', isPossible: isAlive,
         question: 'It is asked to end, and launched again when it has.',
     },
     Terminate: {
         kind: 'danger', doing: 'Terminating…', done: 'was terminated',
-        isPossible: ({ pid, state }) => pid !== undefined || state === 'waiting',
+        isPossible: (app) => isAlive(app) || app.state === 'waiting',
         question: 'It stays down until somebody launches it.',
     },
     Capture: {
         kind: '', label: 'Capture stacks', doing: 'Capturing…', done: 'keeps running; the report has its stacks',
-        isPossible: ({ pid }) => pid !== undefined,
+        isPossible: isAlive,
     },
 };
 

@@ -18,6 +18,7 @@ export class EventList {
     #pause = button('Pause', () => this.#toggle());
     #note = element('span', { class: 'quiet', role: 'status' });
     #waiting = [];
+    #seen = new Set();
     #isPaused = false;
     #openReport;
     #app;
@@ -39,6 +40,11 @@ export class EventList {
     }
 
     add(event) {
+        // A daemon that is connected to again begins with events that are here already.
+        const key = `${event.sequence}@${event.timeUSec}`;
+        if (this.#seen.has(key)) return;
+        this.#seen.add(key);
+        if (this.#seen.size > 5 * MOST_LINES) this.#seen.delete(this.#seen.values().next().value);
         this.#show(this.#line(event.timeUSec, event.app, event.message ?? event.kind, event));
     }
 
@@ -54,6 +60,7 @@ export class EventList {
     clear() {
         this.#list.replaceChildren();
         this.#waiting = [];
+        this.#seen.clear();
     }
 
     #line(time, app, message, { kind, report }) {

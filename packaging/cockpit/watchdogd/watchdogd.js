@@ -115,7 +115,7 @@ class Page {
                 this.#forgetUses();
                 this.#refresh();
             },
-            onlost: (problem, wait) => {
+            onlost: (problem, wait, refusal) => {
                 if (daemon !== this.#daemon) return;
                 const own = this.#places.find(({ id }) => id === 'user');
                 // Who has not chosen sees the daemon that runs.
@@ -124,7 +124,9 @@ class Page {
                 }
                 if (this.#apps.length > 0) this.#events.addNote('The connection to watchdogd ended.');
                 this.#apps = [];
-                this.#showTrouble(trouble(problem, place), wait);
+                this.#withheld.hidden = true;
+                this.#notice.replaceChildren();
+                this.#showTrouble(trouble(problem, place, refusal), wait);
                 this.#draw();
             },
             onevent: (event) => {
@@ -150,7 +152,7 @@ class Page {
     // MARK: - What is shown
 
     #showTrouble({ text, advice, command }, wait) {
-        const lines = [element('strong', {}, text), ' ', advice];
+        const lines = [element('strong', {}, shown(text)), ' ', advice];
         if (command) lines.push(' ', element('code', {}, command));
         this.#alert.replaceChildren(element('div', { class: 'notice bad' },
             element('p', {}, ...lines),
@@ -159,7 +161,9 @@ class Page {
     }
 
     #say(text, tone) {
+        if (this.#notice.firstChild?.dataset.text === text) return;
         const note = element('p', { class: `notice ${tone}` }, text, ' ', button('Close', () => note.remove(), 'link'));
+        note.dataset.text = text;
         this.#notice.replaceChildren(note);
     }
 

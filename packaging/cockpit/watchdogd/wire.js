@@ -112,9 +112,10 @@ export function diagnosis({ file, line, column, message, suggestion }) {
     return `${place}: ${message}${suggestion ? `; did you mean "${suggestion}"?` : ''}`;
 }
 
-/** What is wrong with a connection, by Cockpit's word for it, and what to do. */
-export function trouble(problem, place) {
+/** What is wrong with a connection, by Cockpit's word for it or by what the daemon said, and what to do. */
+export function trouble(problem, place, refusal) {
     switch (problem) {
+        case 'refused': return { text: refusal, advice: 'To see its state:', command: place.statusCommand };
         case 'not-found':
             return { text: 'watchdogd is not running.', advice: 'Start it with:', command: place.startCommand };
         case 'access-denied':
