@@ -119,8 +119,10 @@ export class AppTable {
         const key = JSON.stringify(app.lastIncident ?? null);
         if (last.dataset.key === key) return;
         last.dataset.key = key;
+        const hadFocus = last.contains(document.activeElement);
         last.replaceChildren();
         if (app.lastIncident) last.append(incident(app.lastIncident, app.name, this.#openReport));
+        if (hadFocus) last.firstChild?.focus();
     }
 
     #pings({ p50, p99, lastAnswerUSec }, now) {
