@@ -86,6 +86,9 @@ let package = Package(
         library("WatchdogMeasurement", ["WatchdogBase"]),
         library("WatchdogSimulation", ["WatchdogBase", "WatchdogPolicy", "WatchdogReport"]),
 
+        // MARK: The fleet
+        library("WatchdogOrganizer", ["WatchdogBase", "WatchdogReport", "WatchdogRendering"]),
+
         // MARK: Linux
         cLibrary("CLinux"),
         cLibrary("CSnapshot"),
@@ -157,6 +160,7 @@ let package = Package(
                 "WatchdogRendering", "WatchdogReportStore", "WatchdogBase", "WatchdogPolicy", "NetworkConditioner",
                 "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
                 "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "WatchdogSimulation",
+                "WatchdogOrganizer",
                 argumentParser,
             ],
             swiftSettings: swiftSettings
@@ -224,6 +228,12 @@ let package = Package(
         tests("WatchdogPolicyTests", ["SeededRandom", "WatchdogBase", "WatchdogPolicy"]),
         tests(
             "WatchdogMetricsTests", ["WatchdogMetrics", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"],
+            exclude: ["Goldens"]
+        ),
+        tests(
+            "WatchdogOrganizerTests",
+            ["SeededRandom", "WatchdogOrganizer", "WatchdogRendering", "WatchdogReport", "WatchdogBase"]
+                + ["ReportFixtures"],
             exclude: ["Goldens"]
         ),
         tests("WatchdogRecordingTests", ["WatchdogRecording", "WatchdogBase"]),

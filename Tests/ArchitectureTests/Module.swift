@@ -35,6 +35,8 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module("WatchdogReportStore", "WatchdogBase", "WatchdogReport", "Glibc", "Synchronization"),
         // What other allowances would have done.
         Module("WatchdogSimulation", "WatchdogBase", "WatchdogPolicy", "WatchdogReport"),
+        // The fleet. Glibc: logarithms.
+        Module("WatchdogOrganizer", "WatchdogBase", "WatchdogReport", "WatchdogRendering", "Glibc"),
         // Metrics.
         Module("WatchdogMetrics", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"),
         // Linux.
@@ -102,8 +104,8 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport",
             "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogSupervisor", "NetworkConditioner",
             "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
-            "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "WatchdogSimulation", "ArgumentParser",
-            "FoundationEssentials",
+            "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "WatchdogSimulation", "WatchdogOrganizer",
+            "ArgumentParser", "FoundationEssentials",
             "Glibc"
         ),
         // The test kit.

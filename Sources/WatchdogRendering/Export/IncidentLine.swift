@@ -20,10 +20,14 @@ public struct IncidentLine: Encodable, Equatable, Sendable {
     public let pid: Int
     /// What the app was watched for.
     public let event: String
+    /// Where the app was, `foreground` or `background`; nil if nobody reported it.
+    public let role: String?
     /// The termination code, such as `0x8badf00d`.
     public let code: String?
     /// The verdict's kind.
     public let verdict: String?
+    /// The verdict in a few words, the same for all incidents of a signature.
+    public let cause: String
     /// The verdict's line.
     public let summary: String
     /// Whose fault it is.
@@ -36,11 +40,13 @@ public struct IncidentLine: Encodable, Equatable, Sendable {
     public let duration: Int64?
     /// The app's innermost calls.
     public let frames: [String]
+    /// How many further incidents are only counted in this report; nil for none.
+    public let repeats: Int?
 
     private enum CodingKeys: String, CodingKey {
-        case time, host, app, version, pid, event, code, verdict, summary, fault, signature, incident
+        case time, host, app, version, pid, event, role, code, verdict, cause, summary, fault, signature, incident
         case duration = "duration_usec"
-        case frames
+        case frames, repeats
     }
 
     /// Summarizes a report.
@@ -56,14 +62,17 @@ public struct IncidentLine: Encodable, Equatable, Sendable {
         version = report.metadata.appVersion.flatMap { $0.isEmpty ? nil : $0 }
         pid = report.body.pid
         event = report.event
+        role = report.body.procRole.map { $0.lowercased() }.flatMap { ["foreground", "background"].contains($0) ? $0 : nil }
         code = report.body.termination.map { $0.code.hexadecimal() }
         verdict = linux?.verdict.kind.rawValue
+        cause = explanation.signature.cause
         summary = explanation.verdict
         fault = explanation.blame?.party.rawValue
         signature = explanation.signature.id
         incident = report.metadata.incidentID
         duration = linux.flatMap { $0.crash == nil ? $0.allowance.elapsedNanoseconds / 1_000 : nil }
         frames = explanation.signature.frames
+        repeats = linux?.repeats.flatMap { $0.count > 0 ? $0.count : nil }
     }
 
     /// The line, with its newline.

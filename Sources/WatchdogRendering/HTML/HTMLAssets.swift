@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The parts of every page: its style sheet, and the script that folds sections.
-enum HTMLAssets {
-    static let style: StaticString = """
+package enum HTMLAssets {
+    /// The style sheet.
+    package static let style: StaticString = """
 
         :root{color-scheme:light dark;--ink:#1c1e21;--paper:#fff;--soft:#f3f4f6;--line:#d8dbe0;--quiet:#5a6068;
         --app:#0b57d0;--machine:#9a5b00;--other:#6b4fa0;--none:#5a6068;--bad:#c4221b;--tint:#eaf1fd;

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// What is counted of one app.
+///
+/// Isolation: its organizer's.
+final class AppTally {
+    /// A way to end, foreground and background apart.
+    struct End: Hashable {
+        let reason: String
+        let event: String
+        let role: OrganizerIncident.Role
+    }
+
+    /// A version on a host.
+    struct Place: Hashable {
+        let version: Int
+        let host: Int
+    }
+
+    /// The most ways to end that are told apart.
+    private static let endLimit = 1_000
+
+    let number: Int32
+    private let limits: Organizer.Limits
+    private(set) var versionNumbers: [String: Int] = [:]
+    private(set) var hostNumbers: [String: Int] = [:]
+    private var signatureNumbers: [String: Int] = [:]
+    var versions: [VersionTally] = []
+    var hosts: [HostTally] = []
+    var signatures: [SignatureTally] = []
+    private(set) var sightings: [Place: Sightings] = [:]
+    private(set) var isLimited = false
+    private(set) var incidents = 0
+
+    /// What histories tell, by version.
+    var launches: [String: Launches] = [:]
+    /// The hosts that the histories are of.
+    private(set) var historyHosts: Set<String> = []
+    /// Ends, as histories tell.
+    private(set) var ends: [End: Int] = [:]
+    /// Ends, as reports tell.
+    private(set) var reportedEnds: [End: Int] = [:]
+
+    init(number: Int32, _ limits: Organizer.Limits) {
+        self.number = number
+        self.limits = limits
+    }
+
+    func add(_ count: Int, of incident: OrganizerIncident) {
+        incidents = incidents.addingSaturated(count)
+        guard incident.isTermination else { return }
+        let isCrash = incident.event == "crash"
+        let end = End(
+            reason: isCrash ? "crash" : "watchdog", event: isCrash ? "" : incident.event, role: incident.role)
+        Self.add(count, end, to: &reportedEnds)
+    }
+
+    // MARK: - Names
+
+    func version(_ name: String) -> Int {
+        number(of: name, in: &versionNumbers, limit: limits.versions) { versions.append(VersionTally(name: $0)) }
+    }
+
+    func host(_ name: String) -> Int {
+        number(of: name, in: &hostNumbers, limit: limits.hosts) { hosts.append(HostTally(name: $0)) }
+    }
+
+    func signature(of incident: OrganizerIncident, mayCreate: Bool) -> (index: Int, isNew: Bool) {
+        let count = signatures.count
+        let limit = mayCreate ? Int.max : 0
+        let index = number(of: incident.signature, in: &signatureNumbers, limit: limit) { name in
+            signatures.append(
+                name == incident.signature ? SignatureTally(incident) : SignatureTally.others)
+        }
+        return (index, signatures.count > count)
+    }
+
+    /// The number of a name; beyond the limit, that of the others.
+    private func number(
+        of name: String, in numbers: inout [String: Int], limit: Int, create: (String) -> Void
+    ) -> Int {
+        if let known = numbers[name] { return known }
+        let name = numbers.count < limit ? name : Organizer.others
+        if name == Organizer.others { isLimited = true }
+        if let known = numbers[name] { return known }
+        let number = numbers.count
+        numbers[name] = number
+        create(name)
+        return number
+    }
+
+    // MARK: - Sightings
+
+    /// Notes where and when a signature occurred; returns true for a new place.
+    ///
+    /// A place beyond the limit counts neither as time nor as an episode.
+    func see(_ signature: Int, version: Int, host: Int, hour: Int64, mayCreate: Bool) -> Bool {
+        let place = Place(version: version, host: host)
+        let isNew = sightings[place] == nil
+        guard !isNew || mayCreate else { return false }
+        signatures[signature].episodes[version, default: 0] += 1
+        if isNew {
+            sightings[place] = Sightings(hour: hour, signature: signature)
+        } else {
+            sightings[place]?.add(hour: hour, signature: signature)
+        }
+        return isNew
+    }
+
+    // MARK: - Histories
+
+    /// The version under which a history's entry is counted.
+    func historyVersion(_ name: String) -> String {
+        if launches[name] != nil || launches.count < limits.versions { return name }
+        isLimited = true
+        return Organizer.others
+    }
+
+    func insert(historyHost name: String) {
+        if historyHosts.count < limits.hosts { historyHosts.insert(name) }
+    }
+
+    func add(end reason: String, _ event: String, _ role: OrganizerIncident.Role) {
+        Self.add(1, End(reason: reason, event: event, role: role), to: &ends)
+    }
+
+    private static func add(_ count: Int, _ end: End, to ends: inout [End: Int]) {
+        let isKnown = ends[end] != nil || ends.count < endLimit
+        let end = isKnown ? end : End(reason: Organizer.others, event: "", role: end.role)
+        ends[end] = (ends[end] ?? 0).addingSaturated(count)
+    }
+}
+
+/// What is counted of a version.
+struct VersionTally {
+    let name: String
+    private(set) var incidents = 0
+    private(set) var hangs = 0
+    private(set) var first = Int64.max
+    private(set) var last = Int64.min
+    /// Incidents by the number of the day since 1970.
+    private(set) var days: [Int64: Int] = [:]
+
+    /// The most days that are told apart.
+    private static let dayLimit = 4_000
+
+    init(name: String) { self.name = name }
+
+    mutating func add(_ incident: OrganizerIncident, _ count: Int) {
+        incidents = incidents.addingSaturated(count)
+        if incident.isHang { hangs = hangs.addingSaturated(count) }
+        first = min(first, incident.time)
+        last = max(last, incident.time)
+        let day = incident.time / 86_400
+        if days.count < Self.dayLimit || days[day] != nil { days[day, default: 0] += count }
+    }
+}
+
+/// What is counted of a host.
+struct HostTally {
+    let name: String
+    private(set) var incidents = 0
+    private(set) var hangs = 0
+    private(set) var versions: [Int: Int] = [:]
+
+    init(name: String) { self.name = name }
+
+    mutating func add(_ count: Int, version: Int, isHang: Bool) {
+        incidents = incidents.addingSaturated(count)
+        if isHang { hangs = hangs.addingSaturated(count) }
+        versions[version, default: 0] += count
+    }
+}
+
+/// What is counted of a signature.
+struct SignatureTally {
+    let id: String
+    let event: String
+    let cause: String
+    let frames: [String]
+    private(set) var incidents = 0
+    private(set) var first = Int64.max
+    private(set) var last = Int64.min
+    /// The incident that occurred last.
+    private(set) var newest = ""
+    /// Incidents by version.
+    private(set) var versions: [Int: Int] = [:]
+    /// The hours on each host in which it occurred, by version.
+    var episodes: [Int: Int] = [:]
+
+    init(_ incident: OrganizerIncident) {
+        id = incident.signature
+        event = incident.event
+        cause = incident.cause
+        frames = incident.frames
+    }
+
+    /// The signatures beyond the limit.
+    static let others = SignatureTally(
+        OrganizerIncident(
+            time: 0, app: "", event: "", cause: "signatures that are not told apart", signature: Organizer.others))
+
+    mutating func add(_ incident: OrganizerIncident, _ count: Int, version: Int) {
+        incidents = incidents.addingSaturated(count)
+        first = min(first, incident.time)
+        // The greater ID decides, so that the order of the incidents does not.
+        if (incident.time, incident.incident) > (last, newest) { newest = incident.incident }
+        last = max(last, incident.time)
+        versions[version, default: 0] += count
+    }
+}
+
+extension AppTally {
+    /// What histories tell of a version.
+    struct Launches {
+        private(set) var count = 0
+        private(set) var durations = LatencyHistogram()
+        private(set) var hangs = 0
+        private(set) var hangTime: Duration = .zero
+        private(set) var first = Int64.max
+        private(set) var last = Int64.min
+        /// Seconds.
+        var running: Int64 = 0
+
+        mutating func add(_ duration: Duration?, at time: Int64) {
+            count += 1
+            if let duration { durations.record(duration) }
+            see(time)
+        }
+
+        mutating func add(hang: Duration, at time: Int64) {
+            hangs += 1
+            // What is longer than a year is no hang.
+            hangTime += min(max(.zero, hang), .seconds(366 * 86_400))
+            see(time)
+        }
+
+        mutating func see(_ time: Int64) {
+            first = min(first, time)
+            last = max(last, time)
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+/// Counts the incidents, launches, hangs and ends of many hosts, in any order, without holding them.
+///
+/// The memory is limited, whatever is counted: names beyond the limits are counted together as ``others``.
+///
+/// Isolation: one thread at a time.
+public final class Organizer {
+    /// How much is told apart.
+    public struct Limits: Sendable {
+        /// The most apps.
+        public var apps = 200
+        /// The most versions of an app.
+        public var versions = 100
+        /// The most hosts of an app.
+        public var hosts = 2_000
+        /// The most signatures of all apps.
+        public var signatures = 50_000
+        /// The most pairs of a host and a version of all apps.
+        public var places = 200_000
+        /// The most incidents whose repetition is noticed.
+        public var incidents = 2_000_000
+
+        /// The usual limits.
+        public init() {}
+    }
+
+    /// The name of what is beyond a limit.
+    public static let others = "others"
+    /// The name of an unknown version or host.
+    public static let unknown = "unknown"
+
+    private struct Episode: Hashable {
+        let app: Int32
+        let signature: Int32
+        let version: Int32
+        let host: Int32
+        let hour: Int32
+    }
+
+    /// Nothing later is believed.
+    private let latest: Int64
+    let limits: Limits
+    private(set) var apps: [String: AppTally] = [:]
+    private var seen: Set<UInt64> = []
+    private var episodes: Set<Episode> = []
+    private var signatures = 0
+    private var places = 0
+    /// The incidents that were counted.
+    public private(set) var incidents = 0
+    /// The incidents that were counted already.
+    public private(set) var repetitions = 0
+    /// Whether some names are counted together.
+    public internal(set) var isLimited = false
+
+    /// Creates an organizer of nothing.
+    ///
+    /// - Parameter now: the time; what claims to be more than a day later is rejected.
+    public init(now: WallTime, limits: Limits = Limits()) {
+        latest = now.seconds + 86_400
+        self.limits = limits
+    }
+
+    /// Counts an incident; one that was counted already is counted only as a repetition.
+    ///
+    /// - Returns: false if its time is in the future or before 1970.
+    @discardableResult
+    public func add(_ incident: OrganizerIncident) -> Bool {
+        guard (0...latest).contains(incident.time) else { return false }
+        if !incident.incident.isEmpty, seen.count < limits.incidents {
+            guard seen.insert(Self.hash(of: incident.incident)).inserted else {
+                repetitions += 1
+                return true
+            }
+        }
+        let count = min(max(1, incident.count), 1_000_000_000)
+        incidents = incidents.addingSaturated(count)
+        let app = tally(of: incident.app)
+        app.add(count, of: incident)
+        let version = app.version(Self.known(incident.version))
+        let host = app.host(Self.known(incident.host))
+        let signature = app.signature(of: incident, mayCreate: signatures < limits.signatures)
+        if signature.isNew { signatures += 1 }
+        isLimited = isLimited || app.isLimited
+        let hour = incident.time / 3_600
+        app.versions[version].add(incident, count)
+        app.hosts[host].add(count, version: version, isHang: incident.isHang)
+        app.signatures[signature.index].add(incident, count, version: version)
+        let episode = Episode(
+            app: app.number, signature: Int32(signature.index), version: Int32(version), host: Int32(host),
+            hour: Int32(clamping: hour))
+        guard episodes.count < limits.incidents, episodes.insert(episode).inserted else { return true }
+        let mayCreate = places < limits.places
+        if app.see(signature.index, version: version, host: host, hour: hour, mayCreate: mayCreate) { places += 1 }
+        return true
+    }
+
+    /// Counts what a host's history tells of an app.
+    ///
+    /// An app that is running at the end counts until its last event.
+    ///
+    /// - Parameter events: in order of time.
+    public func add(_ events: [OrganizerEvent], of name: String) {
+        guard let end = events.last?.time else { return }
+        let app = tally(of: name)
+        var running = RunningTime()
+        for event in events {
+            switch event {
+            case .launch(let time, let version, let host, let duration):
+                let version = app.historyVersion(Self.known(version))
+                app.insert(historyHost: Self.known(host))
+                app.launches[version, default: AppTally.Launches()].add(duration, at: time)
+                running.launched(at: time, version: version)
+            case .other: break
+            case .hang(let time, let version, let duration):
+                app.launches[app.historyVersion(Self.known(version)), default: AppTally.Launches()].add(hang: duration, at: time)
+            case .termination(let time, let version, let reason, let event, let isForeground):
+                app.add(end: reason, event ?? "", isForeground ? .foreground : .background)
+                app.launches[app.historyVersion(Self.known(version)), default: AppTally.Launches()].see(time)
+                running.ended(at: time)
+            }
+        }
+        running.finish(at: end)
+        for (version, seconds) in running.seconds {
+            app.launches[version, default: AppTally.Launches()].running += seconds
+        }
+    }
+
+    private func tally(of name: String) -> AppTally {
+        if let known = apps[name] { return known }
+        let name = apps.count < limits.apps ? name : Self.others
+        if let known = apps[name] { return known }
+        if name == Self.others { isLimited = true }
+        let tally = AppTally(number: Int32(apps.count), limits)
+        apps[name] = tally
+        return tally
+    }
+
+    private static func known(_ name: String) -> String { name.isEmpty ? unknown : name }
+
+    /// Enough to notice repetitions by accident; whoever forges a hash hides only incidents of their own.
+    private static func hash(of text: String) -> UInt64 {
+        var text = text
+        var hash = FNV1a()
+        text.withUTF8 { hash.combine(UnsafeRawBufferPointer($0)) }
+        return hash.value
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import WatchdogBase
+import WatchdogHistory
+import WatchdogLinux
+import WatchdogOrganizer
+import WatchdogRendering
+import WatchdogReport
+import WatchdogReportArchive
+import WatchdogReportStore
+import WatchdogSupervisor
+
+/// Feeds the organizer from all that the command line names.
+struct OrganizerSources {
+    let location: ReportsOption
+    /// Files of lines; `-` is standard input.
+    let lines: [String]
+    /// Files of histories.
+    let history: [String]
+    /// The only app that counts; nil for all.
+    var app: String?
+    /// When everything begins that counts.
+    var since: WallTime?
+
+    private static let chunk = 1 << 20
+
+    func read(into organizer: Organizer) throws {
+        let isNamed = !lines.isEmpty || !history.isEmpty || location.reports != nil || location.journal != nil
+        if !isNamed || location.reports != nil || location.journal != nil { try readReports(into: organizer) }
+        for path in lines { try readLines(path, into: organizer) }
+        if isNamed {
+            for path in history { try readHistory(path, into: organizer) }
+        } else if access(DaemonPlaces.historyPath(), R_OK) == 0 {
+            try readHistory(DaemonPlaces.historyPath(), into: organizer)
+        }
+    }
+
+    // MARK: - Reports
+
+    private func readReports(into organizer: Organizer) throws {
+        let archive = try location.open()
+        try location.reading(archive) { archive in
+            try archive.forEach(ReportFilter(app: app, since: since)) { stored, result in
+                do {
+                    let line = IncidentLine(of: try result.get(), host: stored.host)
+                    guard !organizer.add(OrganizerIncident(line)) else { return }
+                    StandardError.say("\(stored.path.singleLine(limit: 4_096)) was not counted: its time is in the future")
+                } catch {
+                    StandardError.say("\(error)")
+                }
+            }
+        }
+    }
+
+    // MARK: - Lines
+
+    private func readLines(_ path: String, into organizer: Organizer) throws {
+        let isInput = path == "-"
+        let file = isInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw Self.failure(path, errno) }
+        defer { if !isInput { close(file) } }
+        var incidents = IncidentLines()
+        let (host, app) = (location.host?.lowercased(), app?.lowercased())
+        let (earliest, isFiltered) = (since?.seconds ?? .min, host != nil || app != nil)
+        let count = { (incident: OrganizerIncident) -> Bool in
+            if incident.time < earliest { return true }
+            if isFiltered {
+                if let host, incident.host.lowercased() != host { return true }
+                if let app, incident.app.lowercased() != app { return true }
+            }
+            return organizer.add(incident)
+        }
+        var buffer = [UInt8](repeating: 0, count: Self.chunk)
+        while true {
+            let length = buffer.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
+            if length < 0, errno == EINTR { continue }
+            guard length >= 0 else { throw Self.failure(path, errno) }
+            guard length > 0 else { break }
+            incidents.read(buffer.span.extracting(0..<length), count)
+        }
+        incidents.finish(count)
+        guard let fault = incidents.firstFault else { return }
+        let name = isInput ? "standard input" : path.singleLine(limit: 4_096)
+        let others = incidents.faults > 1 ? "; \(incidents.faults) lines in all are no incidents and were left out" : ""
+        StandardError.say("\(name), \(fault)\(others)")
+    }
+
+    private static func failure(_ path: String, _ errno: Int32) -> ExitCode {
+        Failure.exit(
+            for: ReportStoreError(reading: "read", path, errno: errno, code: errno == ENOENT ? .notFound : .failed))
+    }
+
+    // MARK: - Histories
+
+    private func readHistory(_ path: String, into organizer: Organizer) throws {
+        var location = HistoryLocation()
+        location.history = path
+        let host = self.location.host?.lowercased()
+        try location.read(of: nil) { reader throws(HistoryError) in
+            for name in try reader.apps() where app.map({ $0.lowercased() == name.lowercased() }) ?? true {
+                let entries = try reader.entries(of: name, since: since)
+                if let host, !entries.contains(where: { $0.isOf(host) }) { continue }
+                organizer.add(entries.map(OrganizerEvent.init).sorted { $0.time < $1.time }, of: name)
+            }
+        }
+    }
+}
+
+extension HistoryEntry {
+    /// Whether a launch was on this host; hangs and ends do not tell.
+    fileprivate func isOf(_ host: String) -> Bool {
+        if case .launch(let launch) = self { launch.host.lowercased() == host } else { false }
+    }
+}
+
+extension OrganizerEvent {
+    fileprivate init(_ entry: HistoryEntry) {
+        switch entry {
+        case .launch(let launch):
+            // A resume starts no process.
+            self =
+                launch.kind == .launch && launch.outcome != .failed
+                ? .launch(
+                    time: launch.time.seconds, version: launch.version.name, host: launch.host,
+                    duration: launch.duration)
+                : .other(time: launch.time.seconds)
+        case .hang(let hang):
+            self = .hang(time: hang.time.seconds, version: hang.version.name, duration: hang.duration)
+        case .termination(let end):
+            self = .termination(
+                time: end.time.seconds, version: end.version.name, reason: end.reason.rawValue, event: end.event,
+                isForeground: end.isForeground)
+        }
+    }
+}
+
+extension ProgramVersion {
+    /// The name under which reports know it, if they do: the package's version, else the beginning of the build ID.
+    fileprivate var name: String { packageVersion.isEmpty ? String(buildID.prefix(8)) : packageVersion }
+}
+
+extension OrganizerIncident {
+    fileprivate init(_ line: IncidentLine) {
+        // The line's time is in UTC: 2026-11-21T00:20:22.12Z.
+        let time = WallTime(line.time.replacing("T", with: " ").replacing("Z", with: " +0000"))?.seconds ?? -1
+        self.init(
+            time: time, host: line.host ?? "", app: line.app, version: line.version ?? "", event: line.event,
+            role: Role(word: line.role ?? ""), cause: line.cause, signature: line.signature, incident: line.incident,
+            frames: line.frames, count: min(line.repeats ?? 0, 1_000_000_000) + 1)
+    }
+}
