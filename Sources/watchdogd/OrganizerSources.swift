@@ -46,7 +46,8 @@ struct OrganizerSources {
                 do {
                     let line = IncidentLine(of: try result.get(), host: stored.host)
                     guard !organizer.add(OrganizerIncident(line)) else { return }
-                    StandardError.say("\(stored.path.singleLine(limit: 4_096)) was not counted: its time is in the future")
+                    let path = stored.path.singleLine(limit: 4_096)
+                    StandardError.say("\(path) was not counted: its time is missing or in the future")
                 } catch {
                     StandardError.say("\(error)")
                 }
@@ -143,10 +144,9 @@ extension ProgramVersion {
 
 extension OrganizerIncident {
     fileprivate init(_ line: IncidentLine) {
-        // The line's time is in UTC: 2026-11-21T00:20:22.12Z.
-        let time = WallTime(line.time.replacing("T", with: " ").replacing("Z", with: " +0000"))?.seconds ?? -1
         self.init(
-            time: time, host: line.host ?? "", app: line.app, version: line.version ?? "", event: line.event,
+            time: line.wallTime?.seconds ?? -1, host: line.host ?? "", app: line.app, version: line.version ?? "",
+            event: line.event,
             role: Role(word: line.role ?? ""), cause: line.cause, signature: line.signature, incident: line.incident,
             frames: line.frames, count: min(line.repeats ?? 0, 1_000_000_000) + 1)
     }

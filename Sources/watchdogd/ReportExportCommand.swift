@@ -15,17 +15,21 @@ enum ExportFormat: ExpressibleByArgument, Equatable {
     case report(ReportFormat)
     /// One JSON object for each incident.
     case lines
+    /// One log record of OpenTelemetry for each incident.
+    case logs
     /// MetricKit's metrics, of each app and day.
     case metrics
 
     private static let linesName = "ndjson"
+    private static let logsName = "otlp-json"
     private static let metricsName = "metrickit-metrics"
 
-    static var allValueStrings: [String] { ReportFormat.allCases.map(\.rawValue) + [linesName, metricsName] }
+    static var allValueStrings: [String] { ReportFormat.allCases.map(\.rawValue) + [linesName, logsName, metricsName] }
 
     init?(argument: String) {
         switch argument {
         case Self.linesName: self = .lines
+        case Self.logsName: self = .logs
         case Self.metricsName: self = .metrics
         default:
             guard let format = ReportFormat(rawValue: argument) else { return nil }
@@ -40,9 +44,10 @@ struct ReportExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Export a crash log, one JSON line per incident, or the launch history.",
         discussion: """
-            ndjson writes one line of JSON for each incident, with flat members. metrickit-metrics writes the launches, \
+            ndjson writes one line of JSON for each incident, with flat members; otlp-json one request of OpenTelemetry's \
+            protocol for logs. metrickit-metrics writes the launches, \
             hangs and exits that 'watchdogd serve' recorded, one object for each app and UTC day, in the form of \
-            MetricKit's metrics. Neither takes a report.
+            MetricKit's metrics. None of these takes a report.
             """
     )
 
@@ -50,7 +55,7 @@ struct ReportExportCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Output format: crash (text), ips, json, html, metrickit, ndjson or metrickit-metrics.",
+            "Output format: crash (text), ips, json, html, metrickit, ndjson, otlp-json or metrickit-metrics.",
             valueName: "format"))
     var format: ExportFormat
 
@@ -60,7 +65,7 @@ struct ReportExportCommand: ParsableCommand {
     var output = "-"
 
     @Option(
-        help: ArgumentHelp("With ndjson or metrickit-metrics: only this app.", valueName: "app"),
+        help: ArgumentHelp("With ndjson, otlp-json or metrickit-metrics: only this app.", valueName: "app"),
         completion: .appNames)
     var app: String?
 
@@ -75,13 +80,14 @@ struct ReportExportCommand: ParsableCommand {
             guard !isNamed, location.reports == nil, location.journal == nil, location.host == nil else {
                 throw ValidationError("metrickit-metrics takes no report; select with --app, --since and --history")
             }
-        case .lines:
+        case .lines, .logs:
             guard !isNamed, history.history == nil else {
-                throw ValidationError("ndjson takes no report; select with --app, --since and --host")
+                throw ValidationError("ndjson and otlp-json take no report; select with --app, --since and --host")
             }
         case .report:
             guard app == nil, start.since == nil, history.history == nil else {
-                throw ValidationError("--app, --since and --history apply only to ndjson and metrickit-metrics")
+                throw ValidationError(
+                    "--app, --since and --history apply only to ndjson, otlp-json and metrickit-metrics")
             }
         }
     }
@@ -91,7 +97,7 @@ struct ReportExportCommand: ParsableCommand {
         case .report(let format):
             let report = try location.report(report.reference)
             return try Failure.reporting { try format.render(report) }
-        case .lines:
+        case .lines, .logs:
             return ""
         case .metrics:
             return ControlText.json(
@@ -102,7 +108,7 @@ struct ReportExportCommand: ParsableCommand {
     }
 
     func run() throws {
-        if format == .lines { return try writeLines() }
+        if format == .lines || format == .logs { return try writeLines() }
         let text = try text()
         guard output != "-" else { return print(text, terminator: "") }
         try Failure.reporting { try ExportedFile.write(text, to: output) }
@@ -117,7 +123,8 @@ struct ReportExportCommand: ParsableCommand {
             var failure: (any Error)?
             try archive.forEach(filter) { stored, result in
                 do {
-                    let line = IncidentLine(of: try result.get(), host: stored.host).text
+                    let incident = IncidentLine(of: try result.get(), host: stored.host)
+                    let line = format == .logs ? IncidentLogRecord(of: incident).text : incident.text
                     guard failure == nil else { return }
                     if let lines { try lines.write(line) } else { print(line, terminator: "") }
                 } catch let error as ReportStoreError where error.code == .damaged || error.code == .notFound {

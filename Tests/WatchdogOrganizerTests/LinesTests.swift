@@ -68,7 +68,7 @@ struct LinesTests {
     func pieces() {
         let text = Array((Self.line + "\n\n  \r\n{\n" + Self.line + "\r\n" + Self.line).utf8)
         let whole = Self.read(text)
-        #expect(whole.incidents.count == 3 && whole.faults == 1 && whole.first == "line 4: it is cut off" )
+        #expect(whole.incidents.count == 3 && whole.faults == 1 && whole.first == "line 4: it is cut off")
         for size in 1...40 { #expect(Self.read(text, pieces: size) == whole) }
     }
 
@@ -76,7 +76,7 @@ struct LinesTests {
         "A line that is no incident is counted, and the first one is reported with its number",
         arguments: [
             ("[]", "it is not a JSON object"), ("{}", "it has no member \"app\""), ("no", "it is not a JSON object"),
-            (#"{"app":"a"}"#, "it has no member \"event\""), (#"{"app":1}"#, "it is not a JSON object"),
+            (#"{"app":"a"}"#, "it has no member \"event\""), (#"{"app":1}"#, "it has another value where text belongs"),
             (#"{"app":"a","event":"e","signature":"s"}"#, "it has no member \"time\""),
             (#"{"app":"a","event":"e","signature":"s","time":"yesterday"}"#, "its time is not in UTC"),
             (#"{"app":"a","event":"e","signature":"s","time":"2026-13-01T00:00:00Z"}"#, "its time is not in UTC"),

@@ -8,6 +8,25 @@ import Testing
 
 @Suite("The test of two rates")
 struct RateTestTests {
+    private static func test(
+        _ before: Int, _ after: Int, _ exposureBefore: Double, _ exposureAfter: Double
+    ) -> RateTest? {
+        RateTest([
+            RateTest.Host(before: before, after: after, exposureBefore: exposureBefore, exposureAfter: exposureAfter)
+        ])
+    }
+
+    @Test("Hosts are compared each with itself: what only busier hosts have is no increase")
+    func hosts() throws {
+        let quiet = RateTest.Host(before: 10, after: 1, exposureBefore: 100, exposureAfter: 10)
+        let busy = RateTest.Host(before: 10, after: 100, exposureBefore: 10, exposureAfter: 100)
+        let test = try #require(RateTest([quiet, busy]))
+        #expect(test.before == 20 && test.after == 101 && abs(test.ratio - 1) < 1e-9 && test.p > 0.3)
+        // A host that had only one side says nothing.
+        let other = RateTest.Host(before: 0, after: 1_000, exposureBefore: 0, exposureAfter: 10)
+        #expect(RateTest([quiet, busy, other]) == test)
+    }
+
     @Test("p is the tail of the binomial distribution")
     func tail() throws {
         // scipy.stats.binomtest(15, 20, 0.5, alternative="greater").pvalue and so on.
@@ -18,7 +37,7 @@ struct RateTestTests {
         ]
         for (before, after, exposures, p) in cases {
             let test = try #require(
-                RateTest(before: before, after: after, exposureBefore: exposures.0, exposureAfter: exposures.1))
+                Self.test(before, after, exposures.0, exposures.1))
             let exact = Self.tail(of: after, among: before + after, share: exposures.1 / (exposures.0 + exposures.1))
             #expect(abs(test.p - exact) <= 1e-9 * max(exact, 1e-9), "\(before), \(after): \(test.p) and \(exact)")
             #expect(abs(test.p / p - 1) < 0.2, "\(before), \(after): \(test.p)")
@@ -49,25 +68,25 @@ struct RateTestTests {
                 pow(10, Double.random(in: -6..<6, using: &random)), pow(10, Double.random(in: -6..<6, using: &random))
             )
             let test = try #require(
-                RateTest(before: before, after: after, exposureBefore: exposures.0, exposureAfter: exposures.1))
+                Self.test(before, after, exposures.0, exposures.1))
             #expect((0...1).contains(test.p) && (0...1).contains(test.smallestP))
-            #expect(test.p >= test.smallestP * (1 - 1e-6))
+            #expect(test.p >= test.smallestP * (1 - 1e-6) - 1e-12)
         }
     }
 
     @Test("Without exposure or events there is nothing to test")
     func nothing() {
-        #expect(RateTest(before: 1, after: 1, exposureBefore: 0, exposureAfter: 1) == nil)
-        #expect(RateTest(before: 1, after: 1, exposureBefore: 1, exposureAfter: -1) == nil)
-        #expect(RateTest(before: 0, after: 0, exposureBefore: 1, exposureAfter: 1) == nil)
-        #expect(RateTest(before: -1, after: 3, exposureBefore: 1, exposureAfter: 1) == nil)
-        #expect(RateTest(before: 1, after: 3, exposureBefore: .infinity, exposureAfter: 1) == nil)
+        #expect(Self.test(1, 1, 0, 1) == nil)
+        #expect(Self.test(1, 1, 1, -1) == nil)
+        #expect(Self.test(0, 0, 1, 1) == nil)
+        #expect(Self.test(-1, 3, 1, 1) == nil)
+        #expect(Self.test(1, 3, .infinity, 1) == nil)
     }
 
     @Test("Signatures too rare to prove anything do not make the limit stricter")
     func limit() throws {
-        let rare = try #require(RateTest(before: 1, after: 1, exposureBefore: 1, exposureAfter: 1))
-        let frequent = try #require(RateTest(before: 20, after: 20, exposureBefore: 1, exposureAfter: 1))
+        let rare = try #require(Self.test(1, 1, 1, 1))
+        let frequent = try #require(Self.test(20, 20, 1, 1))
         #expect(RateTest.limit([], falseAlarms: 0.01) == 0.01)
         #expect(RateTest.limit([frequent], falseAlarms: 0.01) == 0.01)
         #expect(RateTest.limit([frequent] + Array(repeating: rare, count: 1_000), falseAlarms: 0.01) == 0.01)

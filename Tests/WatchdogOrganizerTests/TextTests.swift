@@ -70,13 +70,16 @@ struct TextTests {
         let table = table(incidents)
         for columns in [79, 199] {
             let text = OrganizerText(columns: columns).text(table)
-            #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || ($0.value >= 0x20 && $0.value != 0x7f && $0 != "\u{202e}") })
+            #expect(
+                text.unicodeScalars.allSatisfy { scalar in
+                    scalar == "\n" || (scalar.value >= 0x20 && scalar.value != 0x7f && scalar != "\u{202e}")
+                })
             #expect(text.split(separator: "\n").allSatisfy { $0.count <= columns })
         }
         let page = OrganizerPage.render(table)
         #expect(!page.contains("<script") && !page.contains("\u{1b}") && !page.contains("\u{202e}"))
         #expect(page.contains("&lt;script&gt;"))
-        #expect(page.contains("default-src 'none'"))
+        #expect(page.contains("default-src &#39;none&#39;"))
     }
 
     @Test("Numbers have two significant digits")

@@ -141,6 +141,24 @@ struct PageTests {
         }
     }
 
+    @Test("The organizer's page is whole on every medium", .timeLimit(.minutes(2)))
+    func organizer() throws {
+        let tests = TestFiles.folder(of: TestFiles.folder(of: #filePath))
+        let path = "\(tests)/WatchdogOrganizerTests/Goldens/organizer.html"
+        try Self.withBrowser { browser, _ in
+            for medium in Medium.all + [Medium(name: "tablet", width: 768)] {
+                try browser.show(
+                    width: medium.width, isDark: medium.isDark, medium: medium.isPaper ? "print" : "screen")
+                try browser.open(path)
+                #expect(try browser.evaluate(Self.inspection) == "", "\(medium.name)")
+                #expect(try browser.evaluate("document.body.innerText").contains("photo-server"))
+                if Self.isTakingPictures { try Self.write(try browser.screenshot(), "organizer-\(medium.name)") }
+            }
+            #expect(Self.said(browser.events) == [])
+            #expect(Self.asked(browser.events, except: path) == [])
+        }
+    }
+
     @Test("With nothing but the keyboard, the skip link, links to threads and all folded parts are reached in order")
     func keyboard() throws {
         try Self.withBrowser { browser, folder in

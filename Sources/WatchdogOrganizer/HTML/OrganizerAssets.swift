@@ -18,7 +18,7 @@ enum OrganizerAssets {
         .signatures .count{font-variant-numeric:tabular-nums;font-weight:700;margin-right:.5em}
         .alarm{color:var(--bad);border-color:currentColor;font-weight:600;margin:0 .4rem 0 0}
         td.figure,th.figure{text-align:right;white-space:nowrap;min-width:0;padding-left:.8rem}
-        td.name{min-width:7rem}
+        td.name{min-width:7rem}.figure+.name{padding-left:1.6rem}
         @media print{section.app{break-before:auto}.signatures li{break-inside:avoid}h3{break-after:avoid}
         .chart rect{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 

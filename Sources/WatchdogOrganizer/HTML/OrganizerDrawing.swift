@@ -29,7 +29,8 @@ enum OrganizerDrawing {
             let top = rowHeight * index
             let name = row.name.singleLine(limit: 200)
             text(
-                name.count > nameLength ? "\(name.prefix(nameLength - 1))…" : name, x: "0", y: top + 14, anchor: "start",
+                name.count > nameLength ? "\(name.prefix(nameLength - 1))…" : name, x: "0", y: top + 14,
+                anchor: "start",
                 &svg)
             text(row.value, x: "100%", y: top + 14, anchor: "end", style: "value", &svg)
             rectangle("track", x: 0, width: 1, y: top + 19, height: 10, &svg)

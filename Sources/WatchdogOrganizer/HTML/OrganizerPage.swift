@@ -17,10 +17,12 @@ public enum OrganizerPage {
         legend(&page)
         page.raw("</header>\n")
         for app in table.apps { section(app, &page) }
-        if table.otherApps > 0 { page.element("p", "\(OrganizerWords.grouped(table.otherApps)) more apps", class: "quiet") }
+        if table.otherApps > 0 {
+            page.element("p", "\(OrganizerWords.grouped(table.otherApps)) more apps", class: "quiet")
+        }
         page.raw("</main>\n<footer>\n")
         for note in OrganizerWords.markNote(table) { page.element("p", note) }
-        if table.isLimited { page.element("p", "There were too many names to tell apart: others counts the rest together.") }
+        if table.isLimited { page.element("p", OrganizerWords.limitNote) }
         page.element("p", "Days and times are in UTC.")
         page.raw("</footer>\n</body>\n</html>\n")
         return page.string
@@ -77,7 +79,9 @@ public enum OrganizerPage {
         page.close("section")
     }
 
-    private static func figure(_ title: String, note: String? = nil, _ page: inout Markup, _ body: (inout Markup) -> Void) {
+    private static func figure(
+        _ title: String, note: String? = nil, _ page: inout Markup, _ body: (inout Markup) -> Void
+    ) {
         page.raw("<figure>\n")
         page.element("h3", title)
         body(&page)
@@ -154,7 +158,8 @@ public enum OrganizerPage {
                     of: largest))
             page.element(
                 "p",
-                "signature \(signature.id) · newest \(signature.newest.prefix(8)) · last \(OrganizerWords.date(signature.last))"
+                "signature \(signature.id) · newest \(signature.newest.prefix(8)) · last "
+                    + OrganizerWords.date(signature.last)
                     + (signature.firstVersion.map { " · since version \($0)" } ?? ""), class: "quiet")
             page.raw("</li>\n")
         }

@@ -36,8 +36,8 @@ final class AppTally {
 
     /// What histories tell, by version.
     var launches: [String: Launches] = [:]
-    /// The hosts that the histories are of.
-    private(set) var historyHosts: Set<String> = []
+    /// Seconds of running, as histories tell.
+    private(set) var running: [RunningTime.Place: Int64] = [:]
     /// Ends, as histories tell.
     private(set) var ends: [End: Int] = [:]
     /// Ends, as reports tell.
@@ -93,20 +93,15 @@ final class AppTally {
 
     // MARK: - Sightings
 
-    /// Notes where and when a signature occurred; returns true for a new place.
+    /// Notes where and when something occurred.
     ///
-    /// A place beyond the limit counts neither as time nor as an episode.
-    func see(_ signature: Int, version: Int, host: Int, hour: Int64, mayCreate: Bool) -> Bool {
+    /// - Returns: whether the place is new; nil if it is beyond the limit, and counts in no comparison.
+    func see(version: Int, host: Int, hour: Int64, mayCreate: Bool) -> Bool? {
         let place = Place(version: version, host: host)
-        let isNew = sightings[place] == nil
-        guard !isNew || mayCreate else { return false }
-        signatures[signature].episodes[version, default: 0] += 1
-        if isNew {
-            sightings[place] = Sightings(hour: hour, signature: signature)
-        } else {
-            sightings[place]?.add(hour: hour, signature: signature)
-        }
-        return isNew
+        if sightings[place]?.add(hour: hour) != nil { return false }
+        guard mayCreate else { return nil }
+        sightings[place] = Sightings(hour: hour)
+        return true
     }
 
     // MARK: - Histories
@@ -118,8 +113,10 @@ final class AppTally {
         return Organizer.others
     }
 
-    func insert(historyHost name: String) {
-        if historyHosts.count < limits.hosts { historyHosts.insert(name) }
+    /// Adds seconds of running; those of hosts beyond the limit count in no comparison.
+    func add(_ seconds: Int64, of place: RunningTime.Place) {
+        launches[place.version, default: Launches()].running += seconds
+        if running[place] != nil || running.count < limits.hosts * 4 { running[place, default: 0] += seconds }
     }
 
     func add(end reason: String, _ event: String, _ role: OrganizerIncident.Role) {
@@ -187,8 +184,6 @@ struct SignatureTally {
     private(set) var newest = ""
     /// Incidents by version.
     private(set) var versions: [Int: Int] = [:]
-    /// The hours on each host in which it occurred, by version.
-    var episodes: [Int: Int] = [:]
 
     init(_ incident: OrganizerIncident) {
         id = incident.signature

@@ -2,6 +2,15 @@
 
 public import WatchdogBase
 
+/// An hour in which a signature occurred in a version on a host.
+struct Episode: Hashable {
+    let app: Int32
+    let signature: Int32
+    let version: Int32
+    let host: Int32
+    let hour: Int32
+}
+
 /// Counts the incidents, launches, hangs and ends of many hosts, in any order, without holding them.
 ///
 /// The memory is limited, whatever is counted: names beyond the limits are counted together as ``others``.
@@ -32,20 +41,12 @@ public final class Organizer {
     /// The name of an unknown version or host.
     public static let unknown = "unknown"
 
-    private struct Episode: Hashable {
-        let app: Int32
-        let signature: Int32
-        let version: Int32
-        let host: Int32
-        let hour: Int32
-    }
-
     /// Nothing later is believed.
     private let latest: Int64
     let limits: Limits
     private(set) var apps: [String: AppTally] = [:]
     private var seen: Set<UInt64> = []
-    private var episodes: Set<Episode> = []
+    private(set) var episodes: Set<Episode> = []
     private var signatures = 0
     private var places = 0
     /// The incidents that were counted.
@@ -91,9 +92,11 @@ public final class Organizer {
         let episode = Episode(
             app: app.number, signature: Int32(signature.index), version: Int32(version), host: Int32(host),
             hour: Int32(clamping: hour))
-        guard episodes.count < limits.incidents, episodes.insert(episode).inserted else { return true }
-        let mayCreate = places < limits.places
-        if app.see(signature.index, version: version, host: host, hour: hour, mayCreate: mayCreate) { places += 1 }
+        guard episodes.count < limits.incidents,
+            let isNewPlace = app.see(version: version, host: host, hour: hour, mayCreate: places < limits.places)
+        else { return true }
+        if isNewPlace { places += 1 }
+        episodes.insert(episode)
         return true
     }
 
@@ -110,22 +113,20 @@ public final class Organizer {
             switch event {
             case .launch(let time, let version, let host, let duration):
                 let version = app.historyVersion(Self.known(version))
-                app.insert(historyHost: Self.known(host))
                 app.launches[version, default: AppTally.Launches()].add(duration, at: time)
-                running.launched(at: time, version: version)
+                running.launched(at: time, version: version, host: Self.known(host))
             case .other: break
             case .hang(let time, let version, let duration):
-                app.launches[app.historyVersion(Self.known(version)), default: AppTally.Launches()].add(hang: duration, at: time)
+                app.launches[app.historyVersion(Self.known(version)), default: AppTally.Launches()].add(
+                    hang: duration, at: time)
             case .termination(let time, let version, let reason, let event, let isForeground):
                 app.add(end: reason, event ?? "", isForeground ? .foreground : .background)
                 app.launches[app.historyVersion(Self.known(version)), default: AppTally.Launches()].see(time)
                 running.ended(at: time)
             }
         }
-        running.finish(at: end)
-        for (version, seconds) in running.seconds {
-            app.launches[version, default: AppTally.Launches()].running += seconds
-        }
+        running.ended(at: end)
+        for (place, seconds) in running.seconds { app.add(seconds, of: place) }
     }
 
     private func tally(of name: String) -> AppTally {

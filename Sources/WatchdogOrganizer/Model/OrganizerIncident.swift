@@ -59,11 +59,13 @@ public struct OrganizerIncident: Equatable, Sendable {
     /// Whether the main loop did not answer: recovered (`hang`) or judged (`scene-update`).
     var isHang: Bool { event == "hang" || event == "scene-update" }
 
-    /// Whether the process was still running afterward for all that its report says.
+    /// Whether the incident ended the process, or was meant to: all but hangs that recovered, and requested captures.
     var isTermination: Bool { event != "hang" && event != "capture" }
 }
 
-/// What a history tells of an app, as the organizer counts it. Times are seconds since 1970 in UTC.
+/// What a history tells of an app, as the organizer counts it.
+///
+/// Times are seconds since 1970 in UTC.
 public enum OrganizerEvent: Equatable, Sendable {
     /// A process was launched: when, and how long until it was ready; nil if it never was.
     case launch(time: Int64, version: String, host: String, duration: Duration?)

@@ -25,7 +25,8 @@ extension OrganizerTable {
         let named = organizer.apps.sorted {
             ($1.value.incidents, $0.key) < ($0.value.incidents, $1.key)
         }
-        let comparisons = named.map { VersionComparison($0.value) }
+        let episodes = Dictionary(grouping: organizer.episodes, by: \.app)
+        let comparisons = named.map { VersionComparison($0.value, episodes[$0.value.number] ?? []) }
         let tests = comparisons.flatMap { comparison in comparison.tests.compactMap(\.self) }
         let limit = RateTest.limit(tests, falseAlarms: Self.falseAlarms)
         incidents = organizer.incidents

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the organizer shows. Times are seconds since 1970 in UTC.
+/// What the organizer shows.
+///
+/// Times are seconds since 1970 in UTC.
 public struct OrganizerTable: Equatable, Sendable {
     /// How often the main loop did not answer.
     public enum HangRate: Equatable, Sendable {

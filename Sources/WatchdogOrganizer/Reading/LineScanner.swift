@@ -42,7 +42,9 @@ struct LineScanner {
 
     /// Passes a string; returns its bytes without the quotes, and whether it has escapes.
     mutating func string(_ bytes: Span<UInt8>) throws(LineFault) -> (range: Range<Int>, isEscaped: Bool) {
-        guard take(UInt8(ascii: "\""), bytes) else { throw Self.fault("it is not a JSON object") }
+        guard let first = peek(bytes) else { throw Self.fault("it is cut off") }
+        guard first == UInt8(ascii: "\"") else { throw Self.fault("it is not a JSON object") }
+        offset += 1
         let start = offset
         var isEscaped = false
         while offset < bytes.count {
@@ -62,6 +64,9 @@ struct LineScanner {
 
     /// Passes a string and returns its text.
     mutating func text(_ bytes: Span<UInt8>) throws(LineFault) -> String {
+        if let first = peek(bytes), first != UInt8(ascii: "\"") {
+            throw Self.fault("it has another value where text belongs")
+        }
         let (range, isEscaped) = try string(bytes)
         if isEscaped { return try Self.unescaped(bytes, range) }
         return try Self.text(bytes, range)

@@ -2,60 +2,91 @@
 
 import Glibc
 
-/// Whether something happens more often than before: the conditional test of two Poisson rates.
+/// Whether something happens more often than before: the conditional test of Poisson rates, on each host for itself.
 ///
-/// If the rates are equal, then of all `before + after` events the later ones have a binomial distribution whose
-/// probability is the share of the later exposure. Source: Przyborowski and Wilenski, Biometrika 31 (1940).
+/// If the rates are equal on every host, then of a host's events the later ones have a binomial distribution whose
+/// probability is the share of the later exposure. Source: Przyborowski and Wilenski, Biometrika 31 (1940). The sum over
+/// hosts has a tail that is at most that of one binomial distribution with the mean probability. Source: Hoeffding,
+/// Annals of Mathematical Statistics 27 (1956).
 public struct RateTest: Equatable, Sendable {
-    /// Events before.
+    /// What happened on one host.
+    public struct Host: Equatable, Sendable {
+        /// Events before.
+        public var before = 0
+        /// Events after.
+        public var after = 0
+        /// How long it could have happened before, in any unit.
+        public var exposureBefore = 0.0
+        /// How long it could have happened after, in the same unit.
+        public var exposureAfter = 0.0
+
+        /// Creates a host.
+        public init(before: Int, after: Int, exposureBefore: Double, exposureAfter: Double) {
+            self.before = before
+            self.after = after
+            self.exposureBefore = exposureBefore
+            self.exposureAfter = exposureAfter
+        }
+
+        /// Whether before and after can be compared.
+        fileprivate var isComparable: Bool {
+            before >= 0 && after >= 0 && before + after > 0 && exposureBefore > 0 && exposureAfter > 0
+                && exposureBefore.isFinite && exposureAfter.isFinite
+        }
+    }
+
+    /// Events before, on hosts that can be compared.
     public let before: Int
     /// Events after.
     public let after: Int
-    /// How long it could have happened before, in any unit.
-    public let exposureBefore: Double
-    /// How long it could have happened after, in the same unit.
-    public let exposureAfter: Double
+    /// The later rate divided by the earlier one, hosts weighted as by Mantel and Haenszel; infinite if nothing happened
+    /// before.
+    public let ratio: Double
+    /// The mean probability that an event is a later one.
+    private let share: Double
 
-    /// Creates a test; nil if either side has no exposure, or nothing happened.
-    public init?(before: Int, after: Int, exposureBefore: Double, exposureAfter: Double) {
-        guard before >= 0, after >= 0, before + after > 0, exposureBefore > 0, exposureAfter > 0,
-            exposureBefore.isFinite, exposureAfter.isFinite
-        else { return nil }
+    /// Creates a test; nil if no host has both exposures and an event.
+    public init?(_ hosts: some Sequence<Host>) {
+        var (before, after, expected, later, earlier) = (0, 0, 0.0, 0.0, 0.0)
+        for host in hosts where host.isComparable {
+            let share = host.exposureAfter / (host.exposureBefore + host.exposureAfter)
+            before += host.before
+            after += host.after
+            expected += Double(host.before + host.after) * share
+            later += Double(host.after) * (1 - share)
+            earlier += Double(host.before) * share
+        }
+        guard before + after > 0 else { return nil }
         self.before = before
         self.after = after
-        self.exposureBefore = exposureBefore
-        self.exposureAfter = exposureAfter
+        share = min(max(expected / Double(before + after), 1e-300), 1 - 1e-16)
+        ratio = earlier > 0 ? later / earlier : .infinity
     }
 
-    private var share: Double { exposureAfter / (exposureBefore + exposureAfter) }
-
-    /// The later rate divided by the earlier one; infinite if nothing happened before.
-    public var ratio: Double {
-        before == 0 ? .infinity : Double(after) / exposureAfter / (Double(before) / exposureBefore)
+    /// The probability of at least ``after`` later events if the rates are equal, or more; one-sided.
+    public var p: Double {
+        let mean = Double(before + after) * share
+        guard Double(after) > mean else { return 1 - sum(from: after - 1, by: -1) }
+        return sum(from: after, by: 1)
     }
-
-    /// The probability of at least `after` later events if the rates are equal; one-sided.
-    public var p: Double { tail(from: after) }
 
     /// The smallest probability that these many events can have.
     public var smallestP: Double { exp(Double(before + after) * log(share)) }
 
-    /// The probability of `count` or more of all events after.
-    private func tail(from count: Int) -> Double {
+    /// The probability of this number and all beyond it, away from the mean.
+    private func sum(from count: Int, by step: Int) -> Double {
         let all = before + after
-        guard count > 0 else { return 1 }
-        let (n, share) = (Double(all), share)
+        guard (0...all).contains(count) else { return 0 }
+        let (n, odds) = (Double(all), share / (1 - share))
         var term = exp(
             lgamma(n + 1) - lgamma(Double(count) + 1) - lgamma(n - Double(count) + 1) + Double(count) * log(share)
                 + (n - Double(count)) * log1p(-share))
         var sum = 0.0
-        for k in count...all {
+        var k = count
+        while (0...all).contains(k), term > sum * 1e-17 {
             sum += term
-            guard k < all else { break }
-            let next = term * Double(all - k) / Double(k + 1) * share / (1 - share)
-            // Beyond the mode terms only become smaller.
-            if next < term, next < sum * 1e-17 { break }
-            term = next
+            term *= step > 0 ? Double(all - k) / Double(k + 1) * odds : Double(k) / Double(all - k + 1) / odds
+            k += step
         }
         return min(1, sum)
     }
@@ -69,7 +100,7 @@ public struct RateTest: Equatable, Sendable {
         // The number of candidates falls as the divisor grows, so that the first divisor that suffices is the best.
         for divisor in 1...max(1, tests.count) {
             let limit = falseAlarms / Double(divisor)
-            if (divisor < smallest.count ? smallest[divisor] > limit : true) { return limit }
+            if divisor >= smallest.count || smallest[divisor] > limit { return limit }
         }
         return falseAlarms / Double(max(1, tests.count))
     }

@@ -4,19 +4,23 @@
 ///
 /// A launch whose end is unknown does not count: the machine may have lost power at any time.
 struct RunningTime: Sendable {
-    private var running: (since: Int64, version: String)?
-    /// Seconds by version.
-    private(set) var seconds: [String: Int64] = [:]
+    /// A version on a host.
+    struct Place: Hashable, Sendable {
+        let version: String
+        let host: String
+    }
 
-    mutating func launched(at time: Int64, version: String) { running = (time, version) }
+    private var running: (since: Int64, place: Place)?
+    /// Seconds by version and host.
+    private(set) var seconds: [Place: Int64] = [:]
+
+    mutating func launched(at time: Int64, version: String, host: String) {
+        running = (time, Place(version: version, host: host))
+    }
 
     mutating func ended(at time: Int64) {
         guard let running else { return }
-        let length = max(0, time - running.since)
-        seconds[running.version, default: 0] += length
+        seconds[running.place, default: 0] += max(0, time - running.since)
         self.running = nil
     }
-
-    /// Counts what still runs until a time.
-    mutating func finish(at time: Int64) { ended(at: time) }
 }

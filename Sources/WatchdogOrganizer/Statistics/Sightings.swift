@@ -6,37 +6,19 @@
 /// happened in these hours is independent of the two hours that delimit them: events in the first and in the last hour
 /// do not count, so that rates are unbiased.
 struct Sightings: Sendable {
-    /// An hour, and which signatures occurred in it.
-    private struct Edge: Sendable {
-        var hour: Int64
-        var signatures: [Int]
-    }
+    private var first: Int64
+    private var last: Int64
 
-    private var first: Edge
-    private var last: Edge
+    init(hour: Int64) { (first, last) = (hour, hour) }
 
-    init(hour: Int64, signature: Int) {
-        first = Edge(hour: hour, signatures: [signature])
-        last = first
-    }
-
-    /// Adds a signature's first incident within an hour.
-    mutating func add(hour: Int64, signature: Int) {
-        if hour == first.hour {
-            first.signatures.append(signature)
-        } else if hour < first.hour {
-            first = Edge(hour: hour, signatures: [signature])
-        }
-        if hour == last.hour {
-            last.signatures.append(signature)
-        } else if hour > last.hour {
-            last = Edge(hour: hour, signatures: [signature])
-        }
+    mutating func add(hour: Int64) {
+        first = min(first, hour)
+        last = max(last, hour)
     }
 
     /// The hours between.
-    var hours: Int64 { max(0, last.hour - first.hour - 1) }
+    var hours: Int64 { max(0, last - first - 1) }
 
-    /// The signatures that occurred in the first or the last hour, once for each of both.
-    var edges: [Int] { first.hour == last.hour ? first.signatures : first.signatures + last.signatures }
+    /// Whether an hour is between.
+    func contains(_ hour: Int64) -> Bool { first < hour && hour < last }
 }

@@ -13,7 +13,18 @@ struct VersionComparison {
     /// A test for each signature; nil where there is nothing to test.
     let tests: [RateTest?]
 
-    init(_ tally: AppTally) {
+    /// How long the versions could have had incidents on a host, in hours.
+    private struct Hours {
+        var before = 0.0
+        var after = 0.0
+    }
+
+    private struct Pair: Hashable {
+        let signature: Int32
+        let host: Int32
+    }
+
+    init(_ tally: AppTally, _ episodes: [Episode]) {
         var first: [String: Int64] = [:]
         for version in tally.versions { first[version.name] = version.first }
         for (name, launches) in tally.launches { first[name] = min(first[name] ?? .max, launches.first) }
@@ -27,50 +38,60 @@ struct VersionComparison {
             tests = tally.signatures.map { _ in nil }
             return
         }
-        let earlier = ordered.dropLast()
-        let running = { (name: String) in Double(tally.launches[name]?.running ?? 0) / 3_600 }
-        let (ranBefore, ranAfter) = (earlier.map(running).reduce(0, +), running(latest))
+        let earlier = Set(ordered.dropLast())
+        let running = Self.runningHours(tally, latest, earlier)
         // Histories of some hosts say nothing of the others' incidents.
-        let isWhole = tally.hosts.allSatisfy { tally.historyHosts.contains($0.name) }
-        let sides = Sides(
-            latest: tally.versionNumbers[latest], earlier: Set(earlier.compactMap { tally.versionNumbers[$0] }))
-        if isWhole, ranBefore > 0, ranAfter > 0 {
-            exposure = .running
-            tests = tally.signatures.map { sides.test($0, edges: (0, 0), ranBefore, ranAfter) }
+        let isRunning = !tally.hosts.isEmpty && tally.hosts.allSatisfy { running[$0.name] != nil }
+        let (later, former) = (
+            tally.versionNumbers[latest], Set(earlier.compactMap { tally.versionNumbers[$0] })
+        )
+        var hours = [Hours](repeating: Hours(), count: tally.hosts.count)
+        if isRunning {
+            for (number, host) in tally.hosts.enumerated() { hours[number] = running[host.name] ?? Hours() }
         } else {
-            var hours = (before: 0.0, after: 0.0)
-            var edges = [(before: Int, after: Int)](repeating: (0, 0), count: tally.signatures.count)
             for (place, sightings) in tally.sightings {
-                if place.version == sides.latest {
-                    hours.after += Double(sightings.hours)
-                    for signature in sightings.edges { edges[signature].after += 1 }
-                } else if sides.earlier.contains(place.version) {
-                    hours.before += Double(sightings.hours)
-                    for signature in sightings.edges { edges[signature].before += 1 }
+                if place.version == later {
+                    hours[place.host].after += Double(sightings.hours)
+                } else if former.contains(place.version) {
+                    hours[place.host].before += Double(sightings.hours)
                 }
             }
-            exposure = hours.before > 0 && hours.after > 0 ? .sightings : nil
-            tests = tally.signatures.indices.map { index in
-                sides.test(tally.signatures[index], edges: edges[index], hours.before, hours.after)
-            }
         }
+        let isComparable = hours.contains { $0.before > 0 && $0.after > 0 }
+        exposure = isComparable ? (isRunning ? .running : .sightings) : nil
+        var counts: [Pair: RateTest.Host] = [:]
+        for episode in episodes {
+            let (version, host) = (Int(episode.version), Int(episode.host))
+            let isLater = version == later
+            guard isLater || former.contains(version) else { continue }
+            let place = AppTally.Place(version: version, host: host)
+            guard isRunning || tally.sightings[place]?.contains(Int64(episode.hour)) == true else { continue }
+            let none = RateTest.Host(
+                before: 0, after: 0, exposureBefore: hours[host].before, exposureAfter: hours[host].after)
+            let pair = Pair(signature: episode.signature, host: episode.host)
+            if isLater { counts[pair, default: none].after += 1 } else { counts[pair, default: none].before += 1 }
+        }
+        var hosts = [[RateTest.Host]](repeating: [], count: tally.signatures.count)
+        // In a fixed order, so that sums are the same in every run.
+        for (pair, host) in counts.sorted(by: { ($0.key.signature, $0.key.host) < ($1.key.signature, $1.key.host) }) {
+            hosts[Int(pair.signature)].append(host)
+        }
+        tests = zip(tally.signatures, hosts).map { $0.id == Organizer.others ? nil : RateTest($1) }
     }
 
-    /// The numbers of the versions that are compared.
-    private struct Sides {
-        let latest: Int?
-        let earlier: Set<Int>
-
-        func test(
-            _ signature: SignatureTally, edges: (before: Int, after: Int), _ exposureBefore: Double,
-            _ exposureAfter: Double
-        ) -> RateTest? {
-            guard signature.id != Organizer.others else { return nil }
-            let before = earlier.reduce(0) { $0 + (signature.episodes[$1] ?? 0) }
-            let after = latest.flatMap { signature.episodes[$0] } ?? 0
-            return RateTest(
-                before: before - edges.before, after: after - edges.after, exposureBefore: exposureBefore,
-                exposureAfter: exposureAfter)
+    /// The hours of running on each host, as histories tell.
+    private static func runningHours(
+        _ tally: AppTally, _ latest: String, _ earlier: Set<String>
+    ) -> [String: Hours] {
+        var hours: [String: Hours] = [:]
+        for (place, seconds) in tally.running {
+            let time = Double(seconds) / 3_600
+            if place.version == latest {
+                hours[place.host, default: Hours()].after += time
+            } else if earlier.contains(place.version) {
+                hours[place.host, default: Hours()].before += time
+            }
         }
+        return hours
     }
 }

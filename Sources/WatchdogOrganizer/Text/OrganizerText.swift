@@ -24,7 +24,7 @@ public struct OrganizerText: Sendable {
         for app in table.apps { lines += [""] + section(app) }
         if table.otherApps > 0 { lines += ["", "\(OrganizerWords.grouped(table.otherApps)) more apps"] }
         var notes = OrganizerWords.markNote(table)
-        if table.isLimited { notes.append("There were too many names to tell apart: 'others' counts the rest together.") }
+        if table.isLimited { notes.append(OrganizerWords.limitNote) }
         if !notes.isEmpty { lines.append("") }
         for note in notes { lines += note.wrapped(columns: columns, indent: "  ") }
         return lines.map { TextColumns.cut($0, to: columns, isUnicode: isUnicode) + "\n" }.joined()

@@ -2,10 +2,17 @@
 
 import WatchdogBase
 
-/// The words that the text and the page share. Names are still hostile.
+/// The words that the text and the page share.
+///
+/// Names in them are still hostile.
 enum OrganizerWords {
     /// `2026-11-23`, in UTC.
-    static func date(_ seconds: Int64) -> String { String(WallTime(seconds: seconds).text(fractionDigits: 0).prefix(10)) }
+    static func date(_ seconds: Int64) -> String {
+        String(WallTime(seconds: seconds).text(fractionDigits: 0).prefix(10))
+    }
+
+    /// What `others` means.
+    static let limitNote = "There were too many names to tell apart: 'others' counts the rest together."
 
     static func incidents(_ count: Int) -> String { count == 1 ? "1 incident" : "\(grouped(count)) incidents" }
 
@@ -44,7 +51,8 @@ enum OrganizerWords {
         let hours = rates.contains { if case .secondsPerHour = $0 { true } else { false } }
         let days = rates.contains { if case .hangsPerDay = $0 { true } else { false } }
         return switch (hours, days) {
-        case (true, true): "s/h: seconds of hangs per hour of running; /day: hangs per day, where no history tells how long it ran"
+        case (true, true):
+            "s/h: seconds of hangs per hour of running; /day: hangs per day, where no history tells how long the app ran"
         case (true, false): "s/h: seconds of hangs per hour of running"
         case (false, true): "/day: hangs per day; --history tells how long the app ran"
         case (false, false): nil

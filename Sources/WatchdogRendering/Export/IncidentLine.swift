@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 public import WatchdogReport
 import WatchdogVerdict
 
@@ -43,6 +43,9 @@ public struct IncidentLine: Encodable, Equatable, Sendable {
     /// How many further incidents are only counted in this report; nil for none.
     public let repeats: Int?
 
+    /// ``time`` as a time; nil if the report's is damaged.
+    public let wallTime: WallTime?
+
     private enum CodingKeys: String, CodingKey {
         case time, host, app, version, pid, event, role, code, verdict, cause, summary, fault, signature, incident
         case duration = "duration_usec"
@@ -56,13 +59,15 @@ public struct IncidentLine: Encodable, Equatable, Sendable {
         let explanation = Explanation(of: report)
         let linux = report.body.linux
         let captured = WallTime(report.body.captureTime) ?? WallTime(report.metadata.timestamp)
+        wallTime = captured
         time = captured?.utc ?? report.body.captureTime
         self.host = host ?? linux?.hostName
         app = report.metadata.appName
         version = report.metadata.appVersion.flatMap { $0.isEmpty ? nil : $0 }
         pid = report.body.pid
         event = report.event
-        role = report.body.procRole.map { $0.lowercased() }.flatMap { ["foreground", "background"].contains($0) ? $0 : nil }
+        let place = report.body.procRole?.lowercased() ?? ""
+        role = ["foreground", "background"].contains(place) ? place : nil
         code = report.body.termination.map { $0.code.hexadecimal() }
         verdict = linux?.verdict.kind.rawValue
         cause = explanation.signature.cause
