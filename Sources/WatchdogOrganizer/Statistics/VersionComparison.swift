@@ -72,11 +72,16 @@ struct VersionComparison {
             if isLater { counts[pair, default: none].after += 1 } else { counts[pair, default: none].before += 1 }
         }
         var hosts = [[RateTest.Host]](repeating: [], count: tally.signatures.count)
-        // In a fixed order, so that sums are the same in every run.
-        for (pair, host) in counts.sorted(by: { ($0.key.signature, $0.key.host) < ($1.key.signature, $1.key.host) }) {
-            hosts[Int(pair.signature)].append(host)
+        for (pair, host) in counts { hosts[Int(pair.signature)].append(host) }
+        tests = zip(tally.signatures, hosts).map { signature, hosts in
+            // In a fixed order, so that sums do not depend on the order of the incidents.
+            signature.id == Organizer.others ? nil : RateTest(hosts.sorted(by: Self.precedes))
         }
-        tests = zip(tally.signatures, hosts).map { $0.id == Organizer.others ? nil : RateTest($1) }
+    }
+
+    private static func precedes(_ left: RateTest.Host, _ right: RateTest.Host) -> Bool {
+        (left.before, left.after, left.exposureBefore, left.exposureAfter)
+            < (right.before, right.after, right.exposureBefore, right.exposureAfter)
     }
 
     /// The hours of running on each host, as histories tell.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import WatchdogBase
 import WatchdogReport
 
@@ -111,7 +112,9 @@ public struct OrganizerReply: Encodable, Sendable {
             newest = signature.newest
             firstVersion = signature.firstVersion
             isNew = signature.isNew
-            increase = signature.increase.map { Increase(ratio: OrganizerReply.rounded($0.ratio), p: $0.p) }
+            increase = signature.increase.map {
+                Increase(ratio: OrganizerReply.rounded($0.ratio), p: OrganizerReply.significant($0.p))
+            }
         }
     }
 
@@ -183,6 +186,13 @@ public struct OrganizerReply: Encodable, Sendable {
 
     /// The JSON, with sorted keys and a final newline.
     public var json: String { JSONText.of(self) }
+
+    /// Three significant digits: more would differ between mathematical libraries.
+    private static func significant(_ p: Double) -> Double {
+        guard p > 1e-300 else { return 0 }
+        let scale = pow(10, 2 - log10(p).rounded(.down))
+        return (p * scale).rounded() / scale
+    }
 
     /// Six digits after the decimal point; JSON knows no infinity.
     private static func rounded(_ value: Double) -> Double {
