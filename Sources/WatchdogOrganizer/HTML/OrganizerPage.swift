@@ -63,7 +63,8 @@ public enum OrganizerPage {
         page.begin("section", class: "app")
         page.element("h2", app.name)
         page.element("p", OrganizerWords.heading(app), class: "quiet")
-        if !app.days.isEmpty {
+        // One column says no more than the number above it.
+        if app.days.count > 1 {
             figure("Incidents per day", &page) { page in
                 page.append(OrganizerDrawing.columns(app.days, label: "Incidents of \(app.name) per day"))
             }
@@ -158,7 +159,8 @@ public enum OrganizerPage {
                     of: largest))
             page.element(
                 "p",
-                "signature \(signature.id) · newest \(signature.newest.prefix(8)) · last "
+                "signature \(signature.id)"
+                    + (signature.newest.isEmpty ? "" : " · newest \(signature.newest.prefix(8))") + " · last "
                     + OrganizerWords.date(signature.last)
                     + (signature.firstVersion.map { " · since version \($0)" } ?? ""), class: "quiet")
             page.raw("</li>\n")
