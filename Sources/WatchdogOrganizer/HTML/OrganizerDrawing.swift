@@ -18,7 +18,8 @@ enum OrganizerDrawing {
 
     private static let rowHeight = 36
     private static let columnHeight = 120
-    private static let nameLength = 26
+    /// So that a name and a value fit next to each other on a phone.
+    private static let nameLength = 16
 
     // MARK: - Bars
 
