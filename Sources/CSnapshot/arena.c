@@ -33,6 +33,9 @@ struct wd_snapshot_arena *wd_snapshot_arena_create(size_t resident) {
         make_resident(arena->writable, 1024 * sizeof arena->writable[0]);
         make_resident(arena->executables, 1024 * sizeof arena->executables[0]);
         make_resident(arena->mappings, 2048 * sizeof arena->mappings[0]);
+        make_resident(arena->python_codes, 256 * sizeof arena->python_codes[0]);
+        make_resident(arena->python_frames, 1024 * sizeof arena->python_frames[0]);
+        make_resident(arena->python_bytes, 128 << 10);
         make_resident(arena->vdso, sizeof arena->vdso);
         make_resident(arena->slots, 256 * sizeof arena->slots[0]);
         make_resident(arena->maps_text, 256 << 10);

@@ -18,6 +18,12 @@
 #define WD_MAX_CANDIDATES 8192
 #define WD_CANDIDATE_SLOTS (4 * WD_MAX_CANDIDATES)
 #define WD_RED_ZONE 128
+#define WD_PYTHON_CAPACITY ((size_t)4 << 20)
+/* How much is read of a PyThreadState, a _PyInterpreterFrame and a PyCodeObject: all of them are larger. */
+#define WD_PYTHON_THREAD 176
+#define WD_PYTHON_FRAME 72
+#define WD_PYTHON_CODE 176
+#define WD_PYTHON_CODE_SLOTS (2 * WD_PYTHON_MAX_CODES)
 
 enum { WD_READABLE = 1, WD_WRITABLE = 2, WD_EXECUTABLE = 4 };
 
@@ -45,6 +51,9 @@ struct wd_slot {
     uint64_t stack_address;
     uint32_t stack_length;
     size_t stack_offset;
+    uint32_t python_first, python_count; /* frames of the interpreter */
+    int32_t own_tid;        /* in the process's own PID namespace; 0: not read yet */
+    uint64_t python_thread; /* where its thread state was last seen; 0: not seen yet */
 };
 
 struct wd_pin {
@@ -55,6 +64,44 @@ struct wd_pin {
     uint32_t same_as;    /* index of an earlier pin of the same file, or its own */
     uint32_t descriptor_index;
     bool from_map_files; /* the kernel vouches for the identity */
+};
+
+/* Where CPython keeps what its frames are made of: offsets in its structures. */
+struct wd_python_layout {
+    uint32_t interpreters;              /* in _PyRuntime */
+    uint32_t next_interpreter, threads; /* in PyInterpreterState */
+    uint32_t next_thread, pthread, tid, current; /* in PyThreadState: `current` is the frame, or leads to it */
+    uint32_t current_in_cframe;         /* in _PyCFrame; UINT32_MAX: there is none */
+    uint32_t code, instruction, previous, owner; /* in _PyInterpreterFrame */
+    uint32_t is_entry;                  /* there; UINT32_MAX: frames owned by the C stack mark the entries */
+    uint32_t file, name, first_line, table, bytecode; /* in PyCodeObject */
+    uint32_t type;                      /* in PyObject */
+    uint32_t bytes_length, bytes_data;  /* in PyBytesObject */
+    uint32_t text_length, text_state, ascii_data, compact_data; /* in PyASCIIObject */
+    uint32_t lock;        /* in PyInterpreterState or _PyRuntime: the lock, or what leads to it */
+    bool lock_in_runtime, lock_is_pointer;
+    uint32_t lock_holder, locked; /* in the lock */
+};
+
+/* A code object, and where the copies of its parts are. */
+struct wd_python_copy {
+    uint64_t address;
+    uint64_t parts[3]; /* the objects of name, file and table: an address may be used again while a process runs */
+    struct wd_python_code code;
+    size_t offset;
+    uint32_t length;
+};
+
+/* The CPython interpreter of the process, if it has one. */
+struct wd_interpreter {
+    struct wd_python python;
+    uint64_t runtime;                               /* _PyRuntime; 0: no interpreter */
+    uint64_t code_type, text_type, bytes_type;      /* 0: not known, so not compared */
+    const struct wd_python_layout *layout;
+    struct wd_python_layout own_layout;             /* as the process describes it */
+    bool changes;                                   /* the process runs while it is read */
+    uint64_t deadline;
+    size_t code_count, frame_count, bytes_used;
 };
 
 /* Everything one capture needs, in one mapping; only what is used becomes resident. */
@@ -93,6 +140,8 @@ struct wd_snapshot_arena {
     int root_directory, mount_namespace, executable_pin;
     size_t resident;
     uint32_t candidate_epoch;
+    struct wd_interpreter interpreter;
+    uint16_t python_slots[WD_PYTHON_CODE_SLOTS]; /* index + 1 */
 
     uint16_t tid_slots[WD_TID_SLOTS]; /* index + 1 */
     char scratch[16384] __attribute__((aligned(16)));
@@ -105,6 +154,9 @@ struct wd_snapshot_arena {
         uint32_t epoch;
         uint32_t reserved;
     } candidate_slots[WD_CANDIDATE_SLOTS];
+    struct wd_python_copy python_codes[WD_PYTHON_MAX_CODES];
+    struct wd_python_frame python_frames[WD_PYTHON_MAX_FRAMES];
+    uint8_t python_bytes[WD_PYTHON_CAPACITY] __attribute__((aligned(16)));
     struct wd_interval writable[WD_MAX_MAPPINGS];
     struct wd_interval executables[WD_MAX_MAPPINGS];
     struct wd_mapping mappings[WD_MAX_MAPPINGS];
@@ -127,6 +179,8 @@ char wd_thread_state(struct wd_snapshot_arena *arena, pid_t tid);
 uint64_t wd_count_blocks(struct wd_snapshot_arena *arena, pid_t tid);
 /* Whether a thread was on a CPU for most of the time since it was asked to stop. */
 bool wd_has_run(struct wd_snapshot_arena *arena, const struct wd_thread *thread);
+/* A thread's id in its own PID namespace; -1 if that is unknown. */
+int32_t wd_own_tid(struct wd_snapshot_arena *arena, pid_t tid);
 bool wd_parse_syscall(const char *text, struct wd_thread *thread);
 
 /* threads.c */
@@ -174,6 +228,17 @@ size_t wd_stack_cap(size_t threads);
 /* contexts.c */
 bool wd_may_run_swift_tasks(struct wd_snapshot_arena *arena);
 void wd_read_contexts(struct wd_snapshot_arena *arena);
+
+/* symbols.c */
+uint64_t wd_find_symbol(struct wd_snapshot_arena *arena, uint64_t image, const char *name, uint64_t *length);
+
+/* python_runtime.c */
+void wd_find_interpreter(struct wd_snapshot_arena *arena);
+
+/* python_frames.c */
+void wd_read_python_stacks(struct wd_snapshot_arena *arena);
+void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot);
+void wd_forget_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot);
 
 /* kill.c */
 void wd_kill(struct wd_snapshot_arena *arena);

@@ -26,6 +26,7 @@ struct writer {
     size_t record_count, vector_count;
     struct wd_record records[records_per_write];
     struct wd_memory_range ranges[records_per_write];
+    struct wd_python_stack python_stacks[records_per_write];
     struct iovec vectors[records_per_write * vectors_per_record];
 };
 
@@ -138,6 +139,27 @@ static void put_thread(struct writer *writer, const struct wd_slot *slot) {
     put(writer, WD_RECORD_THREAD, &slot->thread, sizeof slot->thread, NULL, 0);
 }
 
+static void put_python_stack(struct wd_snapshot_arena *arena, struct writer *writer, const struct wd_slot *slot) {
+    if (slot->python_count == 0) return;
+    if (writer->record_count == records_per_write) flush(writer);
+    struct wd_python_stack *stack = &writer->python_stacks[writer->record_count];
+    *stack = (struct wd_python_stack){.tid = slot->thread.tid};
+    put(writer, WD_RECORD_PYTHON_STACK, stack, sizeof *stack, arena->python_frames + slot->python_first,
+        slot->python_count * sizeof arena->python_frames[0]);
+}
+
+static void put_python(struct wd_snapshot_arena *arena, struct writer *writer) {
+    const struct wd_interpreter *interpreter = &arena->interpreter;
+    if (interpreter->runtime == 0) return;
+    put(writer, WD_RECORD_PYTHON, &interpreter->python, sizeof interpreter->python, NULL, 0);
+    for (size_t i = 0; i < interpreter->code_count; i++) {
+        const struct wd_python_copy *copy = &arena->python_codes[i];
+        put(writer, WD_RECORD_PYTHON_CODE, &copy->code, sizeof copy->code, arena->python_bytes + copy->offset,
+            copy->length);
+    }
+    for (size_t i = 0; i < arena->thread_count; i++) put_python_stack(arena, writer, &arena->slots[i]);
+}
+
 /* Writes all but the modules. */
 int wd_write_memory(struct wd_snapshot_arena *arena, int memfd) {
     static const struct wd_snapshot_header header = {.magic = WD_SNAPSHOT_MAGIC, .version = WD_SNAPSHOT_VERSION};
@@ -159,6 +181,7 @@ int wd_write_memory(struct wd_snapshot_arena *arena, int memfd) {
     if (arena->context_count > 0)
         put(&writer, WD_RECORD_ASYNC_CONTEXTS, arena->contexts, arena->context_count * sizeof arena->contexts[0], NULL,
             0);
+    put_python(arena, &writer);
     flush(&writer);
     return writer.error;
 }

@@ -170,6 +170,16 @@ uint64_t wd_count_blocks(struct wd_snapshot_arena *arena, pid_t tid) {
     return field_after(arena->scratch, "\nvoluntary_ctxt_switches:");
 }
 
+int32_t wd_own_tid(struct wd_snapshot_arena *arena, pid_t tid) {
+    char name[32];
+    snprintf(name, sizeof name, "%d/status", tid);
+    if (wd_read_at(arena->task_directory, name, arena->scratch, sizeof arena->scratch) <= 0) return -1;
+    const char *line = strstr(arena->scratch, "\nNSpid:"), *last = NULL;
+    if (line == NULL) return tid;
+    for (line += 7; *line == '\t'; line += strcspn(line, "\t\n")) last = ++line;
+    return last == NULL ? -1 : (int32_t)strtol(last, NULL, 10);
+}
+
 bool wd_has_run(struct wd_snapshot_arena *arena, const struct wd_thread *thread) {
     char name[32], text[128];
     snprintf(name, sizeof name, "%d/schedstat", thread->tid);

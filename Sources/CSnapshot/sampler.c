@@ -82,11 +82,15 @@ static uint64_t hash_of(const struct wd_snapshot_arena *arena, const struct wd_s
     uint64_t hash = mix(UINT64_C(0xCBF29CE484222325), &thread->registers[WD_RSP], 8);
     hash = mix(hash, &thread->registers[WD_RIP], 8);
     hash = mix(hash, thread->syscall_text, strlen(thread->syscall_text));
+    hash = mix(hash, arena->python_frames + slot->python_first, slot->python_count * sizeof arena->python_frames[0]);
     return mix(hash, arena->stacks + slot->stack_offset, slot->stack_length);
 }
 
 static bool same_stack(const struct wd_snapshot_arena *arena, const struct wd_slot *one, const struct wd_slot *other) {
-    return one->stack_length == other->stack_length && one->stack_address == other->stack_address
+    return one->stack_length == other->stack_length && one->python_count == other->python_count
+        && memcmp(arena->python_frames + one->python_first, arena->python_frames + other->python_first,
+                  one->python_count * sizeof arena->python_frames[0]) == 0
+        && one->stack_address == other->stack_address
         && one->thread.registers[WD_RSP] == other->thread.registers[WD_RSP]
         && one->thread.registers[WD_RIP] == other->thread.registers[WD_RIP]
         && strcmp(one->thread.syscall_text, other->thread.syscall_text) == 0
@@ -120,10 +124,12 @@ static uint32_t keep(struct wd_sampler *sampler, struct wd_slot *slot, const cha
         if (sampler->hashes[i] != hash || sampler->owners[i] != slot->thread.tid) continue;
         if (!same_stack(arena, &sampler->stacks[i], slot)) continue;
         arena->stacks_used = mark;
+        wd_forget_python_stack(arena, slot);
         return i + 1;
     }
     if (sampler->stack_count == WD_SAMPLER_MAX_STACKS) {
         arena->stacks_used = mark;
+        wd_forget_python_stack(arena, slot);
         return 0;
     }
     if (slot->thread.state == '?') read_wait(sampler, &slot->thread);
@@ -190,11 +196,13 @@ static bool look_at_sleeper(struct wd_sampler *sampler, struct wd_slot *slot, st
         if (!read_text(sampler, thread->tid, "syscall", thread->syscall_text, sizeof thread->syscall_text)) return true;
         if (!wd_parse_syscall(thread->syscall_text, thread)) return false;
         wd_copy_stack(arena, slot, sample_cap);
+        wd_read_python_stack(arena, slot);
         if (!read_text(sampler, thread->tid, "schedstat", accounting, sizeof accounting)) return true;
         if (strcmp(accounting, track->accounting) == 0) return true;
         memcpy(track->accounting, accounting, sizeof accounting);
         arena->stacks_used = *mark;
         slot->stack_length = 0;
+        wd_forget_python_stack(arena, slot);
         memset(thread->registers, 0, sizeof thread->registers);
         thread->register_source = WD_REGISTERS_NONE;
     }
@@ -210,7 +218,10 @@ static void look_at_runner(struct wd_sampler *sampler, struct wd_slot *slot) {
     if (!sampler->request.stop_running || sampler->totals.refusal != 0) return;
     uint64_t began = wd_now();
     int error = wd_stop_thread(arena, slot, began + stop_limit);
-    if (error == 0 && thread->register_source == WD_REGISTERS_PTRACE) wd_copy_stack(arena, slot, sample_cap);
+    if (error == 0 && thread->register_source == WD_REGISTERS_PTRACE) {
+        wd_copy_stack(arena, slot, sample_cap);
+        wd_read_python_stack(arena, slot);
+    }
     if (error == 0 || error == ETIMEDOUT) {
         wd_release_thread(arena, slot, wd_now() + stop_limit);
         uint64_t length = wd_now() - began;
@@ -245,6 +256,7 @@ static void look_at(struct wd_sampler *sampler, struct wd_slot *slot, struct tra
     }
     size_t mark = arena->stacks_used;
     slot->stack_length = 0;
+    slot->python_count = 0;
     memset(&slot->thread, 0, sizeof slot->thread);
     slot->thread.tid = tid;
     slot->thread.state = '?';
@@ -253,7 +265,7 @@ static void look_at(struct wd_sampler *sampler, struct wd_slot *slot, struct tra
     track->slept = slept && slot->thread.register_source != WD_REGISTERS_NONE;
     if (slot->stack_length == 0) arena->stacks_used = mark;
     uint32_t stack = keep(sampler, slot, track->name, mark);
-    slot->stack_length = 0;
+    slot->stack_length = slot->python_count = 0;
     add(sampler, track, tid, stack);
     account(track);
 }

@@ -91,6 +91,7 @@ static bool read_position(struct wd_snapshot_arena *arena, pid_t tid, char *sche
 static void forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t mark) {
     arena->stacks_used = mark;
     slot->stack_length = 0;
+    wd_forget_python_stack(arena, slot);
     memset(slot->thread.registers, 0, sizeof slot->thread.registers);
     slot->thread.register_source = WD_REGISTERS_NONE;
 }
@@ -104,6 +105,7 @@ static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *
     if (slot->trace != WD_TRACED || !wd_parse_syscall(thread->syscall_text, thread)) return false;
     size_t mark = arena->stacks_used;
     wd_copy_stack(arena, slot, cap);
+    wd_read_python_stack(arena, slot);
     read_position(arena, thread->tid, schedstat, text);
     if (schedstat[0] != '\0' && strtoull(schedstat, NULL, 10) == thread->run_ns) return true;
     if (wd_count_blocks(arena, thread->tid) == thread->voluntary_switches) return true;
@@ -124,6 +126,7 @@ void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *sl
         size_t mark = arena->stacks_used;
         if (!wd_parse_syscall(text[0], thread)) return;
         wd_copy_stack(arena, slot, cap);
+        wd_read_python_stack(arena, slot);
         if (!read_position(arena, thread->tid, accounting[1], text[1])) text[1][0] = '\0';
         if (strcmp(text[0], text[1]) == 0 && strcmp(accounting[0], accounting[1]) == 0) {
             memcpy(thread->syscall_text, text[0], sizeof thread->syscall_text);

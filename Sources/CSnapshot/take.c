@@ -113,6 +113,7 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     ssize_t length = readlinkat(arena->process_directory, "exe", arena->executable, sizeof arena->executable - 1);
     arena->executable[length < 0 ? 0 : length] = '\0';
     wd_pin_modules(arena);
+    wd_find_interpreter(arena);
     wd_read_vdso(arena);
     return 0;
 }
@@ -169,6 +170,7 @@ static void read_memory(struct wd_snapshot_arena *arena) {
         wd_read_stacks(arena);
         result->times.stacks_read = wd_now();
         if (contexts && stopped) wd_read_contexts(arena);
+        if (stopped) wd_read_python_stacks(arena);
     } else {
         result->times.facts_read = wd_now();
     }
@@ -234,6 +236,7 @@ static void forget(struct wd_snapshot_arena *arena) {
     size_t used = arena->stacks_used, resident = arena->resident & ~(size_t)4095;
     if (used > resident) madvise(arena->stacks + resident, WD_STACKS_CAPACITY - resident, MADV_DONTNEED);
     explicit_bzero(arena->stacks, used < resident ? used : resident);
+    explicit_bzero(arena->python_bytes, arena->interpreter.bytes_used);
     for (size_t i = 0; i < arena->thread_count; i++)
         explicit_bzero(arena->slots[i].thread.registers, sizeof arena->slots[i].thread.registers);
 }

@@ -16,6 +16,8 @@ public struct SnapshotContents: Sendable {
     public var asynchronousContexts: [SnapshotAsynchronousContext]
     /// The mapped executables, by address.
     public var modules: [SnapshotModule]
+    /// What is known about the CPython interpreter in the process; nil if there is none.
+    public var interpreter: SnapshotInterpreter?
 
     /// The mapping that contains `address`; nil if none does.
     public func mapping(at address: UInt64) -> SnapshotMapping? {

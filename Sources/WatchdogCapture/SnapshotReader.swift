@@ -23,6 +23,7 @@ public struct SnapshotReader {
     private var vdso: SnapshotMemory?
     private var contexts: [SnapshotAsynchronousContext]?
     private var modules: [SnapshotModule] = []
+    var interpreter: SnapshotInterpreter?
 
     private init(_ bytes: [UInt8]) {
         self.bytes = bytes
@@ -96,7 +97,8 @@ public struct SnapshotReader {
             threads: threads,
             vdso: vdso,
             asynchronousContexts: (contexts ?? []).sorted { $0.address < $1.address },
-            modules: modules.sorted { $0.start < $1.start }
+            modules: modules.sorted { $0.start < $1.start },
+            interpreter: interpreter
         )
     }
 
@@ -128,6 +130,8 @@ public struct SnapshotReader {
         case WD_RECORD_MODULE:
             guard modules.count < WD_SNAPSHOT_MAX_MODULES else { throw error(.tooMany, "module") }
             modules.append(try module(payload))
+        case WD_RECORD_PYTHON, WD_RECORD_PYTHON_CODE, WD_RECORD_PYTHON_STACK:
+            try read(interpreter: kind, payload)
         default:
             break
         }
@@ -196,12 +200,12 @@ public struct SnapshotReader {
         load(type, in: bytes[start...])
     }
 
-    private func load<Value: BitwiseCopyable>(_ type: Value.Type, in slice: ArraySlice<UInt8>) -> Value? {
+    func load<Value: BitwiseCopyable>(_ type: Value.Type, in slice: ArraySlice<UInt8>) -> Value? {
         guard slice.count >= MemoryLayout<Value>.size else { return nil }
         return slice.withUnsafeBytes { $0.loadUnaligned(as: type) }
     }
 
-    private func error(_ code: SnapshotFormatError.Code, _ subject: String) -> SnapshotFormatError {
+    func error(_ code: SnapshotFormatError.Code, _ subject: String) -> SnapshotFormatError {
         SnapshotFormatError(code: code, subject: subject, offset: offset)
     }
 }

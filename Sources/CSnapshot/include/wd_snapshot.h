@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Working memory of one capture at a time: about 60 MiB of address space, of which what captures touch is resident. */
+/* Working memory of one capture at a time: about 65 MiB of address space, of which what captures touch is resident. */
 struct wd_snapshot_arena;
 
 /* Maps an arena and makes `resident` bytes of its stack area (and the start of each table) resident, so that a later

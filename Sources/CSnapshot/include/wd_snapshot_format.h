@@ -47,6 +47,12 @@ enum wd_record_kind {
     WD_RECORD_ASYNC_CONTEXTS = 6,
     /* struct wd_module, then its path as in the maps file (no NUL). */
     WD_RECORD_MODULE = 7,
+    /* One struct wd_python: the process runs CPython. */
+    WD_RECORD_PYTHON = 8,
+    /* struct wd_python_code, then the bytes of its name, file and location table. The first one has index 0. */
+    WD_RECORD_PYTHON_CODE = 9,
+    /* struct wd_python_stack, then an array of struct wd_python_frame, innermost first. */
+    WD_RECORD_PYTHON_STACK = 10,
 };
 
 /* Order of struct wd_thread.registers: DWARF numbering for x86-64 (System V psABI, figure 3.36) for 0...16, then the
@@ -103,6 +109,53 @@ struct wd_module {
     uint32_t path_length;
 };
 
+#define WD_PYTHON_MAX_CODES 4096
+#define WD_PYTHON_MAX_FRAMES 65536
+#define WD_PYTHON_STACK_FRAMES 512   /* of one thread */
+#define WD_PYTHON_NAME_BYTES 2048    /* of a function's name or a file's path: whole characters */
+#define WD_PYTHON_TABLE_BYTES 65536  /* of a location table */
+
+enum wd_python_reading {
+    WD_PYTHON_READ = 0,            /* the stacks of the threads that the snapshot has registers of */
+    WD_PYTHON_UNKNOWN_VERSION = 1, /* the layout of this version is not known */
+    WD_PYTHON_CUT = 2,             /* as WD_PYTHON_READ, but a limit was reached */
+};
+
+struct wd_python {
+    uint32_t version; /* PY_VERSION_HEX; 0: older than 3.11 */
+    uint32_t reading; /* enum wd_python_reading */
+    uint64_t evaluator;        /* the address of _PyEval_EvalFrameDefault, or 0 */
+    uint64_t evaluator_length; /* in bytes */
+    int32_t lock_holder;       /* the thread that holds the interpreter's lock (GIL), or 0 */
+    uint32_t reserved;
+};
+
+struct wd_python_code {
+    int32_t first_line;
+    uint8_t name_kind, file_kind; /* bytes per character: 1 (Latin-1), 2 or 4 */
+    uint16_t reserved;
+    uint32_t name_length, file_length, table_length; /* in bytes */
+    uint32_t reserved2;
+};
+
+enum wd_python_frame_flag {
+    WD_PYTHON_ENTRY = 1, /* the outermost frame of one call of _PyEval_EvalFrameDefault */
+};
+
+struct wd_python_frame {
+    uint32_t code;       /* index among the records of codes; UINT32_MAX: unknown */
+    int32_t instruction; /* index of the code unit; negative: the function has not begun */
+    uint32_t flags;
+};
+
+struct wd_python_stack {
+    int32_t tid;
+    uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct wd_python) == 32, "layout");
+_Static_assert(sizeof(struct wd_python_code) == 24, "layout");
+_Static_assert(sizeof(struct wd_python_frame) == 12, "layout");
 _Static_assert(sizeof(struct wd_snapshot_header) == 16, "layout");
 _Static_assert(sizeof(struct wd_record) == 16, "layout");
 _Static_assert(sizeof(struct wd_thread) == 8 + 8 * 23 + 8 * 7 + 16 + 64 + 192 + 1024, "layout");

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A symbol's address, from the dynamic symbol table of an image in the target's memory. The table may hold anything:
+ * every number is bounded, every address is only used to read the target.
+ */
+#include "internal.h"
+
+#include <elf.h>
+#include <string.h>
+
+enum { most_headers = 64, most_dynamic = 256, most_chain = 256, most_name = 64 };
+
+struct tables {
+    uint64_t hash, symbols, strings;
+};
+
+static bool read_all(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length) {
+    return wd_read_memory(arena, address, buffer, length) == length;
+}
+
+/* How far the image lies above the addresses in its file, and where its dynamic section is. */
+static bool find_dynamic(struct wd_snapshot_arena *arena, uint64_t image, uint64_t *bias, uint64_t *dynamic,
+                         size_t *count) {
+    Elf64_Ehdr header;
+    Elf64_Phdr programs[most_headers];
+    if (!read_all(arena, image, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0
+        || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof programs[0]
+        || header.e_phnum > most_headers
+        || !read_all(arena, image + header.e_phoff, programs, header.e_phnum * sizeof programs[0]))
+        return false;
+    bool loaded = false;
+    *dynamic = 0;
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        if (programs[i].p_type == PT_LOAD && programs[i].p_offset == 0 && !loaded) {
+            *bias = image - (programs[i].p_vaddr & ~UINT64_C(4095));
+            loaded = true;
+        }
+        if (programs[i].p_type != PT_DYNAMIC) continue;
+        *dynamic = programs[i].p_vaddr;
+        *count = (size_t)(programs[i].p_memsz / sizeof(Elf64_Dyn));
+    }
+    if (!loaded || *dynamic == 0) return false;
+    *dynamic += *bias;
+    if (*count > most_dynamic) *count = most_dynamic;
+    return true;
+}
+
+/* glibc relocates these addresses in place, musl does not. */
+static uint64_t relocated(uint64_t value, uint64_t image, uint64_t bias) {
+    return value < image ? value + bias : value;
+}
+
+static bool find_tables(struct wd_snapshot_arena *arena, uint64_t image, uint64_t *bias, struct tables *tables) {
+    uint64_t dynamic;
+    size_t count;
+    Elf64_Dyn entries[most_dynamic];
+    if (!find_dynamic(arena, image, bias, &dynamic, &count)) return false;
+    size_t length = wd_read_memory(arena, dynamic, entries, count * sizeof entries[0]);
+    memset(tables, 0, sizeof *tables);
+    for (size_t i = 0; i < length / sizeof entries[0] && entries[i].d_tag != DT_NULL; i++) {
+        uint64_t address = relocated(entries[i].d_un.d_ptr, image, *bias);
+        if (entries[i].d_tag == DT_GNU_HASH) tables->hash = address;
+        if (entries[i].d_tag == DT_SYMTAB) tables->symbols = address;
+        if (entries[i].d_tag == DT_STRTAB) tables->strings = address;
+    }
+    return tables->hash != 0 && tables->symbols != 0 && tables->strings != 0;
+}
+
+static bool is_named(struct wd_snapshot_arena *arena, uint64_t address, const char *name) {
+    char text[most_name];
+    size_t length = strlen(name) + 1;
+    return length <= sizeof text && read_all(arena, address, text, length) && memcmp(text, name, length) == 0;
+}
+
+/* The run-time address of a symbol that the image at this address defines; 0 if there is none. The hash table's layout:
+ * https://flapenguin.me/elf-dt-gnu-hash and bfd/elflink.c of GNU binutils. */
+uint64_t wd_find_symbol(struct wd_snapshot_arena *arena, uint64_t image, const char *name, uint64_t *length) {
+    struct tables tables;
+    uint64_t bias;
+    uint32_t header[4]; /* buckets, first symbol, words of the filter, shift */
+    if (!find_tables(arena, image, &bias, &tables) || !read_all(arena, tables.hash, header, sizeof header)
+        || header[0] == 0)
+        return 0;
+    uint32_t hash = 5381, index, word;
+    for (const unsigned char *byte = (const unsigned char *)name; *byte != 0; byte++) hash = hash * 33 + *byte;
+    uint64_t buckets = tables.hash + sizeof header + (uint64_t)header[2] * 8;
+    uint64_t chains = buckets + (uint64_t)header[0] * 4;
+    if (!read_all(arena, buckets + (uint64_t)(hash % header[0]) * 4, &index, sizeof index) || index < header[1])
+        return 0;
+    for (int step = 0; step < most_chain; step++, index++) {
+        if (!read_all(arena, chains + (uint64_t)(index - header[1]) * 4, &word, sizeof word)) return 0;
+        Elf64_Sym symbol;
+        if ((word | 1) == (hash | 1)
+            && read_all(arena, tables.symbols + (uint64_t)index * sizeof symbol, &symbol, sizeof symbol)
+            && symbol.st_shndx != SHN_UNDEF && is_named(arena, tables.strings + symbol.st_name, name)) {
+            if (length != NULL) *length = symbol.st_size;
+            return symbol.st_value + bias;
+        }
+        if (word & 1) return 0;
+    }
+    return 0;
+}

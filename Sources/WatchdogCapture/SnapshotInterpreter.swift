@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The CPython interpreter of a process, and the Python functions that its threads run.
+public struct SnapshotInterpreter: Sendable, Equatable {
+    /// How much of the interpreter's stacks could be read.
+    public enum Reading: UInt32, Sendable {
+        /// The stacks of all threads with registers.
+        case complete = 0
+        /// Nothing: the layout of this version's structures is not known.
+        case unknownVersion = 1
+        /// A part: a limit on frames, bytes or time was reached.
+        case cut = 2
+    }
+
+    /// One call of a Python function.
+    public struct Frame: Sendable, Equatable {
+        /// Index into ``SnapshotInterpreter/codes``; nil if the function is not known.
+        public var code: Int?
+        /// The index of the code unit that is evaluated; nil if the function has not begun.
+        public var instruction: Int?
+        /// Whether this is the outermost frame of one call of the evaluator, a C function.
+        public var isEntry: Bool
+    }
+
+    /// A Python function: parts of its code object.
+    public struct Code: Sendable, Equatable {
+        /// A string as CPython stores it.
+        public struct Text: Sendable, Equatable {
+            /// Bytes per character: 1 (Latin-1), 2 or 4.
+            public var width: Int
+            /// The characters.
+            public var bytes: ArraySlice<UInt8>
+        }
+
+        /// The line of the function's definition, from 1.
+        public var firstLine: Int
+        /// `co_qualname`.
+        public var name: Text
+        /// `co_filename`.
+        public var file: Text
+        /// `co_linetable`, possibly without its end.
+        public var locations: ArraySlice<UInt8>
+    }
+
+    /// `PY_VERSION_HEX`; 0 for a version before 3.11.
+    public var version: UInt32
+    /// How much could be read.
+    public var reading: Reading
+    /// The addresses of the evaluator, `_PyEval_EvalFrameDefault`; empty if they are not known.
+    public var evaluator: Range<UInt64>
+    /// The thread that holds the interpreter's lock (GIL); nil if none does, or it is not known.
+    public var lockHolder: Int32?
+    /// The functions on all stacks.
+    public var codes: [Code] = []
+    /// The calls by thread, innermost first.
+    public var stacks: [Int32: [Frame]] = [:]
+}
