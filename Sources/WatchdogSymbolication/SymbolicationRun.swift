@@ -19,6 +19,7 @@ struct SymbolicationRun {
     private let images: ImageTable
     private let unwinder: Unwinder
     private let asynchronous: AsynchronousStack
+    private let python: PythonStacks?
     private let namer: FrameNamer
     private let attempt: Attempt
     private let budget: TimeBudget
@@ -68,6 +69,7 @@ struct SymbolicationRun {
             stackLayouts: StackLayouts(images)
         )
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)
+        python = PythonStacks(contents.interpreter)
         let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
         namer = FrameNamer(images: images, symbols: symbols, lines: lines)
         budget = TimeBudget(depth: attempt.depth, now: clock.now(), deadline: attempt.deadline)
@@ -76,6 +78,7 @@ struct SymbolicationRun {
         leastDepth = attempt.depth
         notes = files.notes + attempt.notes(images: list)
         if let truncation = contents.process.truncation { notes.append("snapshot: \(truncation)") }
+        if let note = python?.note { notes.append(note) }
     }
 
     /// Performs the pass.
@@ -99,6 +102,7 @@ struct SymbolicationRun {
             frozenNanoseconds: UInt64(max(0, contents.process.frozen.nanoseconds)),
             threads: threads,
             images: binaryImages() + (namer.usesUnknownImage ? [.unknown] : []),
+            interpreterLockHolder: contents.interpreter?.lockHolder.map(Int.init),
             notes: notes
         )
     }
@@ -131,8 +135,17 @@ struct SymbolicationRun {
             budget.depth(at: clock.now()) == nil
         }
         var size = 0
+        var steps: [PythonStacks.Step] = []
         for (index, frame) in frames.enumerated() where size < share {
-            captured.frames += named(frame.programCounter, frame.lookupAddress, frame.trust, index == 0, &size)
+            let shown = named(frame.programCounter, frame.lookupAddress, frame.trust, index == 0, &size)
+            let isEvaluator = python?.isEvaluator(frame.lookupAddress, symbol: shown.last?.symbol) ?? false
+            steps.append(PythonStacks.Step(frames: shown, isEvaluator: isEvaluator))
+        }
+        captured.frames = steps.flatMap(\.frames)
+        if let python {
+            let machine = captured.frames.count
+            captured.frames = python.frames(ofThread: thread.id, among: steps, isComplete: end == .complete)
+            size += captured.frames.dropFirst(machine).reduce(0) { $0 + $1.approximateSize }
         }
         for address in asynchronous.resumptions(of: frames) where size < share {
             captured.asynchronousFrames += named(address, address, .asynchronous, false, &size)

@@ -53,6 +53,7 @@ extension EndToEnd {
             }
             let reader = try #require(processes.first { $0.name == "worker-1" })
             #expect(reader.stacks.first?.systemCall?.name == "read")
+            #expect(reader.stacks.first?.decisive.first?.name == "read_request")
             #expect(reader.waits?.first?.subject?.contains("pipe") == true, "\(reader)")
             // The main process has what it has without workers.
             #expect(report.faultingStack?.systemCall?.name == "wait4")

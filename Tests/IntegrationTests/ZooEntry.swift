@@ -104,30 +104,30 @@ struct ZooEntry: Sendable {
     ]
 
     private static let python: [ZooEntry] = [
-        ZooEntry(kind: "thread_lock", program: .python, call: "futex", frame: "PyEval_EvalCode", finding: .pythonLock),
-        ZooEntry(kind: "queue_get", program: .python, call: "futex", frame: "PyEval_EvalCode", finding: .pythonLock),
-        ZooEntry(kind: "event_wait", program: .python, call: "futex", frame: "PyEval_EvalCode", finding: .pythonLock),
+        ZooEntry(kind: "thread_lock", program: .python, call: "futex", frame: "thread_lock", finding: .pythonLock),
+        ZooEntry(kind: "queue_get", program: .python, call: "futex", frame: "queue_get", finding: .pythonLock),
+        ZooEntry(kind: "event_wait", program: .python, call: "futex", frame: "event_wait", finding: .pythonLock),
         ZooEntry(
-            kind: "interpreter_lock", program: .python, frame: "PyEval_RestoreThread", finding: .pythonGIL,
+            kind: "interpreter_lock", program: .python, frame: "interpreter_lock", finding: .pythonGIL,
             needsCPU: true),
         ZooEntry(
-            kind: "sqlite_busy", program: .python, call: "clock_nanosleep", frame: "PyEval_EvalCode",
+            kind: "sqlite_busy", program: .python, call: "clock_nanosleep", frame: "sqlite_busy",
             finding: .sqliteBusy),
         ZooEntry(
-            kind: "child_process", program: .python, call: "wait4", frame: "PyEval_EvalCode", finding: .childProcess,
+            kind: "child_process", program: .python, call: "wait4", frame: "child_process", finding: .childProcess,
             line: "child"),
         ZooEntry(
-            kind: "http_server_silent", program: .python, call: "recvfrom", frame: "PyEval_EvalCode",
+            kind: "http_server_silent", program: .python, call: "recvfrom", frame: "http_server_silent",
             line: "ESTABLISHED, nothing to read"),
-        ZooEntry(kind: "select_forever", program: .python, frame: "PyEval_EvalCode", line: "Unix socket"),
+        ZooEntry(kind: "select_forever", program: .python, frame: "select_forever", line: "Unix socket"),
         ZooEntry(
-            kind: "file_lock", program: .python, call: "flock", frame: "PyEval_EvalCode",
+            kind: "file_lock", program: .python, call: "flock", frame: "file_lock",
             line: "zoo.lock, locked by pid"),
-        ZooEntry(kind: "pipe_read", program: .python, call: "read", frame: "PyEval_EvalCode", line: "pipe"),
-        ZooEntry(kind: "sleep_forever", program: .python, call: "clock_nanosleep", frame: "PyEval_EvalCode"),
-        ZooEntry(kind: "spin", program: .python, verdict: .spinning, frame: "_PyEval_EvalFrameDefault", needsCPU: true),
+        ZooEntry(kind: "pipe_read", program: .python, call: "read", frame: "pipe_read", line: "pipe"),
+        ZooEntry(kind: "sleep_forever", program: .python, call: "clock_nanosleep", frame: "sleep_forever"),
+        ZooEntry(kind: "spin", program: .python, verdict: .spinning, frame: "spin", needsCPU: true),
         ZooEntry(
-            kind: "regular_expression", program: .python, verdict: .spinning, frame: "PyEval_EvalCode",
+            kind: "regular_expression", program: .python, verdict: .spinning, frame: "regular_expression",
             finding: .regularExpression, needsCPU: true,
             miss: "Debian's Python is stripped: the functions of its regular expressions have no names"),
     ]

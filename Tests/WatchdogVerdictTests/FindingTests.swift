@@ -180,6 +180,26 @@ struct FindingTests {
         #expect(found.first?.thread == 3)
     }
 
+    @Test("the interpreter's own word for who holds its lock counts, with the script's function")
+    func lockHolder() {
+        func python(_ name: String, _ file: String) -> Frame {
+            Frame(
+                address: 0x3000, imageIndex: 0, imageOffset: 0, symbol: name, symbolLocation: 0, sourceFile: file,
+                sourceLine: 12, language: .python, trust: .interpreter)
+        }
+        var main = Self.thread(1, ["___pthread_cond_timedwait64", ""])
+        main.frames.append(python("main", "/srv/app.py"))
+        var holder = Self.thread(2, ["match"], syscall: "running", state: "R")
+        holder.frames += [python("match", "/usr/lib/python3.11/re/__init__.py"), python("find", "/srv/app.py")]
+        let other = Self.thread(3, ["crunch", "_PyEval_EvalFrameDefault"], syscall: "running", state: "R")
+        let capture = CapturedProcess(
+            method: .ptrace, threads: [main, holder, other], images: [], interpreterLockHolder: 2)
+        let found = Finding.all(in: capture, main: 1, evidence: HangEvidence(processorCount: 2))
+        #expect(found.map(\.kind) == [.pythonGIL])
+        #expect(found.first?.thread == 2)
+        #expect(found.first?.text.hasSuffix("holds it, in find (app.py:12)") == true, "\(found)")
+    }
+
     @Test("a stripped interpreter's lock is known by its timed wait, a lock of Python's threads is another")
     func strippedInterpreter() {
         let wait = ["__futex_abstimed_wait_common", "___pthread_cond_timedwait64", "", "", "_PyEval_EvalFrameDefault"]

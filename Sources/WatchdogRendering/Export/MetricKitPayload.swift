@@ -112,8 +112,12 @@ public struct MetricKitPayload: Encodable, Equatable, Sendable {
 
     private static func tree(_ body: ReportBody) -> Tree {
         let stacks = body.threads.enumerated().map { index, thread in
-            // Inlined calls do not have their own addresses.
-            let frames = thread.frames.filter { $0.inline != true }.prefix(depth)
+            // Inlined calls do not have their own addresses, and interpreted ones share that of the interpreter.
+            let machine = thread.frames.enumerated().filter { index, frame in
+                let isRepeated = frame.language != nil && index > 0 && thread.frames[index - 1].isSamePlace(as: frame)
+                return frame.inline != true && !isRepeated
+            }
+            let frames = machine.prefix(depth).map(\.element)
             let root = frames.reversed().reduce(nil as Node?) { caller, frame in
                 let image =
                     body.usedImages.indices.contains(frame.imageIndex)
@@ -127,5 +131,12 @@ public struct MetricKitPayload: Encodable, Equatable, Sendable {
                 threadAttributed: index == body.faultingThread, callStackRootFrames: root.map { [$0] } ?? [])
         }
         return Tree(callStacks: stacks)
+    }
+}
+
+extension FrameInfo {
+    /// Whether both are interpreted by the same call of the interpreter's evaluator, as far as their addresses tell.
+    fileprivate func isSamePlace(as other: FrameInfo) -> Bool {
+        language == other.language && imageIndex == other.imageIndex && imageOffset == other.imageOffset
     }
 }

@@ -163,8 +163,9 @@ enum HTMLStacks {
         case .scan: page.raw("<span class=\"mark doubt\">found by scanning, may be stale</span>")
         case .asynchronous: page.raw("<span class=\"mark\">async caller</span>")
         case .prologue, .framePointer: page.raw("<span class=\"mark\">by frame layout</span>")
-        case .registers, .cfi, nil: break
+        case .registers, .cfi, .interpreter, nil: break
         }
+        if let language = call.language { page.element("span", language, class: "mark") }
         page.raw("</span><span class=\"where\">")
         page.element("span", call.source ?? "", class: "source")
         page.element("span", call.image, class: "image")

@@ -133,7 +133,8 @@ struct StackInfo {
             symbolLocation: frame.symbol == nil ? nil : frame.symbolLocation ?? 0,
             sourceFile: frame.sourceFile?.singleLine(limit: ReportLimits.symbolLength),
             sourceLine: hasSource ? max(0, frame.sourceLine ?? 0) : nil,
-            inline: frame.isInlined ? true : nil
+            inline: frame.isInlined ? true : nil,
+            language: frame.language?.rawValue
         )
     }
 

@@ -16,11 +16,15 @@ public struct FrameInfo: Codable, Equatable, Sendable {
     public var sourceLine: Int?
     /// True for a call that the compiler inlined into the next frame.
     public var inline: Bool?
+    /// The language of an interpreted function, such as `python`; absent for machine code.
+    ///
+    /// The frame has the offset of the interpreter's function that evaluates it, and stands in its place.
+    public var language: String?
 
     /// Creates the values.
     public init(
         imageOffset: UInt64, imageIndex: Int, symbol: String? = nil, symbolLocation: UInt64? = nil,
-        sourceFile: String? = nil, sourceLine: Int? = nil, inline: Bool? = nil
+        sourceFile: String? = nil, sourceLine: Int? = nil, inline: Bool? = nil, language: String? = nil
     ) {
         self.imageOffset = imageOffset
         self.imageIndex = imageIndex
@@ -29,5 +33,6 @@ public struct FrameInfo: Codable, Equatable, Sendable {
         self.sourceFile = sourceFile
         self.sourceLine = sourceLine
         self.inline = inline
+        self.language = language
     }
 }

@@ -68,7 +68,8 @@ extension CapturedThread {
             Frame(
                 address: 0, imageIndex: frame.imageIndex, imageOffset: frame.imageOffset, symbol: frame.symbol,
                 symbolLocation: frame.symbolLocation, sourceFile: frame.sourceFile, sourceLine: frame.sourceLine,
-                isInlined: frame.inline ?? false, trust: trust.indices.contains(number) ? trust[number] : .cfi)
+                isInlined: frame.inline ?? false, language: frame.language.flatMap(Frame.Language.init),
+                trust: trust.indices.contains(number) ? trust[number] : .cfi)
         }
     }
 }

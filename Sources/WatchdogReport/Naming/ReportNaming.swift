@@ -181,7 +181,8 @@ public struct ReportNaming: Sendable {
     }
 
     private static func lacks(_ group: ArraySlice<FrameInfo>) -> Bool {
-        group.last?.symbol == nil || group.allSatisfy { $0.sourceFile == nil }
+        // The debug data of an interpreter knows no functions that it interprets.
+        group.last?.language == nil && (group.last?.symbol == nil || group.allSatisfy { $0.sourceFile == nil })
     }
 
     private func place(

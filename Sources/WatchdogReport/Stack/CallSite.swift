@@ -21,6 +21,8 @@ public struct CallSite: Equatable, Sendable {
     public let source: String?
     /// Whether the compiler inlined the call into the next one.
     public let isInlined: Bool
+    /// The language of an interpreted function, such as `python`; nil for machine code.
+    public let language: String?
     /// How the frame was found; nil in foreign reports.
     public let trust: Frame.Trust?
     /// Whose code it is.
@@ -50,6 +52,7 @@ public struct CallSite: Equatable, Sendable {
             frame.sourceLine.map { "\(file):\($0)" } ?? String(file)
         }
         isInlined = frame.inline ?? false
+        language = frame.language
         self.trust = trust
         origin = CodeOrigin(of: frame, in: image, executable: executable)
     }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+import WatchdogVerdict
+
 /// Whose code a frame runs, according to the image's name and folder.
 public enum CodeOrigin: String, Codable, Sendable {
     /// The executable, or a file outside the system's library folders.
     case application
-    /// A system library that belongs neither to the language nor to libc, such as SQLite.
+    /// A system library that belongs neither to the language nor to libc, such as SQLite; an interpreter, and what is
+    /// installed for its programs.
     case library
-    /// libc, libdispatch, a language runtime, the loader, the kernel's vDSO, and program startup code.
+    /// libc, libdispatch, a language runtime, the loader, the kernel's vDSO, program startup code, and Python's standard
+    /// library.
     case runtime
     /// Code in no known image.
     case unknown
@@ -21,12 +26,22 @@ public enum CodeOrigin: String, Codable, Sendable {
         "libFoundationEssentials", "libFoundationInternationalization",
     ]
 
+    /// Programs and libraries that run scripts, without the version at the end of their names.
+    private static let interpreterNames: Set<String> = [
+        "python", "libpython", "pypy", "libpypy", "node", "nodejs", "libnode", "ruby", "libruby", "perl", "libperl",
+        "php", "php-fpm", "libphp",
+    ]
+
     /// Functions that the linker adds to every executable.
     private static let startFunctions: Set<String> = ["_start", "__libc_csu_init", "__libc_start_main", "start"]
 
     /// - Parameters:
     ///   - executable: the path of the process's executable.
     package init(of frame: FrameInfo, in image: ImageInfo, executable: String?) {
+        if let language = frame.language {
+            self = Self.interpreted(language, frame.sourceFile)
+            return
+        }
         guard let path = image.path ?? image.name, !path.isEmpty, image.source != "A" else {
             self = .unknown
             return
@@ -35,6 +50,8 @@ public enum CodeOrigin: String, Codable, Sendable {
             self = .runtime
         } else if let symbol = frame.symbol, Self.startFunctions.contains(symbol) || Self.isOurs(symbol) {
             self = .runtime
+        } else if Self.isInterpreter(image.name ?? path) || Self.isInstalledForInterpreter(path) {
+            self = .library
         } else if path == executable || !Self.isSystem(path) {
             self = .application
         } else {
@@ -52,6 +69,27 @@ public enum CodeOrigin: String, Codable, Sendable {
         let file = name.split(separator: "/").last ?? name[...]
         let stem = file.prefix { $0 != "." && $0 != "-" }
         return runtimeNames.contains(String(stem)) || stem.hasPrefix("libswift")
+    }
+
+    private static func interpreted(_ language: String, _ file: String?) -> CodeOrigin {
+        guard language == Frame.Language.python.rawValue else { return .application }
+        switch PythonFile(file) {
+        case .script: return .application
+        case .package: return .library
+        case .standardLibrary: return .runtime
+        }
+    }
+
+    private static func isInterpreter(_ name: String) -> Bool {
+        let file = name.split(separator: "/").last ?? name[...]
+        let stem = file.firstRange(of: ".so").map { file[..<$0.lowerBound] } ?? file
+        let bare = stem.reversed().drop { $0.isASCIIDigit || $0 == "." || $0 == "-" }.reversed()
+        return interpreterNames.contains(String(bare))
+    }
+
+    /// Whether a file is an extension of Python or Node.js, which they load from these folders.
+    private static func isInstalledForInterpreter(_ path: String) -> Bool {
+        ["/site-packages/", "/dist-packages/", "/lib-dynload/", "/node_modules/"].contains { path.contains($0) }
     }
 
     private static func isSystem(_ path: String) -> Bool {

@@ -17,12 +17,16 @@ public struct ReportStack: Equatable, Sendable {
     /// The calls, innermost first, asynchronous callers last.
     public let calls: [CallSite]
 
-    /// The app's own calls, or, if there are none, those of libraries.
+    /// The app's own calls; if there are none, interpreted ones, those of packages first; or else those of libraries.
     ///
     /// Frames found by scanning may be leftovers and count only when there is nothing else.
     public var decisive: [CallSite] {
-        for origin in [CodeOrigin.application, .library] {
-            let own = calls.filter { $0.origin == origin }
+        let choices: [(CallSite) -> Bool] = [
+            { $0.origin == .application }, { $0.language != nil && $0.origin == .library }, { $0.language != nil },
+            { $0.origin == .library },
+        ]
+        for isChosen in choices {
+            let own = calls.filter(isChosen)
             let sure = own.filter { $0.trust != .scan }
             if !own.isEmpty { return sure.isEmpty ? own : sure }
         }

@@ -30,6 +30,8 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
     ///
     /// The last element may be the sentinel ``BinaryImage/unknown`` for frames outside every image.
     public var images: [BinaryImage]
+    /// The thread that holds CPython's interpreter lock (GIL); nil if none does, or it is not known.
+    public var interpreterLockHolder: Int?
     /// What is missing and why, one sentence each: a truncated stack, an unreadable module, an exhausted time budget.
     public var notes: [String]
 
@@ -40,6 +42,7 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
         frozenNanoseconds: UInt64 = 0,
         threads: [CapturedThread],
         images: [BinaryImage],
+        interpreterLockHolder: Int? = nil,
         notes: [String] = []
     ) {
         self.method = method
@@ -47,6 +50,7 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
         self.frozenNanoseconds = frozenNanoseconds
         self.threads = threads
         self.images = images
+        self.interpreterLockHolder = interpreterLockHolder
         self.notes = notes
     }
 }
@@ -133,6 +137,14 @@ public struct Frame: Codable, Sendable, Equatable {
         case scan
         /// From Swift's chain of asynchronous contexts.
         case asynchronous = "async"
+        /// From the interpreter's own list of calls.
+        case interpreter
+    }
+
+    /// A language whose functions an interpreter runs.
+    public enum Language: String, Codable, Sendable {
+        /// Python, run by CPython.
+        case python
     }
 
     /// The return address, or the program counter for the innermost frame.
@@ -143,7 +155,8 @@ public struct Frame: Codable, Sendable, Equatable {
     public var imageOffset: UInt64
     /// The demangled function name; nil when unknown.
     public var symbol: String?
-    /// ``address`` minus the function's start; present exactly when ``symbol`` is, and 0 for an inlined frame.
+    /// ``address`` minus the function's start; present exactly when ``symbol`` is, and 0 for an inlined or interpreted
+    /// frame.
     public var symbolLocation: UInt64?
     /// The path of the source file, as in the debug information.
     public var sourceFile: String?
@@ -151,6 +164,10 @@ public struct Frame: Codable, Sendable, Equatable {
     public var sourceLine: Int?
     /// True for a call that the compiler inlined into the next frame.
     public var isInlined: Bool
+    /// The language of an interpreted function; nil for machine code.
+    ///
+    /// An interpreted frame has the address of the interpreter's function that evaluates it, and stands in its place.
+    public var language: Language?
     /// How the frame was found.
     public var trust: Trust
 
@@ -164,6 +181,7 @@ public struct Frame: Codable, Sendable, Equatable {
         sourceFile: String? = nil,
         sourceLine: Int? = nil,
         isInlined: Bool = false,
+        language: Language? = nil,
         trust: Trust
     ) {
         self.address = address
@@ -174,7 +192,27 @@ public struct Frame: Codable, Sendable, Equatable {
         self.sourceFile = sourceFile
         self.sourceLine = sourceLine
         self.isInlined = isInlined
+        self.language = language
         self.trust = trust
+    }
+}
+
+extension Frame {
+    /// The function that the machine runs: for a Python function, CPython's evaluator.
+    var machineSymbol: String? { language == .python ? "_PyEval_EvalFrameDefault" : symbol }
+
+    /// `load_feed (app.py:12)`; nil without a symbol.
+    var place: String? {
+        guard let symbol else { return nil }
+        guard let file = sourceFile?.split(separator: "/").last else { return symbol }
+        return "\(symbol) (\(file)\(sourceLine.map { ":\($0)" } ?? ""))"
+    }
+
+    /// Whether two stacks show the same call, although one of them may lack symbols.
+    func isSameCall(as other: Frame) -> Bool {
+        guard address == other.address, language == other.language else { return false }
+        let isSamePlace = sourceFile == other.sourceFile && sourceLine == other.sourceLine
+        return language == nil || symbol == other.symbol && isSamePlace
     }
 }
 

@@ -49,7 +49,8 @@ extension Finding {
                 dispatchDeadlock(capture, main: main)
                     ?? finding.naming(dispatchWorkers(capture, except: main), "runs a block of a queue")
             case .pythonGIL:
-                finding.naming(interpreters(capture, except: main), "runs Python code or an extension")
+                (finding.naming(interpreterLockHolder: capture, except: main)
+                    ?? finding.naming(interpreters(capture, except: main), "runs Python code or an extension"))
                     .noting(convoy: interpreterQueue(capture, except: main))
             default: finding
             }
@@ -75,6 +76,18 @@ extension Finding {
         } else if threads.count > 1 {
             finding.text += "; one of \(threads.count) threads that \(deed.replacingFirst("runs", with: "run"))"
         }
+        return finding
+    }
+
+    /// Names the thread that the interpreter says holds its lock, and the Python function that it runs.
+    private func naming(interpreterLockHolder capture: CapturedProcess, except main: Int) -> Finding? {
+        guard let holder = capture.interpreterLockHolder, holder != main,
+            let thread = capture.threads.first(where: { $0.id == holder })
+        else { return nil }
+        var finding = self
+        let place = NamedStack(thread, in: capture).python.map { ", in \($0.singleLine(limit: 256))" } ?? ""
+        finding.text += "; thread \(holder) \"\(thread.name.singleLine(limit: 32))\" holds it\(place)"
+        finding.thread = holder
         return finding
     }
 
@@ -174,15 +187,20 @@ extension String {
 
 /// The names on a thread's stack, innermost first.
 struct NamedStack {
-    /// Names without offsets, but with the decorations that the demangler or the linker added.
+    /// Names of machine functions without offsets, but with the decorations that the demangler or the linker added.
     let names: [String]
+    /// The Python function that is nearest to the innermost frame, the script's own first; nil if there is none.
+    let python: String?
     let images: [String]
     let syscall: String?
     let state: String
 
     init(_ thread: CapturedThread, in capture: CapturedProcess) {
         let frames = thread.frames.filter { $0.trust != .scan }
-        names = frames.map { $0.symbol ?? "" }
+        names = frames.map { $0.machineSymbol ?? "" }
+        let calls = frames.filter { $0.language == .python }
+        let own = calls.map { PythonFile($0.sourceFile) }.min()
+        python = calls.first { PythonFile($0.sourceFile) == own }?.place
         images = frames.map { capture.images.indices.contains($0.imageIndex) ? capture.images[$0.imageIndex].name : "" }
         if case .inside(let call)? = thread.syscall.flatMap(SystemCall.position(in:)) {
             syscall = call.name

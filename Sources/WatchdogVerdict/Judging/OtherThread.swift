@@ -140,9 +140,10 @@ extension OtherThread {
 }
 
 extension NamedStack {
-    /// The innermost function outside of libc that has a name.
+    /// The innermost function outside of libc that has a name; in an interpreter, the script's.
     fileprivate var ownFunction: String? {
-        zip(names, images).first { name, image in
+        if let python { return python }
+        return zip(names, images).first { name, image in
             !name.isEmpty && !["libc.", "libc-", "libpthread", "ld-", "[vdso]"].contains(where: image.hasPrefix)
         }?.0
     }

@@ -44,7 +44,7 @@ public struct StackStages: Codable, Hashable, Sendable {
         // Deep stacks are truncated, in samples at fewer frames than in captures: compare only as many as both have.
         let common = min(before.count, frames.count)
         let isCut = common >= Self.deep && before.count != frames.count
-        let isSameAsFarAsKnown = isCut && zip(before, frames).allSatisfy { $0.address == $1.address }
+        let isSameAsFarAsKnown = isCut && zip(before, frames).allSatisfy { $0.isSameCall(as: $1) }
         if isSameAsFarAsKnown {
             before = Array(before.prefix(common))
             frames = Array(frames.prefix(common))
@@ -55,11 +55,12 @@ public struct StackStages: Codable, Hashable, Sendable {
         lastFrames = frames.count
         sameFrames =
             isCut && !isSameAsFarAsKnown
-            ? 0 : zip(before.reversed(), frames.reversed()).prefix { $0.address == $1.address }.count
+            ? 0 : zip(before.reversed(), frames.reversed()).prefix { $0.isSameCall(as: $1) }.count
         looks = thread.sampleCount
         sameLooks = thread.runs.reduce(0) { sum, run in
             let stack = samples.stacks[run.stack].frames.prefix(isSameAsFarAsKnown ? common : .max)
-            return stack.map(\.address) == before.map(\.address) ? sum + run.count : sum
+            let isSame = stack.count == before.count && zip(stack, before).allSatisfy { $0.isSameCall(as: $1) }
+            return isSame ? sum + run.count : sum
         }
         sleptThroughout = thread.runs.count == 1 && samples.stacks[start.stack].state != "R"
     }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogCapture
+import WatchdogVerdict
+
+/// The Python functions that each thread runs, in the places of the calls of CPython's evaluator.
+///
+/// One call of `_PyEval_EvalFrameDefault` runs a Python function and the Python functions that it calls directly; a
+/// function in C between them calls the evaluator again.
+struct PythonStacks {
+    /// A frame of the machine stack with the frames to show for it.
+    struct Step {
+        var frames: [Frame]
+        /// Whether it is a call of the evaluator.
+        var isEvaluator: Bool
+    }
+
+    /// A function as shown in a report.
+    private struct Function {
+        var name: String?
+        var file: String?
+        var locations: PythonLocationTable
+    }
+
+    private let interpreter: SnapshotInterpreter
+    private let functions: [Function]
+
+    init?(_ interpreter: SnapshotInterpreter?) {
+        guard let interpreter else { return nil }
+        self.interpreter = interpreter
+        functions = interpreter.codes.map { code in
+            Function(
+                name: Self.text(code.name),
+                file: Self.text(code.file),
+                locations: PythonLocationTable(bytes: code.locations, firstLine: code.firstLine)
+            )
+        }
+    }
+
+    /// What the reader of a report has to know about these stacks; nil if all is well.
+    var note: String? {
+        let version = interpreter.version
+        let name = version == 0 ? "a Python older than 3.11" : "Python \(version >> 24).\(version >> 16 & 0xFF)"
+        switch interpreter.reading {
+        case .complete: return nil
+        case .unknownVersion:
+            return "the process runs \(name), and only the functions of Python 3.11, 3.12 and 3.13 can be shown"
+        case .cut: return "some Python functions are missing: reading them reached a limit"
+        }
+    }
+
+    /// Whether the function at the address is the evaluator.
+    func isEvaluator(_ address: UInt64, symbol: String?) -> Bool {
+        interpreter.evaluator.contains(address) || symbol?.hasPrefix("_PyEval_EvalFrameDefault") ?? false
+    }
+
+    /// The stack of a thread with Python's functions.
+    ///
+    /// The calls are matched from the outermost one if both lists have theirs: the evaluator may have been called just
+    /// now, and not begun. Otherwise, they are matched from the innermost one.
+    ///
+    /// - Parameters:
+    ///   - steps: The machine stack, innermost first.
+    ///   - isComplete: Whether it has its outermost frame.
+    func frames(ofThread id: Int32, among steps: [Step], isComplete: Bool) -> [Frame] {
+        let calls = interpreter.stacks[id] ?? []
+        guard !calls.isEmpty, let innermost = steps.first?.frames.last else { return steps.flatMap(\.frames) }
+        let groups = Self.groups(calls)
+        let places = steps.indices.filter { steps[$0].isEvaluator }
+        let isMatchedFromOutside = isComplete && calls.last?.isEntry == true && places.count > groups.count
+        let matched = isMatchedFromOutside ? places.suffix(groups.count) : places.prefix(groups.count)
+        let byPlace = Dictionary(uniqueKeysWithValues: zip(matched, groups))
+        var result: [Frame] = []
+        for (index, step) in steps.enumerated() {
+            guard let place = step.frames.last, let group = byPlace[index] else {
+                result += step.frames
+                continue
+            }
+            let shown = group.compactMap { frame($0, at: place) }
+            result += shown.isEmpty ? step.frames : shown
+        }
+        let outermost = steps.last?.frames.last ?? innermost
+        return result + groups.dropFirst(matched.count).joined().compactMap { frame($0, at: outermost) }
+    }
+
+    /// The calls that each call of the evaluator runs.
+    private static func groups(_ calls: [SnapshotInterpreter.Frame]) -> [ArraySlice<SnapshotInterpreter.Frame>] {
+        var groups: [ArraySlice<SnapshotInterpreter.Frame>] = []
+        var start = calls.startIndex
+        for index in calls.indices where calls[index].isEntry || index == calls.indices.last {
+            groups.append(calls[start...index])
+            start = index + 1
+        }
+        return groups
+    }
+
+    private func frame(_ call: SnapshotInterpreter.Frame, at place: Frame) -> Frame? {
+        guard let code = call.code, functions.indices.contains(code) else { return nil }
+        let function = functions[code]
+        guard let name = function.name else { return nil }
+        let line = call.instruction.map(function.locations.line) ?? function.locations.firstLine
+        return Frame(
+            address: place.address,
+            imageIndex: place.imageIndex,
+            imageOffset: place.imageOffset,
+            symbol: name,
+            symbolLocation: 0,
+            sourceFile: function.file,
+            sourceLine: function.file == nil ? nil : line.flatMap { $0 > 0 ? $0 : nil },
+            language: .python,
+            trust: .interpreter
+        )
+    }
+
+    /// The string, without characters that no name has; nil if it is empty.
+    private static func text(_ text: SnapshotInterpreter.Code.Text) -> String? {
+        var result = String.UnicodeScalarView()
+        var rest = text.bytes
+        while rest.count >= text.width {
+            let value = rest.prefix(text.width).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            let scalar = UnicodeScalar(value) ?? "\u{FFFD}"
+            result.append(scalar.properties.generalCategory == .control ? "?" : scalar)
+            rest = rest.dropFirst(text.width)
+        }
+        return result.isEmpty ? nil : String(result)
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WatchdogReport
+
+@Suite("Whose code a frame runs")
+struct CodeOriginTests {
+    private func origin(_ path: String, executable: String? = nil) -> CodeOrigin {
+        let image = ImageInfo(
+            source: "P", arch: "x86_64", base: 0x1000, size: 0x1000, uuid: ImageInfo.absent.uuid, path: path,
+            name: path.split(separator: "/").last.map(String.init))
+        return CodeOrigin(of: FrameInfo(imageOffset: 0, imageIndex: 0), in: image, executable: executable ?? path)
+    }
+
+    private func python(_ file: String?) -> CodeOrigin {
+        let frame = FrameInfo(imageOffset: 0, imageIndex: 0, symbol: "f", sourceFile: file, language: "python")
+        return CodeOrigin(of: frame, in: .absent, executable: "/usr/bin/python3.11")
+    }
+
+    @Test("an interpreter is never the app's own code, a program with a similar name is")
+    func interpreters() {
+        for path in [
+            "/usr/bin/python3.11", "/opt/pyenv/bin/python3", "/opt/lib/libpython3.12.so.1.0", "/usr/local/bin/node",
+            "/opt/ruby/bin/ruby3.1", "/usr/bin/perl", "/srv/bin/php8.2", "/srv/node_modules/x/build/x.node",
+            "/srv/venv/lib/python3.11/site-packages/numpy/core.cpython-311-x86_64-linux-gnu.so",
+        ] {
+            #expect(origin(path) == .library, "\(path)")
+        }
+        for path in ["/srv/nodes", "/srv/python-like-app", "/usr/bin/redis-server", "/srv/lib/libapp.so"] {
+            #expect(origin(path) == .application, "\(path)")
+        }
+        #expect(origin("/usr/lib/libc.so.6", executable: "/srv/app") == .runtime)
+        #expect(origin("/usr/lib/libsqlite3.so.0", executable: "/srv/app") == .library)
+    }
+
+    @Test("a Python function belongs to the app unless it was installed or is Python's")
+    func files() {
+        for file in ["/srv/app.py", "app.py", "<string>", "<stdin>", "/srv/lib/python/app.py", nil] {
+            #expect(python(file) == .application, "\(file ?? "")")
+        }
+        for file in [
+            "/srv/venv/lib/python3.11/site-packages/flask/app.py", "/usr/lib/python3/dist-packages/yaml/__init__.py",
+            "<attrs generated init app.Item>",
+        ] {
+            #expect(python(file) == .library, "\(file)")
+        }
+        for file in ["/usr/lib/python3.11/threading.py", "/opt/lib64/python3.13/ssl.py", "<frozen runpy>"] {
+            #expect(python(file) == .runtime, "\(file)")
+        }
+    }
+}
