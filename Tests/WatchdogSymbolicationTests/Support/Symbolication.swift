@@ -77,9 +77,13 @@ extension [Frame] {
         }
     }
 
-    /// The addresses of the machine frames.
+    /// The addresses of the machine frames; one call of an interpreter evaluates several interpreted frames.
     var machineAddresses: [UInt64] {
-        filter { !$0.isInlined }.map(\.address)
+        var addresses: [UInt64] = []
+        for frame in self where !frame.isInlined && (frame.language == nil || addresses.last != frame.address) {
+            addresses.append(frame.address)
+        }
+        return addresses
     }
 
     /// True when these names occur in this order, each right after the one before, give or take inlined calls.
