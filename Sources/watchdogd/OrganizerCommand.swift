@@ -16,8 +16,8 @@ struct OrganizerCommand: ParsableCommand {
         abstract: "Compare versions and hosts: hangs, launches, terminations and the most frequent faults.",
         discussion: """
             Reads crash logs from folders and journals, incidents from lines of JSON, and launches, hangs and exits from \
-            histories: whatever is named, or your crash logs and the daemon's history. Marks faults that are new in the \
-            latest version, and those that occur more often than before.
+            histories. If you name no source, reads your crash logs and the daemon's history. Marks faults that are \
+            new in the latest version, and those that occur more often than before.
             """
     )
 
@@ -60,7 +60,7 @@ struct OrganizerCommand: ParsableCommand {
             throw ValidationError("--html - and --json both write to standard output; give --html a file")
         }
         guard lines.count(where: { $0 == "-" }) < 2 else {
-            throw ValidationError("--ndjson - can be given only once: standard input ends once")
+            throw ValidationError("--ndjson - can be given only once: standard input can be read only once")
         }
     }
 

@@ -84,7 +84,7 @@ struct OrganizerSources {
         incidents.finish(count)
         guard let fault = incidents.firstFault else { return }
         let name = isInput ? "standard input" : path.singleLine(limit: 4_096)
-        let others = incidents.faults > 1 ? "; \(incidents.faults) lines in all are no incidents and were left out" : ""
+        let others = incidents.faults > 1 ? "; \(incidents.faults) lines in all are not incidents and were skipped" : ""
         StandardError.say("\(name), \(fault)\(others)")
     }
 

@@ -8,7 +8,7 @@ import WatchdogLinux
 struct PagerOption: ParsableArguments {
     @Flag(
         help: ArgumentHelp(
-            "Print long text at once. Otherwise, on a terminal, WATCHDOGD_PAGER, PAGER or less shows it."))
+            "Do not use a pager. By default, WATCHDOGD_PAGER, PAGER or less shows long text on a terminal."))
     var noPager = false
 
     /// Prints a text, in a pager if it is longer than the terminal it goes to.

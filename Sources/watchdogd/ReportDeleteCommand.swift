@@ -16,8 +16,9 @@ struct ReportDeleteCommand: ParsableCommand {
         commandName: "delete",
         abstract: "Delete crash logs.",
         discussion: """
-            Shows what it would delete, and asks. watchdogd deletes old crash logs by itself: at most 500 are kept, for at \
-            most 90 days. Entries of the journal are not deleted: use journalctl --vacuum-time.
+            Lists what it would delete, and asks for confirmation. watchdogd deletes old crash logs by itself: by \
+            default, it keeps at most 500, for at most 90 days. To delete entries of the journal, use \
+            journalctl --vacuum-time.
             """
     )
 

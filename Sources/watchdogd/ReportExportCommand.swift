@@ -44,10 +44,10 @@ struct ReportExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Export a crash log, one JSON line per incident, or the launch history.",
         discussion: """
-            ndjson writes one line of JSON for each incident, with flat members; otlp-json one request of OpenTelemetry's \
-            protocol for logs. metrickit-metrics writes the launches, \
-            hangs and exits that 'watchdogd serve' recorded, one object for each app and UTC day, in the form of \
-            MetricKit's metrics. None of these takes a report.
+            ndjson writes one flat JSON object for each incident, one per line; otlp-json writes one OpenTelemetry \
+            (OTLP) log request for each. metrickit-metrics writes the launches, hangs and exits that 'watchdogd \
+            serve' recorded, one object for each app and UTC day, in the form of MetricKit's metrics. None of these \
+            takes a report.
             """
     )
 

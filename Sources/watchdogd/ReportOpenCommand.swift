@@ -16,7 +16,7 @@ struct ReportOpenCommand: ParsableCommand {
     @OptionGroup var location: ReportsOption
     @OptionGroup var report: ReportArgument
 
-    @Flag(help: "Show the program's environment, too. Think before you pass such a page on.")
+    @Flag(help: "Also show the program's environment. Check for secrets before you share the page.")
     var environment = false
 
     func run() throws {

@@ -42,7 +42,7 @@ struct ServeCommand: ParsableCommand {
     @Flag(help: "Report only failures.")
     var quiet = false
 
-    @Flag(help: "Report everything; the default on a terminal.")
+    @Flag(help: "Print all messages; the default on a terminal.")
     var verbose = false
 
     @OptionGroup var colors: ColorOption

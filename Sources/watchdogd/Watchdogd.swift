@@ -22,7 +22,8 @@ struct Watchdogd: ParsableCommand {
             ForegroundCommand.self, BackgroundCommand.self, SuspendCommand.self, ResumeCommand.self, EventCommand.self,
             CheckCommand.self, ImportCommand.self, WrapCommand.self, UnwrapCommand.self, InitCommand.self,
             SimulateCommand.self, SampleCommand.self, RecordCommand.self, MeasureCommand.self,
-            ConformanceCommand.self, ReportCommand.self, OrganizerCommand.self, ConditionerCommand.self, CompletionsCommand.self,
+            ConformanceCommand.self, ReportCommand.self, OrganizerCommand.self, ConditionerCommand.self,
+            CompletionsCommand.self,
         ]
     )
 

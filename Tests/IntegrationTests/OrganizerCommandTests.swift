@@ -131,7 +131,7 @@ extension EndToEnd {
             #expect(!answer.output.contains("\u{1b}"))
             #expect(
                 answer.errors == "watchdogd: \(scratch["lines"]), line 2: it is not a JSON object; "
-                    + "2 lines in all are no incidents and were left out\n")
+                    + "2 lines in all are not incidents and were skipped\n")
         }
 
         @Test("Missing files and wrong options are one error that names them")

@@ -19,12 +19,12 @@ const ACTIONS = {
     },
     Restart: {
         kind: '', doing: 'Restarting…', done: 'was restarted', isPossible: isAlive,
-        question: 'It is asked to end, and launched again when it has.',
+        question: 'watchdogd asks it to exit, then launches it again.',
     },
     Terminate: {
         kind: 'danger', doing: 'Terminating…', done: 'was terminated',
         isPossible: (app) => isAlive(app) || app.state === 'waiting',
-        question: 'It stays down until somebody launches it.',
+        question: 'It stays down until someone launches it.',
     },
     Capture: {
         kind: '', label: 'Capture stacks', doing: 'Capturing…', done: 'keeps running; the report has its stacks',
@@ -151,7 +151,7 @@ export class DetailsView {
     #fillFacts(entries) {
         if (entries.length === 0) {
             this.#facts.replaceChildren(element('div', {},
-                element('dd', {}, 'Only root and the owner of this watchdogd see more than the name and the state.')));
+                element('dd', {}, 'Only root and the owner of this watchdogd can see more than the name and state.')));
             return;
         }
         const old = new Map(Array.from(this.#facts.children, (pair) => [pair.dataset.fact, pair]));
