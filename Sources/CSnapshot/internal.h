@@ -101,6 +101,7 @@ struct wd_interpreter {
     struct wd_python_layout own_layout;             /* as the process describes it */
     bool changes;                                   /* the process runs while it is read */
     uint64_t deadline;
+    uint64_t spent; /* on threads that are not stopped, in this capture or look */
     size_t code_count, frame_count, bytes_used;
 };
 

@@ -22,14 +22,23 @@ static ssize_t read_file(const struct wd_snapshot_arena *arena, struct iovec loc
     char name[32];
     snprintf(name, sizeof name, "%d/mem", arena->memory_tid);
     int file = openat(arena->task_directory, name, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return -1;
+    if (file < 0) {
+        if (errno == ENOENT) errno = ESRCH;
+        return -1;
+    }
     size_t total = 0;
+    bool has_ended = false;
     for (size_t i = 0; i < count; i++) {
         ssize_t got = pread(file, (char *)local.iov_base + total, remote[i].iov_len, (off_t)(uintptr_t)remote[i].iov_base);
         if (got > 0) total += (size_t)got;
+        if (got == 0 && total == 0 && remote[i].iov_len > 0) has_ended = true; /* the thread has no memory anymore */
         if (got < (ssize_t)remote[i].iov_len) break;
     }
     close(file);
+    if (has_ended) {
+        errno = ESRCH;
+        return -1;
+    }
     return (ssize_t)total;
 }
 

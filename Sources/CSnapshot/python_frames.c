@@ -13,6 +13,7 @@
 
 static const uint64_t freeze_budget = 3000000;
 static const uint64_t sample_budget = 2000000;
+static const uint64_t moving_budget = 50000000; /* of all threads that are not stopped, in one capture or one look */
 
 enum { most_interpreters = 16, most_threads = 4096, text_block = 256, table_block = 512 };
 
@@ -45,7 +46,10 @@ static bool is_late(struct wd_snapshot_arena *arena) {
 static bool append(struct wd_snapshot_arena *arena, uint64_t address, uint32_t length, const uint8_t *block,
                    size_t present) {
     struct wd_interpreter *interpreter = &arena->interpreter;
-    if (length > WD_PYTHON_CAPACITY - interpreter->bytes_used) return false;
+    if (length > WD_PYTHON_CAPACITY - interpreter->bytes_used) {
+        cut(arena);
+        return false;
+    }
     uint8_t *target = arena->python_bytes + interpreter->bytes_used;
     if (length <= present) memcpy(target, block, length);
     else if (!read_all(arena, address, target, length)) return false;
@@ -102,7 +106,10 @@ static uint32_t copy_code(struct wd_snapshot_arena *arena, uint64_t address) {
             && word(object, layout->table) == copy->parts[2])
             return index - 1u;
     }
-    if (interpreter->code_count == WD_PYTHON_MAX_CODES) return UINT32_MAX;
+    if (interpreter->code_count == WD_PYTHON_MAX_CODES) {
+        cut(arena);
+        return UINT32_MAX;
+    }
     if (!is_read && !read_all(arena, address, object, sizeof object)) return UINT32_MAX;
     if (!has_type(arena, object, interpreter->code_type)) return UINT32_MAX;
     size_t index = interpreter->code_count++;
@@ -297,15 +304,22 @@ void wd_forget_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slo
 
 /* Of a thread that does not run, while others may. */
 void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
-    if (arena->interpreter.layout == NULL) return;
-    arena->interpreter.deadline = wd_now() + sample_budget;
-    arena->interpreter.changes = true;
+    struct wd_interpreter *interpreter = &arena->interpreter;
+    if (interpreter->layout == NULL) return;
+    if (interpreter->spent >= moving_budget) {
+        cut(arena);
+        return;
+    }
+    uint64_t began = wd_now();
+    interpreter->deadline = began + sample_budget;
+    interpreter->changes = true;
     if (slot->own_tid == 0) slot->own_tid = wd_own_tid(arena, slot->thread.tid);
     uint8_t block[WD_PYTHON_THREAD];
     if (read_all(arena, slot->python_thread, block, sizeof block)
-        && word(block, arena->interpreter.layout->tid) == (uint64_t)slot->own_tid) {
+        && word(block, interpreter->layout->tid) == (uint64_t)slot->own_tid) {
         copy_stack(arena, slot, block);
-        return;
+    } else {
+        copy_stacks(arena, slot);
     }
-    copy_stacks(arena, slot);
+    interpreter->spent += wd_now() - began;
 }

@@ -8,6 +8,7 @@
  */
 #include "internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct wd_python_layout layout_3_11 = {
@@ -118,12 +119,38 @@ static bool may_be_interpreter(const struct wd_snapshot_arena *arena, const stru
     return left > 9 && memcmp(name, "libpython", 9) == 0;
 }
 
+/* Pages of a FUSE or network file system take as long as its server likes. mountinfo, proc_pid_mountinfo(5), asks no
+ * server. A device without a block device that is not listed there counts as one of them. */
+static bool may_block(struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
+    static const char *const local[] = {"overlay", "btrfs", "tmpfs", "zfs", "bcachefs", "ramfs", "rootfs"};
+    if (pin->major != 0) return false;
+    ssize_t length = wd_read_at(arena->process_directory, "mountinfo", arena->scratch, sizeof arena->scratch - 1);
+    if (length <= 0) return true;
+    arena->scratch[length] = '\0';
+    for (const char *line = arena->scratch;;) {
+        const char *end = strchr(line, '\n');
+        if (end == NULL) return true; /* cut off, or the end */
+        unsigned major, minor;
+        const char *type = strstr(line, " - ");
+        if (sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2 && major == pin->major && minor == pin->minor
+            && type != NULL && type < end) {
+            type += 3;
+            size_t word = strcspn(type, " \n");
+            for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
+                if (strlen(local[i]) == word && memcmp(type, local[i], word) == 0) return false;
+            return true;
+        }
+        line = end + 1;
+    }
+}
+
 void wd_find_interpreter(struct wd_snapshot_arena *arena) {
     struct wd_interpreter *interpreter = &arena->interpreter;
     size_t candidates = 0;
+    if (arena->request->method == WD_METHOD_PROCFS) return; /* no memory is read */
     for (size_t i = 0; i < arena->pin_count && candidates < 4; i++) {
         uint64_t image = arena->pins[i].start;
-        if (!may_be_interpreter(arena, &arena->pins[i])) continue;
+        if (!may_be_interpreter(arena, &arena->pins[i]) || may_block(arena, &arena->pins[i])) continue;
         candidates++;
         interpreter->runtime = wd_find_symbol(arena, image, "_PyRuntime", NULL);
         if (interpreter->runtime == 0) continue;

@@ -24,11 +24,20 @@ extension ReportStore {
             name, bytes, temporary: ".\(name.prefix(128)).\(UInt64.random(in: 0 ... .max)).tmp")
     }
 
-    /// Deletes a stored report; a link is deleted, and the file that it points to stays.
+    /// Deletes a stored report; one that is already gone is no error.
+    ///
+    /// The owner of a folder may exchange it after it was listed: no link is followed, and the file must be the one that
+    /// was listed. The path must therefore be canonical.
     public func delete(_ stored: StoredReport) throws(ReportStoreError) {
         let (path, name) = Self.parts(of: stored.path)
-        let folder = try StoreFolder(path)
-        guard folder.remove(name) else { throw ReportStoreError("delete", stored.path, errno: errno) }
+        let folder = try StoreFolder(withoutLinks: path)
+        guard let status = folder.status(name) else { return }
+        guard status.isRegular, status.size == stored.size, status.modified == stored.modified else {
+            throw ReportStoreError(.failed, "delete", stored.path, reason: "it changed after it was listed")
+        }
+        guard folder.remove(name) || errno == ENOENT else {
+            throw ReportStoreError("delete", stored.path, errno: errno)
+        }
         try folder.synchronise()
     }
 

@@ -27,6 +27,22 @@ struct StoreFolder: ~Copyable {
         }
     }
 
+    /// Opens a folder by an absolute path, or one relative to the working directory, none of whose parts is a link.
+    init(withoutLinks path: String) throws(ReportStoreError) {
+        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
+        var folder = open(path.hasPrefix("/") ? "/" : ".", flags)
+        for part in path.split(separator: "/") where part != "." {
+            let next = folder < 0 ? -1 : openat(folder, String(part), flags)
+            let error = errno
+            if folder >= 0 { close(folder) }
+            errno = error
+            folder = next
+        }
+        descriptor = folder
+        self.path = path
+        guard descriptor >= 0 else { throw ReportStoreError("open", path, errno: errno, code: .unusable) }
+    }
+
     deinit {
         close(descriptor)
     }

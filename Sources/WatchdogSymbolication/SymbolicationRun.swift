@@ -143,9 +143,14 @@ struct SymbolicationRun {
         }
         captured.frames = steps.flatMap(\.frames)
         if let python {
-            let machine = captured.frames.count
-            captured.frames = python.frames(ofThread: thread.id, among: steps, isComplete: end == .complete)
-            size += captured.frames.dropFirst(machine).reduce(0) { $0 + $1.approximateSize }
+            let isComplete = end == .complete && steps.count == frames.count
+            let shown = python.frames(ofThread: thread.id, among: steps, isComplete: isComplete)
+            size = 0
+            captured.frames = []
+            for frame in shown where size < share {
+                size += frame.approximateSize
+                captured.frames.append(frame)
+            }
         }
         for address in asynchronous.resumptions(of: frames) where size < share {
             captured.asynchronousFrames += named(address, address, .asynchronous, false, &size)

@@ -18,9 +18,22 @@ struct ColorOption: ParsableArguments {
         help: ArgumentHelp("When to color text: auto (on a terminal, unless NO_COLOR is set), always or never."))
     var color: Choice?
 
-    /// Whether to color what is written to a descriptor (no-color.org; TERM=dumb is a terminal without colors).
+    /// Whether to color what is written to a descriptor.
+    func isColored(on descriptor: Int32) -> Bool { (color ?? .auto).isColored(on: descriptor) }
+
+    /// Colors the beginning of watchdogd's own messages on standard error.
+    func decorateMessages(withTime showsTime: Bool = false) {
+        StandardError.decorate(isColored: isColored(on: STDERR_FILENO), showsTime: showsTime)
+    }
+
+    /// The style of what is printed.
+    var style: TextStyle { (color ?? .auto).style }
+}
+
+extension ColorOption.Choice {
+    /// no-color.org; `TERM=dumb` is a terminal without colors.
     func isColored(on descriptor: Int32) -> Bool {
-        switch color ?? .auto {
+        switch self {
         case .always: true
         case .never: false
         case .auto:
@@ -29,12 +42,7 @@ struct ColorOption: ParsableArguments {
         }
     }
 
-    /// Colors the beginning of watchdogd's own messages on standard error.
-    func decorateMessages(withTime showsTime: Bool = false) {
-        StandardError.decorate(isColored: isColored(on: STDERR_FILENO), showsTime: showsTime)
-    }
-
-    /// The style of what is printed: on a terminal as wide as the terminal, elsewhere of any width.
+    /// The style of standard output: on a terminal as wide as the terminal, elsewhere of any width.
     var style: TextStyle {
         TextStyle(
             isColored: isColored(on: STDOUT_FILENO),

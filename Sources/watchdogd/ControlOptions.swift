@@ -112,14 +112,13 @@ struct OutputOptions: ParsableArguments {
     }
 
     /// The style of printed text: on a terminal, as wide as the terminal.
-    var style: ControlText.Style { Self.style(colors) }
+    var style: ControlText.Style { Self.style(colors.style) }
 
     /// The same for commands without these options.
-    static var standard: ControlText.Style { style(ColorOption()) }
+    static var standard: ControlText.Style { style(ColorOption.Choice.auto.style) }
 
-    private static func style(_ colors: ColorOption) -> ControlText.Style {
-        let style = colors.style
-        return ControlText.Style(
+    private static func style(_ style: TextStyle) -> ControlText.Style {
+        ControlText.Style(
             isColored: style.isColored, columns: style.columns.map { max(ControlText.width, $0) })
     }
 }

@@ -23,8 +23,14 @@ struct PagerOption: ParsableArguments {
     private var command: String? {
         guard !noPager, isatty(STDOUT_FILENO) == 1, isatty(STDIN_FILENO) == 1 else { return nil }
         let environment = Environment.inherited
+        // The caller of sudo chooses the environment, and must not choose what runs with root's rights.
+        guard !Self.hasOthersRights else { return "less" }
         let command = environment["WATCHDOGD_PAGER"] ?? environment["PAGER"] ?? "less"
         return command.isEmpty || command == "cat" ? nil : command
+    }
+
+    private static var hasOthersRights: Bool {
+        ["SUDO_UID", "DOAS_USER", "PKEXEC_UID"].contains { Environment.inherited[$0] != nil }
     }
 
     private var rows: Int {
@@ -37,7 +43,7 @@ struct PagerOption: ParsableArguments {
         // less(1): quit if it fits, keep colors, leave the text on the screen.
         setenv("LESS", "FRX", 0)
         // With another user's rights, a pager must not start programs or write files: less(1), "SECURITY".
-        if Environment.inherited["SUDO_UID"] != nil { setenv("LESSSECURE", "1", 1) }
+        if Self.hasOthersRights { setenv("LESSSECURE", "1", 1) }
         fflush(nil)
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return false }

@@ -89,7 +89,7 @@ struct RecordLaunchCommand: ParsableCommand {
             let file = try RecordingCoding.encode(launch.recording)
             if let output { try AtomicFile.write(file, to: output) }
             try files.write(launch.recording)
-            let style = OutputOptions().launchStyle
+            let style = OutputOptions.standard.launchStyle
             print(json ? String(decoding: file, as: UTF8.self) : launch.recording.text(style), terminator: "")
             throw ExitCode(launch.exitCode)
         } catch let error as ExecutableLookupError {

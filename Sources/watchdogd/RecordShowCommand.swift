@@ -83,7 +83,7 @@ struct RecordShowCommand: ParsableCommand {
             text =
                 output.json
                 ? String(decoding: try RecordingCoding.encode(recording), as: UTF8.self)
-                : recording.text(output.launchStyle)
+                : recording.text(output.style.launchStyle)
         } catch {
             StandardError.say("\(path): \(error)".singleLine(limit: 4_096))
             // EX_DATAERR
@@ -104,10 +104,7 @@ struct RecordShowCommand: ParsableCommand {
     }
 }
 
-extension OutputOptions {
+extension ControlText.Style {
     /// How recordings are printed: as other commands print, and for programs as on a terminal of 80 columns.
-    var launchStyle: LaunchTextStyle {
-        let style = style
-        return LaunchTextStyle(columns: style.columns ?? 79, isColored: style.isColored)
-    }
+    var launchStyle: LaunchTextStyle { LaunchTextStyle(columns: columns ?? 79, isColored: isColored) }
 }

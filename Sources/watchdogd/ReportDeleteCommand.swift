@@ -53,8 +53,12 @@ struct ReportDeleteCommand: ParsableCommand {
     }
 
     func run() throws {
+        // Links of the administrator are followed before anything is listed, and none afterwards.
+        var location = location
+        location.reports = location.folder.map(Self.canonical)
         let archive = try location.open()
-        let reports = try olderThan.map { try old(than: $0, in: archive) } ?? named(in: archive)
+        let reports =
+            try olderThan.map { try old(than: $0, in: archive, of: location) } ?? named(in: archive, of: location)
         guard !reports.isEmpty else {
             StandardError.say("no crash log is that old", as: .info)
             return
@@ -70,18 +74,32 @@ struct ReportDeleteCommand: ParsableCommand {
         StandardError.say("deleted \(number)", as: .info)
     }
 
-    private func old(than span: Duration, in archive: ReportArchive) throws -> [StoredReport] {
+    private func old(
+        than span: Duration, in archive: ReportArchive, of location: ReportsOption
+    ) throws -> [StoredReport] {
         let list = try location.reading(archive) { try $0.list(ReportFilter(app: app), atMost: nil) }
         let now = WallTime.now()
         return (list?.reports ?? []).filter { now.since($0.modified) > span }
     }
 
-    private func named(in archive: ReportArchive) throws -> [StoredReport] {
+    private func named(in archive: ReportArchive, of location: ReportsOption) throws -> [StoredReport] {
         var reports: [StoredReport] = []
         for reference in references {
-            let report = try location.find(reference, in: archive)
+            let name = reference.contains("/") ? Self.canonical(reference) : reference
+            let report = try location.find(name, in: archive)
+            guard report.isInStore || report.metadata?.bugType == ReportMetadata.crash else {
+                StandardError.say("\(report.path.singleLine(limit: 4_096)) is not a crash log; use rm to delete it")
+                throw ExitCode(65)
+            }
             if !reports.contains(where: { $0.path == report.path }) { reports.append(report) }
         }
         return reports
+    }
+
+    /// A path without links, or the path itself if there is no such file.
+    private static func canonical(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
     }
 }

@@ -26,6 +26,42 @@ struct ReportStoreTests {
         }
     }
 
+    // MARK: Deleting
+
+    @Test("A report is deleted, and one that is gone is no error")
+    func delete() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: "\(folder)/reports")
+            try store.prepare()
+            _ = try store.write(report())
+            let stored = try #require(try store.list().first)
+            try store.delete(stored)
+            #expect(try store.list().isEmpty)
+            try store.delete(stored)
+        }
+    }
+
+    @Test("A folder that its owner exchanges for a link, or a file that changed, is not touched")
+    func deleteElsewhere() throws {
+        try TestFiles.withFolder { folder in
+            let (store, other) = (ReportStore(directory: "\(folder)/own"), ReportStore(directory: "\(folder)/other"))
+            for store in [store, other] {
+                try store.prepare()
+                _ = try store.write(report())
+            }
+            let stored = try #require(try store.list().first)
+            #expect(rename("\(folder)/own", "\(folder)/moved") == 0)
+            #expect(symlink("\(folder)/other", "\(folder)/own") == 0)
+            #expect(failure { try store.delete(stored) }?.operation == "open")
+            #expect(try other.list().count == 1)
+            unlink("\(folder)/own")
+            #expect(rename("\(folder)/moved", "\(folder)/own") == 0)
+            try TestFiles.write([1, 2, 3], to: stored.path)
+            #expect(failure { try store.delete(stored) }?.reason == "it changed after it was listed")
+            #expect(TestFiles.names(in: store.directory) == [stored.name])
+        }
+    }
+
     // MARK: Preparing
 
     @Test("The folder is made, closed to others, and left empty")

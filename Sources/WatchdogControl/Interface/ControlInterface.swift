@@ -14,8 +14,8 @@ public enum ControlInterface {
         # Names of times end in USec: microseconds since 1970-01-01 00:00 UTC, or a duration in microseconds. Unknown values are
         # omitted. Later versions may add optional fields, states, kinds and errors.
         #
-        # Everybody may see the names and states of apps. Right "inspect" (everything else about them, Reports and Metrics) and
-        # right "act" (Launch, Terminate, Restart, Foreground, Background, Suspend, Resume, SendEvent, Capture, Reload,
+        # Everybody may see the names and states of apps. The right "inspect" (everything else about them, Reports and Metrics) and
+        # the right "act" (Launch, Terminate, Restart, Foreground, Background, Suspend, Resume, SendEvent, Capture, Reload,
         # ReloadApp) belong to root and to the user whose watchdogd it is. Without "inspect", replies have isWithheld.
         interface org.watchdogd.Supervisor
 
@@ -174,7 +174,7 @@ public enum ControlInterface {
         # show all apps at the same instant.
         method List() -> (apps: []App, invalid: []InvalidFile, isWithheld: ?bool)
 
-        # Describes one app, with at most 200 log lines, oldest first. Without right "inspect", the reply has no details and no
+        # Describes one app, with at most 200 log lines, oldest first. Without the right "inspect", the reply has no details and no
         # log lines.
         method Describe(name: string, logLines: ?int) -> (
           app: App,
@@ -230,7 +230,7 @@ public enum ControlInterface {
         # Sends events as they happen, until the connection is closed; call it with "more". The first reply has no event: no event
         # after it is missed. Then come the latest events of the history, if requested. With follow false, an empty reply ends the
         # history and the call. A client that does not read in time receives the number of events, of any app, that it missed. The
-        # name of an app that does not exist is an error. Without right "inspect", the message of an event is its kind in words.
+        # name of an app that does not exist is an error. Without the right "inspect", the message of an event is its kind in words.
         method Monitor(apps: ?[]string, history: ?int, follow: ?bool) -> (event: ?Event, missed: ?int, isWithheld: ?bool)
 
         # A change of an app that a reload would make: its settings before and after, as Key=value, without those that stay.
@@ -257,11 +257,11 @@ public enum ControlInterface {
         # isConfirmed: the app itself sent READY=1.
         method ReloadApp(name: string, wait: ?bool) -> (durationUSec: ?int, isConfirmed: bool)
 
-        # Lists the latest reports, newest first. Requires right "inspect".
+        # Lists the latest reports, newest first. Requires the right "inspect".
         method Reports(app: ?string, limit: ?int) -> (reports: []Report)
 
         # Returns the metrics of the daemon and its apps in the Prometheus text format, version 0.0.4, in parts to be concatenated.
-        # Each part ends with a newline. Requires right "inspect".
+        # Each part ends with a newline. Requires the right "inspect".
         method Metrics() -> (parts: []string)
 
         # There is no app with this name; the suggestion is the nearest name.

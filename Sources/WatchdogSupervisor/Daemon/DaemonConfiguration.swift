@@ -56,7 +56,7 @@ final class DaemonConfiguration {
         case .success(let listing) where listing.allDiagnostics.contains(where: { $0.severity == .error }):
             refuse(listing.allDiagnostics.map(ControlDiagnostic.init), isDryRun: isDryRun, answer)
         case .success(let listing) where isDryRun:
-            answer?.succeed(plan(listing))
+            answer?.succeed(daemon.isStopping ? ReloadReply(unchanged: daemon.apps.count) : plan(listing))
         case .success(let listing):
             let reply = apply(listing)
             daemon.announcer.publish(reply)
@@ -103,13 +103,13 @@ final class DaemonConfiguration {
             }
             if app == nil { reply.added.append(name) } else { reply.changed.append(name) }
             let isKept = app?.configuration.map(configuration.allowsProcess) ?? true
-            let endsProcess = !isKept && app?.machine.isAtRest == false
+            let endsProcess = !isKept && app?.machine.current != nil
             changes.append(
                 AppChange(name: name, endsProcess: endsProcess, from: settings[name] ?? [], to: new[name] ?? []))
         }
         reply.removed = removed.sorted()
         changes += reply.removed.map { name in
-            let isRunning = daemon.apps[name].map { !$0.machine.isAtRest } ?? false
+            let isRunning = daemon.apps[name]?.machine.current != nil
             return AppChange(name: name, endsProcess: isRunning, from: settings[name] ?? [], to: [])
         }
         reply.changes = changes

@@ -199,8 +199,9 @@ struct NamedStack {
         let frames = thread.frames.filter { $0.trust != .scan }
         names = frames.map { $0.machineSymbol ?? "" }
         let calls = frames.filter { $0.language == .python }
-        let own = calls.map { PythonFile($0.sourceFile) }.min()
-        python = calls.first { PythonFile($0.sourceFile) == own }?.place
+        let kinds = calls.map { PythonFile($0.sourceFile) }
+        let own = kinds.min()
+        python = zip(calls, kinds).first { $0.1 == own }?.0.place
         images = frames.map { capture.images.indices.contains($0.imageIndex) ? capture.images[$0.imageIndex].name : "" }
         if case .inside(let call)? = thread.syscall.flatMap(SystemCall.position(in:)) {
             syscall = call.name
