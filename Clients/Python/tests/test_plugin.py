@@ -173,7 +173,7 @@ class Programs(unittest.TestCase):
         result.assert_fault("app")
         self.assertEqual(result.verdict_kind, "blocked")
         self.assertEqual(result.told_stack[0].split()[0], "load_feed")
-        self.assertFalse(any("load_feed" in symbol for symbol in result.native_stack))
+        self.assertIn("load_feed", result.native_stack, "watchdogd shows Python's functions itself")
 
     def test_a_program_that_takes_too_long_is_ended(self):
         marker = f"sleep-{os.getpid()}-{id(self)}"
