@@ -94,7 +94,7 @@ let package = Package(
         cLibrary("CSnapshot"),
         cLibrary("CWorker"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
-        .systemLibrary(name: "CElfutils", pkgConfig: "libdw", providers: [.apt(["libdw-dev"])]),
+        cLibrary("CElfutils"),
         library("WatchdogLinux", ["WatchdogBase", "CLinux", "CSystemd"]),
         library(
             "WatchdogCapture",
@@ -147,6 +147,7 @@ let package = Package(
             ]
                 + ["WatchdogConfiguration", "WatchdogControl", "WatchdogVerdict", "WatchdogRendering"]
                 + ["WatchdogReportStore", "WatchdogHistory", "WatchdogMetrics", "WatchdogSimulation"]
+                + ["NetworkConditioner"]
         ),
 
         // MARK: A bad network
@@ -160,7 +161,7 @@ let package = Package(
                 "WatchdogRendering", "WatchdogReportStore", "WatchdogBase", "WatchdogPolicy", "NetworkConditioner",
                 "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
                 "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "WatchdogSimulation",
-                "WatchdogOrganizer",
+                "WatchdogOrganizer", "WatchdogSymbolication",
                 argumentParser,
             ],
             swiftSettings: swiftSettings

@@ -40,7 +40,8 @@ public struct Symbolicator: Sendable {
         public init() {}
     }
 
-    static let programName = "watchdogd-symbolicate"
+    /// The name of the program, and the first word of its command line, from which watchdogd knows this role.
+    public static let programName = "watchdogd-symbolicate"
 
     /// The path of the program; nil if it was not found.
     public let program: String?

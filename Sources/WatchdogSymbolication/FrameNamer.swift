@@ -11,6 +11,9 @@ final class FrameNamer {
         var start: UInt64?
         var location: SourceLocation?
         var isInlined: Bool
+        var language: Frame.Language?
+        /// The file, if the line is not known.
+        var file: String?
     }
 
     /// The calls at one address.
@@ -24,15 +27,17 @@ final class FrameNamer {
     private let images: ImageTable
     private let symbols: Symbols
     private let lines: SourceLines
+    private let generated: GeneratedCode?
     private var cache: [UInt64: Entry] = [:]
     private var readableNames: [String: String] = [:]
     /// Whether any frame was in no image.
     private(set) var usesUnknownImage = false
 
-    init(images: ImageTable, symbols: Symbols, lines: SourceLines) {
+    init(images: ImageTable, symbols: Symbols, lines: SourceLines, generated: GeneratedCode? = nil) {
         self.images = images
         self.symbols = symbols
         self.lines = lines
+        self.generated = generated
     }
 
     /// The frames at one machine frame, innermost first: the calls inlined there, then the function.
@@ -61,9 +66,10 @@ final class FrameNamer {
                 imageOffset: address &- (image.map { images.images[$0].range.lowerBound } ?? 0),
                 symbol: call.symbol,
                 symbolLocation: call.symbol.map { _ in call.start.map { address &- $0 } ?? 0 },
-                sourceFile: call.location?.path,
+                sourceFile: call.location?.path ?? call.file,
                 sourceLine: call.location?.line,
                 isInlined: call.isInlined,
+                language: call.language,
                 trust: trust
             )
         }
@@ -71,6 +77,15 @@ final class FrameNamer {
 
     private func entry(at address: UInt64, depth: Depth) -> Entry {
         guard depth > .addresses else { return Entry(calls: [Call(isInlined: false)], isThunk: false) }
+        if images.index(containing: address) == nil, let (start, function) = generated?.function(at: address) {
+            let location = function.file.flatMap { file in
+                function.line.map { SourceLocation(path: file, line: $0) }
+            }
+            let call = Call(
+                symbol: function.name, start: start, location: location, isInlined: false,
+                language: function.language, file: function.file)
+            return Entry(calls: [call], isThunk: false)
+        }
         let source = depth == .lines ? lines.lookUp(address) : nil
         var location = source?.location
         var calls: [Call] = []

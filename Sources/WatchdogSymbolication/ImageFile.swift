@@ -49,6 +49,12 @@ final class ImageFile {
         return UInt64(status.st_ino)
     }
 
+    /// The size of a file in bytes.
+    static func size(of descriptor: Int32) -> Int? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_size >= 0 ? Int(status.st_size) : nil
+    }
+
     /// `count` bytes at `offset`; nil if the file ends before.
     func bytes(at offset: UInt64, count: Int) -> [UInt8]? {
         guard count >= 0, offset <= UInt64(Int64.max) - UInt64(count) else { return nil }

@@ -25,6 +25,7 @@ final class ImageTable {
     ///   - willParse: Called with the index of an image before libdw sees its bytes.
     init?(images: [Image], files: [ImageFile?], excluded: Set<Int>, willParse: @escaping (Int) -> Void) {
         precondition(images.count == files.count, "each image has its file or nil")
+        guard Elfutils.problem == nil else { return nil }
         elf_version(UInt32(EV_CURRENT))
         callbacks = .allocate(capacity: 1)
         callbacks.initialize(

@@ -17,7 +17,8 @@ public enum SymbolicateCommand {
         Unwinds and symbolicates a snapshot of a process, and prints the stacks as JSON. It is started by watchdogd.
 
           Descriptor 3        the snapshot
-          Descriptors 4, ...  the files mapped into the process, in the order in which the snapshot numbers them
+          Descriptors 4, ...  the files mapped into the process and its perf map, in the order in which the snapshot
+                              numbers them
 
           --names             name addresses of a stored report: descriptor 3 is the request in JSON, the others are
                               the debug files of its images
@@ -29,6 +30,13 @@ public enum SymbolicateCommand {
         Exit status: 0 done, 64 wrong usage, 65 not a snapshot or request, 69 no debug file, 70 failed.
 
         """
+
+    /// Whether a command line is this command's: one program plays both roles, and the first word says which.
+    ///
+    /// - Parameter arguments: The command line, including the program's name.
+    public static func isMeant(by arguments: [String]) -> Bool {
+        arguments.first?.split(separator: "/").last.map { $0 == Symbolicator.programName } ?? false
+    }
 
     /// Runs the command.
     ///
@@ -69,7 +77,8 @@ public enum SymbolicateCommand {
         } catch {
             return fail("\(error)", EX_DATAERR)
         }
-        let count = (contents.modules.compactMap(\.descriptor).max() ?? -1) + 1
+        let numbers = contents.modules.compactMap(\.descriptor) + [contents.perfMap].compactMap(\.self)
+        let count = (numbers.max() ?? -1) + 1
         let modules = (0..<Int32(count)).map { firstModuleDescriptor + $0 }
         guard let problem = job.run(contents, modules: modules, output: STDOUT_FILENO) else { return EX_OK }
         return fail(problem, EX_SOFTWARE)

@@ -42,6 +42,7 @@ public struct SymbolicationJob {
         output: Int32, readable folders: [String] = [debugFolder], _ perform: (Attempt, WorkClock, Blackboard) -> Int32
     ) -> String? {
         wd_worker_seal()
+        if let problem = Elfutils.problem { return problem }
         // libdw would ask a network server for missing files.
         unsetenv("DEBUGINFOD_URLS")
         let clock = WorkClock()

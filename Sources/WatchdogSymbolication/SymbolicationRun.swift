@@ -20,6 +20,7 @@ struct SymbolicationRun {
     private let unwinder: Unwinder
     private let asynchronous: AsynchronousStack
     private let python: PythonStacks?
+    private let generated: GeneratedCode
     private let namer: FrameNamer
     private let attempt: Attempt
     private let budget: TimeBudget
@@ -49,9 +50,11 @@ struct SymbolicationRun {
         clock: WorkClock,
         willParse: @escaping (Int) -> Void = { _ in }
     ) {
-        let list = Image.images(of: contents.mappings)
         var files = ImageFiles(contents, modules: modules)
-        let opened = list.map { files.open($0) }
+        let mapped = Image.images(of: contents.mappings).map { ($0, files.open($0)) }
+            .filter { !GeneratedCode.isGenerated($0.0, $0.1) }
+        let list = mapped.map(\.0)
+        let opened = mapped.map(\.1)
         let excluded = attempt.depth == .addresses ? Set(list.indices) : Set(attempt.excluded)
         guard let images = ImageTable(images: list, files: opened, excluded: excluded, willParse: willParse) else {
             return nil
@@ -71,7 +74,8 @@ struct SymbolicationRun {
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)
         python = PythonStacks(contents.interpreter)
         let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
-        namer = FrameNamer(images: images, symbols: symbols, lines: lines)
+        generated = GeneratedCode(contents, modules: modules)
+        namer = FrameNamer(images: images, symbols: symbols, lines: lines, generated: generated)
         budget = TimeBudget(depth: attempt.depth, now: clock.now(), deadline: attempt.deadline)
         self.clock = clock
         outputLeft = SymbolicationRun.outputLimit - SymbolicationRun.outputPerThread * contents.threads.count
@@ -94,6 +98,7 @@ struct SymbolicationRun {
         case .addresses, .lines: notes.append("time ran out: later frames have no names")
         case nil: notes.append("time ran out: later threads have no stacks")
         }
+        if namer.usesUnknownImage, let note = generated.note { notes.append(note) }
         note("their outermost frames are missing", lost)
         note("only their innermost frames are shown", cut)
         return CapturedProcess(

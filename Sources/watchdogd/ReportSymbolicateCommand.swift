@@ -63,7 +63,10 @@ struct ReportSymbolicateCommand: ParsableCommand {
         }
         let result: ReportSymbolication.Result
         do {
-            result = try ReportSymbolication(directories: debugDir, usesDebuginfod: debuginfod).run(whole)
+            let line = ProgressLine()
+            defer { line.clear() }
+            result = try ReportSymbolication(directories: debugDir, usesDebuginfod: debuginfod).run(
+                whole, progress: line.show)
         } catch let error as RunError {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)

@@ -25,7 +25,7 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
 
     static let all: [LinkageRule] = [
         LinkageRule(product: "watchdogd", libraries: daemon.union(["libsqlite3.so.0"])),
-        LinkageRule(product: "watchdogd-symbolicate", libraries: daemon.union(["libdw.so.1", "libelf.so.1"])),
+        LinkageRule(product: "watchdogd-symbolicate", libraries: daemon),
         LinkageRule(product: "HealthyApp", libraries: app),
         LinkageRule(product: "SlowLaunch", libraries: app),
         LinkageRule(product: "HangMain", libraries: app),

@@ -36,7 +36,10 @@ struct Module: Sendable, CustomTestStringConvertible {
         // What other allowances would have done.
         Module("WatchdogSimulation", "WatchdogBase", "WatchdogPolicy", "WatchdogReport"),
         // The fleet. Glibc: logarithms.
-        Module("WatchdogOrganizer", "WatchdogBase", "WatchdogReport", "WatchdogRendering", "Glibc"),
+        Module(
+            "WatchdogOrganizer",
+            "WatchdogBase", "WatchdogReport", "WatchdogRendering", "FoundationEssentials", "Glibc"
+        ),
         // Metrics.
         Module("WatchdogMetrics", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"),
         // Linux.
@@ -93,7 +96,7 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogSupervisor",
             "WatchdogBase", "WatchdogPolicy", "WatchdogWire", "WatchdogVerdict", "WatchdogReport", "WatchdogRendering",
             "WatchdogReportStore", "WatchdogLinux", "WatchdogCapture", "WatchdogHistory", "WatchdogRemote",
-            "WatchdogConversation", "WatchdogMetrics", "WatchdogSimulation",
+            "WatchdogConversation", "WatchdogMetrics", "WatchdogSimulation", "NetworkConditioner",
             "WatchdogConfiguration", "WatchdogControl", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         // A bad network.
@@ -105,7 +108,7 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogSupervisor", "NetworkConditioner",
             "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
             "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "WatchdogSimulation", "WatchdogOrganizer",
-            "ArgumentParser", "FoundationEssentials",
+            "WatchdogSymbolication", "ArgumentParser", "FoundationEssentials",
             "Glibc"
         ),
         // The test kit.

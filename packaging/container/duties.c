@@ -8,6 +8,8 @@
  *   duties deaf         ignores SIGTERM
  *   duties cat FILE     prints a file
  *   duties has FILE     exits with 0 if there is such a file
+ *   duties start CMD…   becomes a command, which may end in the next duty
+ *   duties started      says how long ago that was
  */
 
 #include <signal.h>
@@ -58,6 +60,31 @@ static int print(const char *path)
     return 0;
 }
 
+static double milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
+}
+
+static int start(char **command)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.3f", milliseconds());
+    setenv("DUTIES_START", text, 1);
+    execv(command[0], command);
+    return 127;
+}
+
+static int started(void)
+{
+    double now = milliseconds();
+    const char *start = getenv("DUTIES_START");
+    if (start == NULL) return 1;
+    printf("started %.1f ms later\n", now - atof(start));
+    return 0;
+}
+
 int main(int count, char **arguments)
 {
     const char *duty = count > 1 ? arguments[1] : "", *value = count > 2 ? arguments[2] : "";
@@ -65,6 +92,8 @@ int main(int count, char **arguments)
     if (strcmp(duty, "orphans") == 0) return leave_orphans();
     if (strcmp(duty, "cat") == 0) return print(value);
     if (strcmp(duty, "has") == 0) return access(value, F_OK) == 0 ? 0 : 1;
+    if (strcmp(duty, "start") == 0 && count > 2) return start(arguments + 2);
+    if (strcmp(duty, "started") == 0) return started();
     sigset_t terminate;
     sigemptyset(&terminate);
     sigaddset(&terminate, SIGTERM);

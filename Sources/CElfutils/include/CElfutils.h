@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The functions of libdw and libelf that this project calls. They work once wd_elfutils_load() has returned NULL: only
+ * the process that unwinds loads these libraries.
+ */
 #pragma once
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -7,6 +11,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Loads libdw.so.1, which brings libelf. Returns NULL, or why it cannot be loaded (dlerror(3)). A process that confines
+ * itself must have called it before. */
+const char *wd_elfutils_load(void);
 
 /* The Swift runtime exports these without a header; the underscored ones may go away, hence weak. */
 extern char *_swift_backtrace_demangle(const char *name, size_t length, char *out, size_t *out_size)
