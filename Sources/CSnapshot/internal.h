@@ -20,8 +20,8 @@
 #define WD_RED_ZONE 128
 #define WD_PYTHON_CAPACITY ((size_t)4 << 20)
 /* How much is read of a PyThreadState, a _PyInterpreterFrame and a PyCodeObject: all of them are larger. */
-#define WD_PYTHON_THREAD 176
-#define WD_PYTHON_FRAME 72
+#define WD_PYTHON_THREAD 184
+#define WD_PYTHON_FRAME 112 /* of PyFrameObject before 3.11; less of what follows */
 #define WD_PYTHON_CODE 176
 #define WD_PYTHON_CODE_SLOTS (2 * WD_PYTHON_MAX_CODES)
 
@@ -72,8 +72,11 @@ struct wd_python_layout {
     uint32_t next_interpreter, threads; /* in PyInterpreterState */
     uint32_t next_thread, pthread, tid, current; /* in PyThreadState: `current` is the frame, or leads to it */
     uint32_t current_in_cframe;         /* in _PyCFrame; UINT32_MAX: there is none */
-    uint32_t code, instruction, previous, owner; /* in _PyInterpreterFrame */
+    uint32_t frame_length;
+    uint32_t code, instruction, previous, owner; /* in _PyInterpreterFrame, or PyFrameObject before 3.11 */
     uint32_t is_entry;                  /* there; UINT32_MAX: frames owned by the C stack mark the entries */
+    uint32_t instruction_bytes;         /* the instruction is an index of units of so many bytes; 0: an address */
+    bool each_is_entry;                 /* the evaluator is called for each function */
     uint32_t file, name, first_line, table, bytecode; /* in PyCodeObject */
     uint32_t type;                      /* in PyObject */
     uint32_t bytes_length, bytes_data;  /* in PyBytesObject */
@@ -139,6 +142,8 @@ struct wd_snapshot_arena {
     size_t context_count;
     size_t pin_count;
     int root_directory, mount_namespace, executable_pin;
+    int32_t perf_map_pid;          /* the process's id in its own PID namespace; 0: it has no generated code */
+    uint32_t perf_map_descriptor;  /* index among the module descriptors; UINT32_MAX: none */
     size_t resident;
     uint32_t candidate_epoch;
     struct wd_interpreter interpreter;

@@ -160,7 +160,7 @@ static void put_python(struct wd_snapshot_arena *arena, struct writer *writer) {
     for (size_t i = 0; i < arena->thread_count; i++) put_python_stack(arena, writer, &arena->slots[i]);
 }
 
-/* Writes all but the modules. */
+/* Writes all but the modules and the perf map. */
 int wd_write_memory(struct wd_snapshot_arena *arena, int memfd) {
     static const struct wd_snapshot_header header = {.magic = WD_SNAPSHOT_MAGIC, .version = WD_SNAPSHOT_VERSION};
     struct writer writer = {.file = memfd};
@@ -196,6 +196,8 @@ int wd_write_modules(struct wd_snapshot_arena *arena, int memfd) {
         *module = (struct wd_module){pin->start, pin->descriptor_index, pin->path_length};
         put(&writer, WD_RECORD_MODULE, module, sizeof *module, arena->maps_text + pin->path_offset, pin->path_length);
     }
+    struct wd_perf_map map = {.descriptor = arena->perf_map_descriptor};
+    if (map.descriptor != UINT32_MAX) put(&writer, WD_RECORD_PERF_MAP, &map, sizeof map, NULL, 0);
     flush(&writer);
     return writer.error;
 }

@@ -3,6 +3,11 @@
  * Descriptors of the mapped executables, which outlive the process and show the mapped file even when another one has
  * taken its path. While the process lives, files are only pinned: O_PATH through a magic link of /proc neither walks a
  * path nor calls into a file system, so nothing can block before the kill. Opening comes afterwards.
+ *
+ * So it is with the perf map, in which a runtime lists the functions that it compiles: the file /tmp/perf-PID.map of the
+ * process's own mount namespace, with the id of its own PID namespace (tools/perf/Documentation/jit-interface.txt of the
+ * kernel). Only a regular file of the process's user counts, and no symbolic link leads to it: the process may choose what
+ * is read with our rights only among files that its user owns.
  */
 #include "internal.h"
 
@@ -67,14 +72,34 @@ static void pin_roots(struct wd_snapshot_arena *arena) {
     arena->mount_namespace = open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Code that is in no file; runtimes that map it twice, once to write it, use a memfd. */
+static bool is_generated(const struct wd_snapshot_arena *arena, const struct wd_mapping *mapping) {
+    if (!(mapping->permissions & WD_EXECUTABLE)) return false;
+    if (mapping->path_length == 0) return true;
+    const char *path = arena->maps_text + mapping->path_offset;
+    if (mapping->inode == 0) return mapping->path_length < 2 || (memcmp(path, "[v", 2) != 0); /* [vdso], [vsyscall] */
+    return (mapping->path_length > 7 && memcmp(path, "/memfd:", 7) == 0)
+           || (mapping->path_length > 9 && memcmp(path, "/dev/zero", 9) == 0); /* shared memory without a name */
+}
+
+static bool has_generated_code(const struct wd_snapshot_arena *arena) {
+    for (size_t i = 0; i < arena->mapping_count; i++)
+        if (is_generated(arena, &arena->mappings[i])) return true;
+    return false;
+}
+
 void wd_pin_modules(struct wd_snapshot_arena *arena) {
     char path[64];
+    if (arena->perf_map_pid == 0 && has_generated_code(arena)) {
+        int32_t own = wd_own_tid(arena, arena->pid);
+        if (own > 0) arena->perf_map_pid = own;
+    }
     snprintf(path, sizeof path, "/proc/%d/exe", arena->memory_tid);
     arena->executable_pin = open(path, O_PATH | O_CLOEXEC);
     collect(arena);
     snprintf(path, sizeof path, "/proc/%d/map_files", arena->memory_tid);
     int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool permitted = directory >= 0, need_roots = false;
+    bool permitted = directory >= 0, need_roots = arena->perf_map_pid != 0;
     for (size_t i = 0; i < arena->pin_count; i++) {
         struct wd_pin *pin = &arena->pins[i];
         if (pin->same_as != i) continue;
@@ -121,13 +146,17 @@ static bool copy_path(const struct wd_snapshot_arena *arena, const struct wd_pin
     return length > 0;
 }
 
-static int find_by_path(struct wd_snapshot_arena *arena, const struct wd_pin *pin, int root) {
-    if (root < 0 || !copy_path(arena, pin, arena->scratch, sizeof arena->scratch)) return -1;
+static int find_in_root(int root, const char *path) {
     struct open_how how = {
         .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
         .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS,
     };
-    return (int)syscall(SYS_openat2, root, arena->scratch, &how, sizeof how);
+    return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+}
+
+static int find_by_path(struct wd_snapshot_arena *arena, const struct wd_pin *pin, int root) {
+    if (root < 0 || !copy_path(arena, pin, arena->scratch, sizeof arena->scratch)) return -1;
+    return find_in_root(root, arena->scratch);
 }
 
 /* A path in maps is relative to the reader's root when the file can be reached from there, else to its namespace. */
@@ -146,13 +175,30 @@ static int find(struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
     return -1;
 }
 
+static int open_again(int descriptor) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
 /* Only a regular file is ever opened: opening a device or a pipe may have effects. */
 static int open_pinned(struct wd_snapshot_arena *arena, struct wd_pin *pin) {
     if (pin->descriptor < 0) pin->descriptor = find(arena, pin);
     if (pin->descriptor < 0 || !is_pinned_file(pin, pin->descriptor)) return -1;
-    char path[32];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", pin->descriptor);
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return open_again(pin->descriptor);
+}
+
+static int open_perf_map(const struct wd_snapshot_arena *arena) {
+    if (arena->perf_map_pid == 0 || arena->root_directory < 0) return -1;
+    char path[48];
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", arena->perf_map_pid);
+    int found = find_in_root(arena->root_directory, path);
+    if (found < 0) return -1;
+    struct stat status;
+    bool is_theirs = fstat(found, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == arena->uid;
+    int descriptor = is_theirs ? open_again(found) : -1;
+    close(found);
+    return descriptor;
 }
 
 void wd_open_modules(struct wd_snapshot_arena *arena) {
@@ -171,6 +217,10 @@ void wd_open_modules(struct wd_snapshot_arena *arena) {
         pin->descriptor_index = result->module_count;
         arena->request->module_fds[result->module_count++] = descriptor;
     }
+    int map = result->module_count == capacity ? -1 : open_perf_map(arena);
+    if (map < 0) return;
+    arena->perf_map_descriptor = result->module_count;
+    arena->request->module_fds[result->module_count++] = map;
 }
 
 static void close_if_open(int *descriptor) {

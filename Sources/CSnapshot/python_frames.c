@@ -133,6 +133,10 @@ _Static_assert(WD_PYTHON_CODE_SLOTS == 1 << 13, "copy_code keeps 13 bits");
 enum { owned_by_c_stack = 3 };
 
 static int32_t instruction(const struct wd_python_layout *layout, uint64_t code, uint64_t pointer) {
+    if (layout->instruction_bytes != 0) {
+        int32_t index = (int32_t)pointer;
+        return index < 0 ? -1 : index / (2 / (int32_t)layout->instruction_bytes);
+    }
     int64_t units = ((int64_t)(pointer - code - layout->bytecode)) / 2;
     return units < -1 || units > INT32_MAX ? -1 : (int32_t)units;
 }
@@ -156,15 +160,16 @@ static bool is_on_stack(struct wd_snapshot_arena *arena, const struct wd_slot *s
 
 static bool read_frame(struct wd_snapshot_arena *arena, const struct wd_slot *slot, struct window *window,
                        uint64_t address, uint8_t *block) {
-    if (is_on_stack(arena, slot, address, block, WD_PYTHON_FRAME)) return true;
+    const size_t length = arena->interpreter.layout->frame_length;
+    if (is_on_stack(arena, slot, address, block, length)) return true;
     if (address > UINT64_MAX - 8192) return false;
-    if (address < window->start || address + WD_PYTHON_FRAME > window->start + window->length) {
+    if (address < window->start || address + length > window->start + window->length) {
         window->start = address & ~UINT64_C(4095);
-        size_t wanted = (size_t)(address - window->start) + WD_PYTHON_FRAME;
+        size_t wanted = (size_t)(address - window->start) + length;
         window->length = wd_read_memory(arena, window->start, window->bytes, wanted);
         if (window->length != wanted) return false;
     }
-    memcpy(block, window->bytes + (address - window->start), WD_PYTHON_FRAME);
+    memcpy(block, window->bytes + (address - window->start), length);
     return true;
 }
 
@@ -184,14 +189,14 @@ static void copy_frames(struct wd_snapshot_arena *arena, struct wd_slot *slot, u
             break;
         }
         if (!read_frame(arena, slot, &window, frame, block)) break;
-        if (layout->is_entry == UINT32_MAX && block[layout->owner] == owned_by_c_stack) {
+        if (!layout->each_is_entry && layout->is_entry == UINT32_MAX && block[layout->owner] == owned_by_c_stack) {
             if (is_bounded) frames[count++] = (struct wd_python_frame){UINT32_MAX, -1, WD_PYTHON_ENTRY};
             else frames[count - 1].flags = WD_PYTHON_ENTRY;
             is_bounded = true;
             continue;
         }
         uint64_t code = word(block, layout->code);
-        bool is_entry = layout->is_entry != UINT32_MAX && block[layout->is_entry] != 0;
+        bool is_entry = layout->each_is_entry || (layout->is_entry != UINT32_MAX && block[layout->is_entry] != 0);
         frames[count++] = (struct wd_python_frame){
             .code = copy_code(arena, code),
             .instruction = instruction(layout, code, word(block, layout->instruction)),
@@ -219,8 +224,9 @@ static void copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, co
 
 /* The thread whose stack is to be copied: its FS base is the thread state's pthread_t. */
 static struct wd_slot *find_thread(struct wd_snapshot_arena *arena, const uint8_t *thread) {
-    uint64_t pthread = word(thread, arena->interpreter.layout->pthread);
-    uint64_t tid = word(thread, arena->interpreter.layout->tid);
+    const struct wd_python_layout *layout = arena->interpreter.layout;
+    uint64_t pthread = word(thread, layout->pthread);
+    uint64_t tid = layout->tid == UINT32_MAX ? UINT64_MAX : word(thread, layout->tid);
     struct wd_slot *likely = tid <= INT32_MAX ? wd_find_thread(arena, (pid_t)tid) : NULL;
     if (likely != NULL && likely->thread.register_source == WD_REGISTERS_PTRACE
         && likely->thread.registers[WD_FS_BASE] == pthread)
@@ -305,7 +311,7 @@ void wd_forget_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slo
 /* Of a thread that does not run, while others may. */
 void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     struct wd_interpreter *interpreter = &arena->interpreter;
-    if (interpreter->layout == NULL) return;
+    if (interpreter->layout == NULL || interpreter->layout->tid == UINT32_MAX) return;
     if (interpreter->spent >= moving_budget) {
         cut(arena);
         return;

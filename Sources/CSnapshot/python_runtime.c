@@ -2,7 +2,7 @@
  *
  * Where the CPython interpreter of a process keeps its state. Nothing is stopped yet while this is found out.
  *
- * The layouts of 3.11 and 3.12 are offsetof() of the structures in CPython's Include/cpython and Include/internal; they
+ * The layouts of 3.9 to 3.12 are offsetof() of the structures in CPython's Include/cpython and Include/internal; they
  * did not change between releases of one minor version. 3.13 describes itself: struct _Py_DebugOffsets in
  * Include/internal/pycore_runtime.h is the head of _PyRuntime, and its own layout is that of one minor version.
  */
@@ -11,10 +11,30 @@
 #include <stdio.h>
 #include <string.h>
 
+static const struct wd_python_layout layout_3_9 = {
+    .interpreters = 32, .next_interpreter = 0, .threads = 8,
+    .next_thread = 8, .pthread = 176, .tid = UINT32_MAX, .current = 24, .current_in_cframe = UINT32_MAX,
+    .frame_length = 112, .code = 32, .instruction = 104, .previous = 24, .is_entry = UINT32_MAX, .instruction_bytes = 1, .each_is_entry = true,
+    .file = 104, .name = 112, .first_line = 40, .table = 120,
+    .type = 8, .bytes_length = 16, .bytes_data = 32,
+    .text_length = 16, .text_state = 32, .ascii_data = 48, .compact_data = 72,
+    .lock = 352, .lock_in_runtime = true, .lock_holder = 8, .locked = 16,
+};
+
+static const struct wd_python_layout layout_3_10 = {
+    .interpreters = 32, .next_interpreter = 0, .threads = 8,
+    .next_thread = 8, .pthread = 176, .tid = UINT32_MAX, .current = 24, .current_in_cframe = UINT32_MAX,
+    .frame_length = 112, .code = 32, .instruction = 96, .previous = 24, .is_entry = UINT32_MAX, .instruction_bytes = 2, .each_is_entry = true,
+    .file = 104, .name = 112, .first_line = 40, .table = 120,
+    .type = 8, .bytes_length = 16, .bytes_data = 32,
+    .text_length = 16, .text_state = 32, .ascii_data = 48, .compact_data = 72,
+    .lock = 352, .lock_in_runtime = true, .lock_holder = 8, .locked = 16,
+};
+
 static const struct wd_python_layout layout_3_11 = {
     .interpreters = 40, .next_interpreter = 0, .threads = 16,
     .next_thread = 8, .pthread = 152, .tid = 160, .current = 56, .current_in_cframe = 8,
-    .code = 32, .instruction = 56, .previous = 48, .owner = 69, .is_entry = 68,
+    .frame_length = 72, .code = 32, .instruction = 56, .previous = 48, .owner = 69, .is_entry = 68,
     .file = 112, .name = 128, .first_line = 72, .table = 136, .bytecode = 184,
     .type = 8, .bytes_length = 16, .bytes_data = 32,
     .text_length = 16, .text_state = 32, .ascii_data = 48, .compact_data = 72,
@@ -24,7 +44,7 @@ static const struct wd_python_layout layout_3_11 = {
 static const struct wd_python_layout layout_3_12 = {
     .interpreters = 40, .next_interpreter = 0, .threads = 72,
     .next_thread = 8, .pthread = 136, .tid = 144, .current = 56, .current_in_cframe = 0,
-    .code = 0, .instruction = 56, .previous = 8, .owner = 70, .is_entry = UINT32_MAX,
+    .frame_length = 72, .code = 0, .instruction = 56, .previous = 8, .owner = 70, .is_entry = UINT32_MAX,
     .file = 112, .name = 128, .first_line = 68, .table = 136, .bytecode = 192,
     .type = 8, .bytes_length = 16, .bytes_data = 32,
     .text_length = 16, .text_state = 32, .ascii_data = 40, .compact_data = 56,
@@ -57,10 +77,10 @@ static bool is_plausible(const struct wd_python_layout *layout) {
                               layout->text_state, layout->ascii_data, layout->compact_data};
     for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) if (large[i] > 1 << 20) return false;
     for (size_t i = 0; i < sizeof thread / sizeof thread[0]; i++) if (thread[i] > WD_PYTHON_THREAD - 8) return false;
-    for (size_t i = 0; i < sizeof frame / sizeof frame[0]; i++) if (frame[i] > WD_PYTHON_FRAME - 8) return false;
+    for (size_t i = 0; i < sizeof frame / sizeof frame[0]; i++) if (frame[i] > layout->frame_length - 8) return false;
     for (size_t i = 0; i < sizeof code / sizeof code[0]; i++) if (code[i] > WD_PYTHON_CODE - 8) return false;
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) if (small[i] > 128) return false;
-    return layout->owner < WD_PYTHON_FRAME;
+    return layout->owner < layout->frame_length;
 }
 
 static bool read_own_layout(struct wd_snapshot_arena *arena, uint64_t runtime) {
@@ -73,7 +93,7 @@ static bool read_own_layout(struct wd_snapshot_arena *arena, uint64_t runtime) {
         .next_interpreter = (uint32_t)offsets[interpreter_next], .threads = (uint32_t)offsets[interpreter_threads],
         .next_thread = (uint32_t)offsets[thread_next], .pthread = (uint32_t)offsets[thread_pthread],
         .tid = (uint32_t)offsets[thread_tid], .current = (uint32_t)offsets[thread_frame], .current_in_cframe = UINT32_MAX,
-        .code = (uint32_t)offsets[frame_executable], .instruction = (uint32_t)offsets[frame_instruction],
+        .frame_length = 72, .code = (uint32_t)offsets[frame_executable], .instruction = (uint32_t)offsets[frame_instruction],
         .previous = (uint32_t)offsets[frame_previous], .owner = (uint32_t)offsets[frame_owner], .is_entry = UINT32_MAX,
         .file = (uint32_t)offsets[code_file], .name = (uint32_t)offsets[code_qualified_name],
         .first_line = (uint32_t)offsets[code_first_line], .table = (uint32_t)offsets[code_table],
@@ -90,12 +110,22 @@ static bool read_own_layout(struct wd_snapshot_arena *arena, uint64_t runtime) {
     return true;
 }
 
+/* Before 3.11, only the functions that a version added tell it apart. */
+static uint32_t old_version(struct wd_snapshot_arena *arena, uint64_t image) {
+    if (wd_find_symbol(arena, image, "PyModule_AddObjectRef", NULL) != 0) return 0x030a0000;
+    if (wd_find_symbol(arena, image, "PyFrame_GetBack", NULL) != 0) return 0x03090000;
+    return 0;
+}
+
 static void find_layout(struct wd_snapshot_arena *arena, uint64_t image) {
     struct wd_interpreter *interpreter = &arena->interpreter;
     uint64_t address = wd_find_symbol(arena, image, "Py_Version", NULL), head[2], version = 0;
     if (address != 0 && wd_read_memory(arena, address, &version, sizeof version) != sizeof version) version = 0;
+    if (address == 0) version = old_version(arena, image);
     interpreter->python.version = (uint32_t)version;
     switch (interpreter->python.version >> 16) {
+        case 0x0309: interpreter->layout = &layout_3_9; break;
+        case 0x030a: interpreter->layout = &layout_3_10; break;
         case 0x030b: interpreter->layout = &layout_3_11; break;
         case 0x030c: interpreter->layout = &layout_3_12; break;
         case 0x030d:

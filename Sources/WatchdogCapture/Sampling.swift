@@ -101,7 +101,7 @@ public struct Sampling: Sendable {
         if let refusal {
             notes.append("threads on a CPU have no stacks here: stopping them was refused, \(refusal)")
         }
-        if lostCount > 0 { notes.append("\(lostCount) looks at a thread are missing: too many different stacks") }
+        if lostCount > 0 { notes.append("\(lostCount) samples of a thread are missing: too many different stacks") }
         if hasEnded { notes.append("the process ended while it was looked at") }
         return notes
     }

@@ -38,11 +38,11 @@ public struct SnapshotInterpreter: Sendable, Equatable {
         public var name: Text
         /// `co_filename`.
         public var file: Text
-        /// `co_linetable`, possibly without its end.
+        /// `co_linetable`, or `co_lnotab` of 3.9; possibly without its end.
         public var locations: ArraySlice<UInt8>
     }
 
-    /// `PY_VERSION_HEX`; 0 for a version before 3.11.
+    /// `PY_VERSION_HEX`, without the patch level before 3.11; 0 for a version before 3.9.
     public var version: UInt32
     /// How much could be read.
     public var reading: Reading

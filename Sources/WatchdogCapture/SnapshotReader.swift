@@ -23,6 +23,7 @@ public struct SnapshotReader {
     private var vdso: SnapshotMemory?
     private var contexts: [SnapshotAsynchronousContext]?
     private var modules: [SnapshotModule] = []
+    private var perfMap: Int?
     var interpreter: SnapshotInterpreter?
 
     private init(_ bytes: [UInt8]) {
@@ -98,6 +99,7 @@ public struct SnapshotReader {
             vdso: vdso,
             asynchronousContexts: (contexts ?? []).sorted { $0.address < $1.address },
             modules: modules.sorted { $0.start < $1.start },
+            perfMap: perfMap,
             interpreter: interpreter
         )
     }
@@ -130,6 +132,11 @@ public struct SnapshotReader {
         case WD_RECORD_MODULE:
             guard modules.count < WD_SNAPSHOT_MAX_MODULES else { throw error(.tooMany, "module") }
             modules.append(try module(payload))
+        case WD_RECORD_PERF_MAP:
+            guard perfMap == nil else { throw error(.tooMany, "perf map") }
+            guard let raw = load(wd_perf_map.self, in: payload) else { throw error(.truncated, "perf map") }
+            guard raw.descriptor < WD_SNAPSHOT_MAX_MODULES else { throw error(.malformed, "perf map's descriptor") }
+            perfMap = Int(raw.descriptor)
         case WD_RECORD_PYTHON, WD_RECORD_PYTHON_CODE, WD_RECORD_PYTHON_STACK:
             try read(interpreter: kind, payload)
         default:

@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The table from code units to lines of a Python function, `co_linetable` since CPython 3.11.
-///
-/// Its format: Objects/locations.md of CPython. An entry begins with a byte whose highest bit is set; its other bits are
-/// a kind and how many code units the entry is about.
+/// The table from code units to lines of a Python function.
 struct PythonLocationTable {
+    /// How the table is encoded.
+    enum Format {
+        /// `co_lnotab` up to CPython 3.9, Objects/lnotab_notes.txt: pairs of a number of bytes and a change of the line
+        /// that follows them.
+        case changes
+        /// `co_linetable` of 3.10, the same file: pairs of a number of bytes and a change of the line that holds for
+        /// them.
+        case ranges
+        /// `co_linetable` since 3.11, Objects/locations.md: an entry begins with a byte whose highest bit is set; its
+        /// other bits are a kind and how many code units the entry is about.
+        case entries
+
+        /// - Parameter version: `PY_VERSION_HEX`.
+        init(version: UInt32) {
+            self = version < 0x030a_0000 ? .changes : version < 0x030b_0000 ? .ranges : .entries
+        }
+    }
+
     private enum Kind {
         static let none: UInt8 = 15
         static let long: UInt8 = 14
@@ -14,9 +29,45 @@ struct PythonLocationTable {
 
     let bytes: ArraySlice<UInt8>
     let firstLine: Int
+    var format = Format.entries
 
     /// The line of a code unit, from 1; nil if the table has none for it.
     func line(ofInstruction index: Int) -> Int? {
+        switch format {
+        case .changes: lineOfChanges(index)
+        case .ranges: lineOfRanges(index)
+        case .entries: lineOfEntries(index)
+        }
+    }
+
+    private func lineOfChanges(_ index: Int) -> Int? {
+        var line = firstLine
+        var start = 0
+        var rest = bytes
+        while let count = rest.popFirst(), let change = rest.popFirst() {
+            start += Int(count)
+            if start > index * 2 { break }
+            line &+= Int(Int8(bitPattern: change))
+        }
+        return Self.valid(line)
+    }
+
+    private func lineOfRanges(_ index: Int) -> Int? {
+        var line = firstLine
+        var end = 0
+        var rest = bytes
+        while let count = rest.popFirst(), let change = rest.popFirst() {
+            let isWithout = change == 0x80
+            if !isWithout { line &+= Int(Int8(bitPattern: change)) }
+            end += Int(count)
+            if index * 2 < end { return isWithout ? nil : Self.valid(line) }
+        }
+        return nil
+    }
+
+    private static func valid(_ line: Int) -> Int? { (1...Int(Int32.max)).contains(line) ? line : nil }
+
+    private func lineOfEntries(_ index: Int) -> Int? {
         var line = firstLine
         var end = 0
         var rest = bytes
@@ -30,7 +81,7 @@ struct PythonLocationTable {
             default: break
             }
             end += Int(head & 7) + 1
-            if index < end { return kind == Kind.none || !(1...Int(Int32.max)).contains(line) ? nil : line }
+            if index < end { return kind == Kind.none ? nil : Self.valid(line) }
             rest = rest.drop { $0 & 0x80 == 0 }
         }
         return nil

@@ -32,7 +32,8 @@ struct PythonStacks {
             Function(
                 name: Self.text(code.name),
                 file: Self.text(code.file),
-                locations: PythonLocationTable(bytes: code.locations, firstLine: code.firstLine)
+                locations: PythonLocationTable(
+                    bytes: code.locations, firstLine: code.firstLine, format: .init(version: interpreter.version))
             )
         }
     }
@@ -40,11 +41,11 @@ struct PythonStacks {
     /// What the reader of a report has to know about these stacks; nil if all is well.
     var note: String? {
         let version = interpreter.version
-        let name = version == 0 ? "a Python older than 3.11" : "Python \(version >> 24).\(version >> 16 & 0xFF)"
+        let name = version == 0 ? "a Python older than 3.9" : "Python \(version >> 24).\(version >> 16 & 0xFF)"
         switch interpreter.reading {
         case .complete: return nil
         case .unknownVersion:
-            return "the process runs \(name), and only the functions of Python 3.11, 3.12 and 3.13 can be shown"
+            return "the process runs \(name), and only the functions of Python 3.9 to 3.13 can be shown"
         case .cut: return "some Python functions are missing: reading them reached a limit"
         }
     }
@@ -64,6 +65,8 @@ struct PythonStacks {
     ///   - isComplete: Whether it has its outermost frame.
     func frames(ofThread id: Int32, among steps: [Step], isComplete: Bool) -> [Frame] {
         let calls = interpreter.stacks[id] ?? []
+        // With -X perf, a piece of generated code calls the evaluator for each function; the interpreter knows more.
+        let steps = calls.isEmpty ? steps : steps.filter { $0.frames.last?.language != .python }
         guard !calls.isEmpty, let innermost = steps.first?.frames.last else { return steps.flatMap(\.frames) }
         let groups = Self.groups(calls)
         let places = steps.indices.filter { steps[$0].isEvaluator }

@@ -5,6 +5,11 @@ struct SourceLocation: Equatable {
     var path: String
     var line: Int
 
+    init(path: String, line: Int) {
+        self.path = path
+        self.line = line
+    }
+
     /// Nil for code without a line: compilers mark it with line 0, swiftc also with a file of this name.
     init?(path: UnsafePointer<CChar>, line: UInt64) {
         let path = String(cString: path)

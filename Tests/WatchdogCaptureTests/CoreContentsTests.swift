@@ -160,7 +160,7 @@ struct CoreContentsTests {
         let error = #expect(throws: CoreError.self) {
             try core(Array(text.utf8), of: 1)
         }
-        #expect(error?.description == "it is no core file")
+        #expect(error?.description == "it is not a core file")
     }
 
     // MARK: - Files

@@ -49,4 +49,23 @@ struct CodeOriginTests {
             #expect(python(file) == .runtime, "\(file)")
         }
     }
+
+    @Test("a function that a runtime compiled belongs to the app unless it is installed or the language's")
+    func generated() {
+        func origin(_ language: String, _ symbol: String, _ file: String? = nil) -> CodeOrigin {
+            let frame = FrameInfo(imageOffset: 0, imageIndex: 0, symbol: symbol, sourceFile: file, language: language)
+            return CodeOrigin(of: frame, in: .absent, executable: "/usr/bin/node")
+        }
+        #expect(origin("javascript", "load", "/srv/app.js") == .application)
+        #expect(origin("javascript", "load", "/srv/node_modules/express/index.js") == .library)
+        #expect(origin("javascript", "readSync", "node:fs") == .runtime)
+        #expect(origin("java", "com.example.Cart.add") == .application)
+        #expect(origin("java", "java.util.HashMap.put") == .runtime)
+        #expect(origin("dotnet", "Shop.Cart.Add") == .application)
+        #expect(origin("dotnet", "System.Threading.Monitor.Wait") == .runtime)
+        #expect(origin("erlang", "shop_cart:add/2") == .application)
+        #expect(origin("erlang", "gen_server:loop/7") == .runtime)
+        #expect(origin("jit", "TRACE_1") == .application)
+        #expect(origin("from a later version", "f") == .application)
+    }
 }

@@ -51,6 +51,33 @@ struct PythonTests {
         #expect(table.line(ofInstruction: lines.count) == nil)
     }
 
+    /// The same for another function in the formats of CPython 3.9.18, as `dis.findlinestarts` gives the lines, and 3.10.13.
+    static let older: [(format: PythonLocationTable.Format, table: [UInt8], lines: [Int?])] = [
+        (
+            .changes,
+            [0, 2, 2, 1, 2, 255, 8, 2, 2, 1, 4, 1, 2, 255, 8, 2, 12, 2, 8, 3, 6, 2, 2, 254],
+            [3, 4, 3, 3, 3, 3, 5, 6, 6, 7, 6, 6, 6, 6] + Array(repeating: 8, count: 6) + [10, 10, 10, 10, 13, 13, 13]
+                + [15, 13, 13, 13]
+        ),
+        (
+            .ranges,
+            [2, 2, 2, 1, 8, 255, 2, 2, 4, 1, 2, 1, 8, 255, 12, 2, 4, 2, 2, 254, 6, 5, 2, 2, 6, 254],
+            [3, 4, 3, 3, 3, 3, 5, 6, 6, 7, 6, 6, 6, 6] + Array(repeating: 8, count: 6) + [10, 10, 8, 13, 13, 13]
+                + [15, 13, 13, 13]
+        ),
+    ]
+
+    @Test("So it is before 3.11, in two other formats", arguments: older.indices)
+    func olderLines(index: Int) {
+        let (format, bytes, lines) = Self.older[index]
+        let table = PythonLocationTable(bytes: bytes[...], firstLine: 1, format: format)
+        #expect(lines.indices.map { table.line(ofInstruction: $0) } == lines)
+        let unnumbered = PythonLocationTable(bytes: [4, 0x80, 2, 1][...], firstLine: 7, format: .ranges)
+        #expect((0..<4).map { unnumbered.line(ofInstruction: $0) } == [nil, nil, 8, nil])
+        let beyond = PythonLocationTable(bytes: bytes[...], firstLine: .min, format: format)
+        #expect(beyond.line(ofInstruction: 3) == nil)
+    }
+
     @Test("A damaged table gives some line or none")
     func damagedTables() {
         var generator = SeededGenerator(seed: 311)
@@ -156,6 +183,6 @@ struct PythonTests {
         interpreter.version = 0x030f_00f0
         #expect(PythonStacks(interpreter)?.note?.hasPrefix("the process runs Python 3.15, ") == true)
         interpreter.version = 0
-        #expect(PythonStacks(interpreter)?.note?.hasPrefix("the process runs a Python older than 3.11, ") == true)
+        #expect(PythonStacks(interpreter)?.note?.hasPrefix("the process runs a Python older than 3.9, ") == true)
     }
 }

@@ -53,6 +53,8 @@ enum wd_record_kind {
     WD_RECORD_PYTHON_CODE = 9,
     /* struct wd_python_stack, then an array of struct wd_python_frame, innermost first. */
     WD_RECORD_PYTHON_STACK = 10,
+    /* struct wd_perf_map: the process's runtime lists the functions that it compiles. */
+    WD_RECORD_PERF_MAP = 11,
 };
 
 /* Order of struct wd_thread.registers: DWARF numbering for x86-64 (System V psABI, figure 3.36) for 0...16, then the
@@ -109,6 +111,11 @@ struct wd_module {
     uint32_t path_length;
 };
 
+struct wd_perf_map {
+    uint32_t descriptor; /* of the file, as in struct wd_module */
+    uint32_t reserved;
+};
+
 #define WD_PYTHON_MAX_CODES 4096
 #define WD_PYTHON_MAX_FRAMES 65536
 #define WD_PYTHON_STACK_FRAMES 512   /* of one thread */
@@ -122,7 +129,7 @@ enum wd_python_reading {
 };
 
 struct wd_python {
-    uint32_t version; /* PY_VERSION_HEX; 0: older than 3.11 */
+    uint32_t version; /* PY_VERSION_HEX, without the patch level before 3.11; 0: older than 3.9 */
     uint32_t reading; /* enum wd_python_reading */
     uint64_t evaluator;        /* the address of _PyEval_EvalFrameDefault, or 0 */
     uint64_t evaluator_length; /* in bytes */

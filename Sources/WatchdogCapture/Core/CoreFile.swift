@@ -74,7 +74,7 @@ struct CoreFile {
         self.descriptor = descriptor
         self.isLate = isLate
         guard let header = FileBytes.elfHeader(descriptor), header.e_type == 4 else {
-            throw CoreError("it is no core file")
+            throw CoreError("it is not a core file")
         }
         // ELFCLASS64, ELFDATA2LSB, EM_X86_64.
         guard header.e_ident.4 == 2, header.e_ident.5 == 1, header.e_machine == 62,

@@ -39,7 +39,7 @@ public struct CoreContents: Sendable {
 
 /// Why a core file cannot be used.
 public struct CoreError: Error, Equatable, CustomStringConvertible {
-    /// The emphasized part of "the core file /srv/core is of no use: *it is no core file*".
+    /// The emphasized part of "the core file /srv/core is of no use: *it is not a core file*".
     public let description: String
 
     init(_ description: String) {

@@ -16,9 +16,10 @@ public struct FrameInfo: Codable, Equatable, Sendable {
     public var sourceLine: Int?
     /// True for a call that the compiler inlined into the next frame.
     public var inline: Bool?
-    /// The language of an interpreted function, such as `python`; absent for machine code.
+    /// The language of a function that an interpreter runs or compiled at run time, such as `python` or `javascript`;
+    /// absent for other machine code.
     ///
-    /// The frame has the offset of the interpreter's function that evaluates it, and stands in its place.
+    /// An interpreted frame has the offset of the interpreter's function that evaluates it, and stands in its place.
     public var language: String?
 
     /// Creates the values.

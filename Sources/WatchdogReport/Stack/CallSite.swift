@@ -21,7 +21,8 @@ public struct CallSite: Equatable, Sendable {
     public let source: String?
     /// Whether the compiler inlined the call into the next one.
     public let isInlined: Bool
-    /// The language of an interpreted function, such as `python`; nil for machine code.
+    /// The language of a function that an interpreter runs or compiled at run time, such as `python`; nil for other
+    /// machine code.
     public let language: String?
     /// How the frame was found; nil in foreign reports.
     public let trust: Frame.Trust?

@@ -10,8 +10,8 @@ public enum CodeOrigin: String, Codable, Sendable {
     /// A system library that belongs neither to the language nor to libc, such as SQLite; an interpreter, and what is
     /// installed for its programs.
     case library
-    /// libc, libdispatch, a language runtime, the loader, the kernel's vDSO, program startup code, and Python's standard
-    /// library.
+    /// libc, libdispatch, a language runtime, the loader, the kernel's vDSO, program startup code, and the standard
+    /// libraries of Python, JavaScript, Java, .NET and Erlang.
     case runtime
     /// Code in no known image.
     case unknown
@@ -29,7 +29,7 @@ public enum CodeOrigin: String, Codable, Sendable {
     /// Programs and libraries that run scripts, without the version at the end of their names.
     private static let interpreterNames: Set<String> = [
         "python", "libpython", "pypy", "libpypy", "node", "nodejs", "libnode", "ruby", "libruby", "perl", "libperl",
-        "php", "php-fpm", "libphp",
+        "php", "php-fpm", "libphp", "java", "libjvm", "dotnet", "libcoreclr", "libclrjit", "beam.smp",
     ]
 
     /// Functions that the linker adds to every executable.
@@ -39,7 +39,7 @@ public enum CodeOrigin: String, Codable, Sendable {
     ///   - executable: the path of the process's executable.
     package init(of frame: FrameInfo, in image: ImageInfo, executable: String?) {
         if let language = frame.language {
-            self = Self.interpreted(language, frame.sourceFile)
+            self = Self.managed(language, frame)
             return
         }
         guard let path = image.path ?? image.name, !path.isEmpty, image.source != "A" else {
@@ -71,12 +71,12 @@ public enum CodeOrigin: String, Codable, Sendable {
         return runtimeNames.contains(String(stem)) || stem.hasPrefix("libswift")
     }
 
-    private static func interpreted(_ language: String, _ file: String?) -> CodeOrigin {
-        guard language == Frame.Language.python.rawValue else { return .application }
-        switch PythonFile(file) {
-        case .script: return .application
+    private static func managed(_ language: String, _ frame: FrameInfo) -> CodeOrigin {
+        guard let language = Frame.Language(rawValue: language) else { return .application }
+        switch CodeOwner(language, symbol: frame.symbol, file: frame.sourceFile) {
+        case .app: return .application
         case .package: return .library
-        case .standardLibrary: return .runtime
+        case .runtime: return .runtime
         }
     }
 
