@@ -19,22 +19,13 @@
 enum wd_call wd_call_kind(long number) {
     switch (number) {
     case SYS_read:
-    case SYS_write:
     case SYS_readv:
-    case SYS_writev:
     case SYS_pread64:
-    case SYS_pwrite64:
     case SYS_preadv:
-    case SYS_pwritev:
     case SYS_preadv2:
-    case SYS_pwritev2:
     case SYS_recvfrom:
     case SYS_recvmsg:
     case SYS_recvmmsg:
-    case SYS_sendto:
-    case SYS_sendmsg:
-    case SYS_sendmmsg:
-    case SYS_connect:
     case SYS_accept:
     case SYS_accept4:
     case SYS_ioctl:
@@ -62,6 +53,26 @@ enum wd_call wd_call_kind(long number) {
     case SYS_getdents:
 #endif
         return WD_CALL_DESCRIPTOR;
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64:
+    case SYS_pwritev:
+    case SYS_pwritev2:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+    case SYS_vmsplice: return WD_CALL_SEND;
+    case SYS_connect: return WD_CALL_CONNECT;
+    case SYS_tee:
+    case SYS_sendfile: return WD_CALL_MOVE;
+    case SYS_splice:
+    case SYS_copy_file_range: return WD_CALL_MOVE_WITH_OFFSET;
+    case SYS_mq_timedreceive:
+    case SYS_mq_timedsend: return WD_CALL_MESSAGE_QUEUE;
+    case SYS_semop:
+    case SYS_semtimedop: return WD_CALL_SYSTEM_V_SEMAPHORE;
+    case SYS_msgrcv:
+    case SYS_msgsnd: return WD_CALL_SYSTEM_V_QUEUE;
     case SYS_epoll_pwait:
 #ifdef SYS_epoll_pwait2
     case SYS_epoll_pwait2:

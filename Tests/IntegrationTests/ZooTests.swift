@@ -3,6 +3,7 @@
 import Glibc
 import Testing
 import WatchdogBase
+import WatchdogRendering
 import WatchdogReport
 import WatchdogVerdict
 
@@ -28,7 +29,7 @@ extension EndToEnd {
         }
 
         /// How many hangs are on the machine at once; those that need a CPU are alone.
-        private static let crowd = 4
+        private static let crowd = 8
 
         @Test(
             "The verdict, the call and the frames are right: of 98 % on a quiet machine, of 95 % on a busy one",
@@ -126,16 +127,16 @@ extension EndToEnd {
             try (1...4).flatMap { number in
                 let file = scratch["load-\(number)"]
                 let write = "while :; do dd if=/dev/zero of=\(file) bs=1M count=64 conv=fsync 2>/dev/null; done"
-                return [try Program(["sh", "-c", "while :; do :; done"]), try Program(["sh", "-c", write])]
+                return try ["while :; do :; done", write].map { work in
+                    // They end with the tests, however those end.
+                    try Program(["setpriv", "--pdeathsig", "KILL", "sh", "-c", work])
+                }
             }
         }
 
         private func compiled(in scratch: Scratch) throws -> String {
             let path = scratch["zoo"]
-            let compiler = try Program(
-                ["cc", "-O1", "-g", "-pthread", "-fno-optimize-sibling-calls", "-o", path, "\(subjects)/zoo.c"])
-            let status = try compiler.end()
-            try #require(status == .exited(code: 0), "\(compiler.text(.errors))")
+            try compileZoo(to: path)
             return path
         }
 
@@ -240,6 +241,10 @@ extension EndToEnd {
                 separator: "\n")
             if let line = entry.line, !whole.contains(line) { faults.append("not said: \(line): \(verdict.line)") }
             if let absent = entry.absent, whole.contains(absent) { faults.append("said: \(absent): \(whole)") }
+            let blame = Blame(for: report)
+            if blame.party != entry.party, !isExcused(entry, verdict) {
+                faults.append("fault \(blame.party.rawValue), not \(entry.party.rawValue): \(blame.reason)")
+            }
             return faults
         }
 

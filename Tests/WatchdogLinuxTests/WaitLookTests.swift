@@ -64,6 +64,34 @@ struct WaitLookTests {
         #expect(chain.waits[0].holder?.name == "holder")
     }
 
+    @Test("a thread that joins one that wants its mutex is in a deadlock")
+    func deadlockByJoining() throws {
+        let subject = try WaitSubject("joindeadlock")
+        let chain = try #require(subject.chain { $0.cycleStart != nil })
+        #expect(chain.cycleStart == 0)
+        #expect(chain.waits.map(\.holder?.relation) == [.ends, .holds])
+    }
+
+    @Test("a mutex names its owner when that has ended")
+    func endedOwner() throws {
+        let subject = try WaitSubject("ended")
+        let chain = try #require(subject.chain { $0.waits[0].subject.hasPrefix("mutex") })
+        #expect(chain.waits[0].subject.contains(#/^mutex held by thread \d+, which has ended$/#))
+        #expect(chain.waits[0].holder == nil)
+    }
+
+    @Test(
+        "a mutex of several processes names the one that holds it",
+        arguments: [("shared", ProcessStat.State.sleeping), ("sharedstopped", .stopped)])
+    func sharedMutex(how: String, state: ProcessStat.State) throws {
+        let subject = try WaitSubject(how)
+        let chain = try #require(
+            subject.chain { $0.waits[0].holder?.name == "kid" && $0.waits[0].holder?.state == state })
+        #expect(chain.waits[0].subject == "mutex")
+        #expect(chain.waits[0].holder?.relation == .holds)
+        #expect(chain.waits[0].holder?.process != subject.pid)
+    }
+
     // MARK: - Files
 
     @Test("a pipe is told with the process at its other end")
@@ -178,6 +206,24 @@ struct WaitLookTests {
             let chain = subject.chain { $0.waits[0].subject.contains(regex) }
             #expect(chain?.waits[0].subject.contains(regex) == true, "\(how): \(chain?.waits[0].subject ?? "nothing")")
         }
+    }
+
+    @Test(
+        "a call that sends, connects or moves data is told by what it waits for",
+        arguments: [
+            ("connect", #"^fd \d+: TCP 127\.0\.0\.1:\d+ → 127\.0\.0\.1:\d+, SYN_SENT$"#),
+            ("polled-connect", #"^fd \d+: TCP 127\.0\.0\.1:\d+ → 127\.0\.0\.1:\d+, SYN_SENT$"#),
+            ("send", #"^fd \d+: TCP \S+ → \S+, ESTABLISHED, \d+ bytes not acknowledged$"#),
+            ("unixsend", #"^fd \d+: Unix socket, other end in pid \d+ "kid", which does not read$"#),
+            ("splice", #"^fd \d+: pipe, other end in this process and fd \d+: pipe, other end in this process$"#),
+            ("stoppedpipe", #"^fd \d+: pipe, other end in pid \d+ "(kid|waits)", which is stopped$"#),
+            ("semaphores", #"^System V semaphore set \d+$"#),
+        ])
+    func purposes(how: String, text: String) throws {
+        let pattern = try Regex(text)
+        let subject = try WaitSubject(how)
+        let chain = subject.chain { $0.waits[0].subject.contains(pattern) }
+        #expect(chain?.waits[0].subject.contains(pattern) == true, "\(chain?.waits[0].subject ?? "nothing")")
     }
 
     @Test("a socket says what it is itself, so that others cost nothing", arguments: ["tcp", "accept", "udp"])

@@ -66,6 +66,40 @@ struct SignatureTests {
         #expect(signature.frames == ["Notes.crash()", "Notes + 0x2000"])
     }
 
+    @Test(
+        "One sleep is one cause, whether the call, the kernel's function or only the stack shows it",
+        arguments: [
+            ("blocked in clock_nanosleep", "clock_nanosleep"), ("blocked in nanosleep", "sleep"),
+            ("blocked at hrtimer_nanosleep", "clock_nanosleep"), ("blocked", "__GI___clock_nanosleep"),
+            ("blocked in restart_syscall", "clock_nanosleep@@GLIBC_2.17"),
+            ("blocked at do_nanosleep.constprop.0", "main"),
+        ])
+    func evidence(brief: String, function: String) {
+        var report = Samples.report()
+        report.body.linux?.verdict.brief = brief
+        report.body.linux?.threads[0].syscall = nil
+        report.body.linux?.threads[0].waitChannel = nil
+        report.body.threads[0].frames[0].symbol = function
+        #expect(Signature(of: report).cause == "blocked in clock_nanosleep")
+    }
+
+    @Test("What nothing names keeps the verdict's words, and other causes stay other causes")
+    func otherEvidence() {
+        func cause(_ brief: String) -> String {
+            var report = Samples.report()
+            report.body.linux?.verdict.brief = brief
+            report.body.linux?.threads[0].syscall = nil
+            report.body.linux?.threads[0].waitChannel = nil
+            report.body.threads[0].frames[0].symbol = "unknown"
+            return Signature(of: report).cause
+        }
+        #expect(cause("blocked") == "blocked")
+        #expect(cause("blocked at some_driver_wait") == "blocked at some_driver_wait")
+        #expect(cause("blocked in recvfrom") == "blocked in recvfrom")
+        #expect(cause("deadlock in futex") == "deadlock in futex")
+        #expect(cause("blocked at futex_wait_queue") == "blocked in futex")
+    }
+
     @Test("Groups count what has one signature, the most frequent first")
     func groups() throws {
         var second = Samples.facts(number: 8)

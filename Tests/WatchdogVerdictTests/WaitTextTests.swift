@@ -70,6 +70,30 @@ struct WaitTextTests {
         #expect(WaitText([wait(101, "main", for: "fd 7: pipe")]).lines { _ in nil } == [])
     }
 
+    @Test("A holder that is stopped is said to be, and not what it was about to do")
+    func stoppedHolder() {
+        let stopped = WaitDetails.Holder(relation: .holds, process: 101, thread: 117, name: "indexer", state: "T")
+        let waits = [wait(101, "main", heldBy: stopped), wait(117, "indexer", for: nil)]
+        #expect(WaitText(waits).subject == "mutex held by thread 117 \"indexer\", which is stopped")
+        let other = WaitDetails.Holder(relation: .holds, process: 812, thread: 812, name: "peer", state: "S")
+        #expect(WaitText([wait(101, "main", heldBy: other)]).subject == "mutex held by pid 812 \"peer\"")
+        let lock = WaitDetails.Holder(relation: .locks, process: 812, name: "peer", state: "T")
+        #expect(
+            WaitText([wait(101, "main", for: "fd 8: /x", heldBy: lock), wait(812, "peer", for: nil)]).subject
+                == "fd 8: /x, locked by pid 812 \"peer\", which is stopped")
+    }
+
+    @Test("A chain that is too long ends where it still fits")
+    func shortenedChain() {
+        let chain = [
+            wait(101, "main", heldBy: thread(117, "a")), wait(117, "a", heldBy: thread(118, "b")),
+            wait(118, "b", for: "fd 3: /a/file", call: "0 0x3 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x7f00"),
+        ]
+        #expect(
+            WaitText(chain).subject
+                == "mutex held by thread 117 \"a\", which waits for a mutex held by thread 118 \"b\"")
+    }
+
     @Test("A long chain leaves the verdict short and is told line by line")
     func longChain() throws {
         let chain = [

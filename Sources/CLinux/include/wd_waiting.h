@@ -10,6 +10,13 @@
 enum wd_call {
     WD_CALL_OTHER = 0,
     WD_CALL_DESCRIPTOR, /* the first argument is the open file that the call waits for */
+    WD_CALL_SEND, /* the first argument is the open file that is written to */
+    WD_CALL_CONNECT,
+    WD_CALL_MOVE,             /* the first two arguments are open files */
+    WD_CALL_MOVE_WITH_OFFSET, /* the first and the third argument are open files */
+    WD_CALL_MESSAGE_QUEUE,    /* the first argument is the open queue: mq_overview(7) */
+    WD_CALL_SYSTEM_V_SEMAPHORE,
+    WD_CALL_SYSTEM_V_QUEUE,
     WD_CALL_EPOLL,
     WD_CALL_POLL,
     WD_CALL_SELECT,

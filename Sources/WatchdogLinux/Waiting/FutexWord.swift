@@ -12,6 +12,15 @@ struct FutexWord: Hashable {
         let thread: Int32
         /// Whether the wait is for the thread to end, and not for a lock that it holds.
         var isThreadEnd = false
+        /// Whether processes may share the lock: the call is not marked private.
+        var isShared = false
+        /// Whether the memory after the lock is that of an unused list entry: more than chance makes it a mutex.
+        var isSurelyMutex = false
+
+        /// Whether the lock may belong to a thread that is gone: thread IDs follow that of their process closely.
+        func mayBeOfEndedThread(of process: Int32) -> Bool {
+            isSurelyMutex && thread > process && thread - process < 65_536
+        }
     }
 
     /// The number of bytes read before the word.
@@ -48,7 +57,10 @@ struct FutexWord: Hashable {
         switch operation & Self.commandMask {
         case 6, 13:
             // FUTEX_LOCK_PI, FUTEX_LOCK_PI2: the kernel itself requires that the word names the owner.
-            return Self.thread(value).map { Claim(object: "priority-inheritance mutex", thread: $0) }
+            return Self.thread(value).map {
+                Claim(
+                    object: "priority-inheritance mutex", thread: $0, isShared: operation & Self.privateFlag == 0)
+            }
         case 0, 9:
             // FUTEX_WAIT, FUTEX_WAIT_BITSET: a waiter sleeps only while the word has the expected value.
             guard value == expected else { return nil }
@@ -58,6 +70,7 @@ struct FutexWord: Hashable {
     }
 
     private static let commandMask: Int32 = 0x7f
+    private static let privateFlag: Int32 = 0x80
     private static let ownerDied: UInt32 = 0x4000_0000
     private static let waiters: UInt32 = 0x8000_0000
 
@@ -78,10 +91,14 @@ struct FutexWord: Hashable {
         if isRobust {
             // A robust mutex has its owner in the lock word as well.
             guard lock & Self.waiters != 0, Self.thread(lock) == thread else { return nil }
-            return Claim(object: "robust \(name)", thread: thread)
+            return Claim(
+                object: "robust \(name)", thread: thread, isShared: operation & Self.privateFlag == 0)
         }
         // 2: locked, with waiters: lowlevellock.h.
-        return lock == 2 ? Claim(object: name, thread: thread) : nil
+        guard lock == 2 else { return nil }
+        return Claim(
+            object: name, thread: thread, isShared: operation & Self.privateFlag == 0,
+            isSurelyMutex: word(20) == 0 && word(24) == 0)
     }
 
     /// Readers sleep on `__wrphase_futex` at offset 8, writers on `__writers_futex` at 12; both words are 3 while a
@@ -103,7 +120,8 @@ struct FutexWord: Hashable {
     ///
     /// The kernel wakes the word as a shared futex, so the call is not marked private.
     private func joining(_ value: UInt32) -> Claim? {
-        guard operation & 128 == 0, operation & Self.commandMask == 9, value & (Self.waiters | Self.ownerDied) == 0,
+        guard operation & Self.privateFlag == 0, operation & Self.commandMask == 9,
+            value & (Self.waiters | Self.ownerDied) == 0,
             let thread = Self.thread(value)
         else { return nil }
         return Claim(object: "thread", thread: thread, isThreadEnd: true)

@@ -48,10 +48,16 @@ struct InternetSocket: Hashable {
         receiveQueue = receive
     }
 
+    /// Whether a connection has been asked for, and not been accepted.
+    var isConnecting: Bool { state == Self.asking && peer == nil }
+
     /// `TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED, nothing to read`.
-    func description(protocol name: String) -> String {
+    func description(protocol name: String, for purpose: WaitLook.Purpose = .receiving) -> String {
+        var peer = peer
+        if case .connecting(let address) = purpose { peer = peer ?? address }
         var parts = ["\(name) \(local)" + (peer.map { " → \($0)" } ?? "")]
         if name == "TCP" {
+            if purpose == .anyEvent, state == Self.established { return parts[0] }
             if Self.states.indices.contains(Int(state)) { parts.append(Self.states[Int(state)]) }
         } else if peer == nil {
             parts.append("no peer")
@@ -60,11 +66,18 @@ struct InternetSocket: Hashable {
             parts.append(receiveQueue == 0 ? "no connection to accept" : "\(receiveQueue) connections to accept")
             return parts.joined(separator: ", ")
         }
-        parts.append(receiveQueue == 0 ? "nothing to read" : "\(receiveQueue) bytes to read")
+        switch purpose {
+        case .sending, .connecting: break
+        case .receiving, .anyEvent:
+            guard !isConnecting, state != Self.asking else { break }
+            parts.append(receiveQueue == 0 ? "nothing to read" : "\(receiveQueue) bytes to read")
+        }
         if sendQueue > 0 { parts.append("\(sendQueue) bytes \(name == "TCP" ? "not acknowledged" : "to be sent")") }
         return parts.joined(separator: ", ")
     }
 
+    private static let established: UInt8 = 1
+    private static let asking: UInt8 = 2
     private static let listening: UInt8 = 10
     private static let states = [
         "unknown state", "ESTABLISHED", "SYN_SENT", "SYN_RECV", "FIN_WAIT1", "FIN_WAIT2", "TIME_WAIT", "CLOSE",
@@ -87,6 +100,18 @@ struct InternetSocket: Hashable {
             digits = digits.dropFirst(8)
         }
         return Self.text(of: bytes, port: port).map { ($0, port) }
+    }
+
+    /// A `sockaddr_in` or `sockaddr_in6`, ip(7) and ipv6(7); nil for another one.
+    static func text(ofSocketAddress bytes: [UInt8]) -> String? {
+        guard bytes.count >= 8 else { return nil }
+        let family = Int32(bytes[0]) | Int32(bytes[1]) << 8
+        let port = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+        switch family {
+        case AF_INET: return text(of: Array(bytes[4..<8]), port: port)
+        case AF_INET6 where bytes.count >= 24: return text(of: Array(bytes[8..<24]), port: port)
+        default: return nil
+        }
     }
 
     private static func text(of address: wd_internet_address) -> String? {

@@ -4,9 +4,40 @@ import CLinux
 import Glibc
 
 extension WaitLook {
-    func openFile(_ number: Int32, _ place: Place) -> Finding {
-        guard let file = describe(number, place.process) else { return Finding() }
+    /// What a call wants of an open file, which decides what is worth saying about it.
+    enum Purpose: Hashable {
+        case receiving
+        case sending
+        /// The address as the process gave it; nil if it cannot be read.
+        case connecting(to: String?)
+        /// One of several files of which any may become ready.
+        case anyEvent
+    }
+
+    func openFile(_ number: Int32, _ place: Place, for purpose: Purpose = .receiving) -> Finding {
+        guard let file = describe(number, place.process, for: purpose) else { return Finding() }
         return Finding(subject: "fd \(number): \(file.text)", sources: file.sources)
+    }
+
+    /// The two files of splice(2), sendfile(2) and similar calls.
+    func moved(_ call: BlockedCall, to second: Int, _ place: Place) -> Finding {
+        var finding = openFile(call.integer(0), place, for: .anyEvent)
+        let other = openFile(call.integer(second), place, for: .anyEvent)
+        if !finding.subject.isEmpty, !other.subject.isEmpty {
+            finding.subject += " and \(other.subject)"
+            finding.sources += other.sources.filter { !finding.sources.contains($0) }
+        }
+        return finding
+    }
+
+    /// The address that connect(2) was given; nil if it cannot be read or is of another family.
+    func address(_ call: BlockedCall, _ place: Place) -> String? {
+        let length = call.integer(2)
+        guard length >= 2, length <= 128, let bytes = memory(place.process, at: call.arguments[1], count: Int(length))
+        else { return nil }
+        // The family is the first field: unix(7).
+        let isUnix = Int32(bytes[0]) | Int32(bytes[1]) << 8 == AF_UNIX
+        return isUnix ? Self.name(ofUnixAddress: Array(bytes[2...])) : InternetSocket.text(ofSocketAddress: bytes)
     }
 
     /// poll(2) does not change its array until it returns.
@@ -45,7 +76,7 @@ extension WaitLook {
             return finding
         }
         guard count > 0 else { return Finding(subject: "no fd") }
-        let list = list(numbers, count) { describe($0, place.process) }
+        let list = list(numbers, count) { describe($0, place.process, for: .anyEvent) }
         return Finding(
             subject: "\(count) fds: \(list.text)", sources: ["process_vm_readv(2), \(source)"] + list.sources)
     }
@@ -68,12 +99,12 @@ extension WaitLook {
     /// - Parameter namesWatched: whether to describe what an epoll instance watches; not within another one, because
     ///   they can watch each other.
     func describe(
-        _ number: Int32, _ process: Int32, namesWatched: Bool = true
+        _ number: Int32, _ process: Int32, for purpose: Purpose = .receiving, namesWatched: Bool = true
     ) -> (text: String, sources: [String])? {
         let path = "/proc/\(process)/fd/\(number)"
         guard number >= 0, let link = SymbolicLink.target(path) else { return nil }
         if let inode = Self.inode(link, "socket:[") {
-            let socket = socket(inode, number, of: process)
+            let socket = socket(inode, number, of: process, for: purpose)
             return (socket.text, [path] + socket.sources)
         }
         let information = info(process, number)
@@ -111,7 +142,7 @@ extension WaitLook {
             let watched = information.watched.first { $0.number == number }
             guard namesWatched, !budget.isSpent, let inode = watched?.inode, info(process, number)?.inode == inode
             else { return nil }
-            return describe(number, process, namesWatched: false)
+            return describe(number, process, for: count == 1 ? .receiving : .anyEvent, namesWatched: false)
         }
         return ("epoll of \(count) fd\(count == 1 ? "" : "s"): \(list.text)", list.sources)
     }
@@ -133,7 +164,9 @@ extension WaitLook {
     private static func ends(_ found: [Int32], of process: Int32) -> String {
         guard !found.isEmpty else { return "" }
         let names = found.prefix(2).map { id in
-            id == process ? "this process" : "pid \(id) \"\(name(Place(process: id, thread: id)))\""
+            guard id != process else { return "this process" }
+            let state = ProcessStat.read(id)?.state == .stopped ? ", which is stopped" : ""
+            return "pid \(id) \"\(name(Place(process: id, thread: id)))\"\(state)"
         }
         return ", other end in " + names.joined(separator: " and ") + (found.count > 2 ? " and others" : "")
     }
@@ -163,25 +196,40 @@ extension WaitLook {
 
     // MARK: - Sockets
 
-    private func socket(_ inode: UInt64, _ number: Int32, of process: Int32) -> (text: String, sources: [String]) {
+    private func socket(
+        _ inode: UInt64, _ number: Int32, of process: Int32, for purpose: Purpose
+    ) -> (text: String, sources: [String]) {
         var copy = wd_internet_socket()
+        let path = "/proc/\(process)/fd/\(number)"
         if wd_internet_socket_query(process, number, &copy) == 0, copy.inode == inode,
             let socket = InternetSocket(copy)
         {
-            return (socket.description(protocol: copy.is_tcp ? "TCP" : "UDP"), ["pidfd_getfd(2), getpeername(2)"])
+            let name = copy.is_tcp ? "TCP" : "UDP"
+            // getpeername(2) names no peer before the connection is there, but the table does.
+            if socket.isConnecting, purpose == .receiving || purpose == .anyEvent {
+                for table in [name.lowercased(), name.lowercased() + "6"] {
+                    let found = internet(inode, name, "/proc/\(process)/net/\(table)", for: purpose)
+                    if found.sources.isEmpty { continue }
+                    return found
+                }
+            }
+            return (socket.description(protocol: name, for: purpose), ["pidfd_getfd(2), getpeername(2)"])
         }
-        let path = "/proc/\(process)/fd/\(number)"
         var name = [CChar](repeating: 0, count: 32)
         guard wd_socket_protocol(path, &name, UInt(name.count)) == 0 else { return ("socket", []) }
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let tables = ["TCP": "tcp", "TCPv6": "tcp6", "UDP": "udp", "UDPv6": "udp6"]
-        if let table = tables[text] { return internet(inode, String(text.prefix(3)), "/proc/\(process)/net/\(table)") }
-        if text.hasPrefix("UNIX") { return unix(inode, of: process) }
+        if let table = tables[text] {
+            return internet(inode, String(text.prefix(3)), "/proc/\(process)/net/\(table)", for: purpose)
+        }
+        if text.hasPrefix("UNIX") { return unix(inode, of: process, for: purpose) }
         return ("\(text) socket", ["system.sockprotoname of \(path)"])
     }
 
     /// Searches a table, where the socket itself may not be copied: Yama's `ptrace_scope` is 1 for an ordinary user.
-    private func internet(_ inode: UInt64, _ name: String, _ table: String) -> (text: String, sources: [String]) {
+    private func internet(
+        _ inode: UInt64, _ name: String, _ table: String, for purpose: Purpose
+    ) -> (text: String, sources: [String]) {
         guard let file = try? OwnedDescriptor(opening: table, flags: O_RDONLY) else { return ("\(name) socket", []) }
         var found: InternetSocket?
         Procfs.forEachLine(file, limit: 512 << 10) { line in
@@ -189,10 +237,12 @@ extension WaitLook {
             return found == nil && !budget.isSpent
         }
         // A socket that is neither bound nor connected is in no table.
-        return found.map { ($0.description(protocol: name), [table]) } ?? ("\(name) socket", [])
+        return found.map { ($0.description(protocol: name, for: purpose), [table]) } ?? ("\(name) socket", [])
     }
 
-    private func unix(_ inode: UInt64, of process: Int32) -> (text: String, sources: [String]) {
+    private func unix(
+        _ inode: UInt64, of process: Int32, for purpose: Purpose
+    ) -> (text: String, sources: [String]) {
         var socket = wd_unix_socket()
         // The socket may be in another network namespace, where it cannot be queried.
         guard let short = UInt32(exactly: inode), wd_unix_socket_query(short, &socket) == 0 else {
@@ -202,6 +252,9 @@ extension WaitLook {
         var peer = wd_unix_socket()
         if socket.peer != 0, wd_unix_socket_query(socket.peer, &peer) != 0 { peer = wd_unix_socket() }
         if let name = Self.name(of: socket) ?? Self.name(of: peer) { text += " \(name)" }
+        if case .connecting(let address) = purpose {
+            return (text + (address.map { " → \($0)" } ?? ""), ["sock_diag(7) UNIX_DIAG"])
+        }
         let waiting = socket.receive_queue
         if socket.is_listening {
             text += waiting == 0 ? ", no connection to accept" : ", \(waiting) connections to accept"
@@ -211,14 +264,23 @@ extension WaitLook {
             let found = processes(holding: "socket:[\(socket.peer)]", startingWith: process) { _, _ in true }
             text += Self.ends(found, of: process)
         }
-        if socket.has_receive_queue { text += waiting == 0 ? ", nothing to read" : ", \(waiting) bytes to read" }
+        switch purpose {
+        case .sending: text += socket.peer == 0 ? "" : ", which does not read"
+        case .receiving where socket.has_receive_queue:
+            text += waiting == 0 ? ", nothing to read" : ", \(waiting) bytes to read"
+        default: break
+        }
         return (text, ["sock_diag(7) UNIX_DIAG"])
     }
 
-    /// The path, or the abstract name after `@`.
     private static func name(of socket: wd_unix_socket) -> String? {
         guard socket.name_length > 0 else { return nil }
-        let bytes = withUnsafeBytes(of: socket.name) { Array($0.prefix(Int(socket.name_length))) }
+        return name(ofUnixAddress: withUnsafeBytes(of: socket.name) { Array($0.prefix(Int(socket.name_length))) })
+    }
+
+    /// The path, or the abstract name after `@`.
+    private static func name(ofUnixAddress bytes: [UInt8]) -> String? {
+        guard !bytes.isEmpty else { return nil }
         let isAbstract = bytes[0] == 0
         // Many programs pass the whole field, so their abstract names end in NULs.
         let end = isAbstract ? (bytes.lastIndex { $0 != 0 } ?? 0) + 1 : bytes.count

@@ -8,20 +8,36 @@ extension WaitLook {
         let word = FutexWord(
             operation: call.integer(1), expected: UInt32(truncatingIfNeeded: call.arguments[2]), memory: memory)
         guard let claim = word?.claim, isInOurPidNamespace(place.process) else { return finding }
-        let holder = Place(process: place.process, thread: claim.thread)
-        // A number that is not the ID of a live thread in this process does not name an owner.
-        guard let stat = ProcessStat.read(holder.process, thread: holder.thread),
-            stat.state != .zombie, stat.state != .dead
-        else { return finding }
+        let source = "process_vm_readv(2) of pid \(place.process) around 0x\(String(address, radix: 16))"
+        // A number that is not the ID of a live thread does not name an owner.
+        guard let (holder, stat) = owner(claim, place) else {
+            if claim.mayBeOfEndedThread(of: place.process), ProcessStat.read(claim.thread) == nil {
+                finding.subject = "\(claim.object) held by thread \(claim.thread), which has ended"
+                finding.sources = [source]
+            }
+            return finding
+        }
         finding.subject = claim.isThreadEnd ? "the end of a thread" : claim.object
         finding.holder = Wait.Holder(
             relation: claim.isThreadEnd ? .ends : .holds, process: holder.process, thread: holder.thread,
             name: Self.quotable(stat.name), state: stat.state)
         finding.next = holder
-        finding.sources = [
-            "process_vm_readv(2) of pid \(place.process) around 0x\(String(address, radix: 16))", "\(holder.task)/stat",
-        ]
+        finding.sources = [source, "\(holder.task)/stat"]
         return finding
+    }
+
+    /// The live thread that memory names: one of this process or, for a lock that processes share, of another one of the
+    /// app's.
+    private func owner(_ claim: FutexWord.Claim, _ place: Place) -> (Place, ProcessStat)? {
+        func live(_ process: Int32) -> (Place, ProcessStat)? {
+            guard let stat = ProcessStat.read(process, thread: claim.thread), stat.state != .zombie,
+                stat.state != .dead
+            else { return nil }
+            return (Place(process: process, thread: claim.thread), stat)
+        }
+        if let own = live(place.process) { return own }
+        guard claim.isShared else { return nil }
+        return family().prefix(64).lazy.compactMap { budget.isSpent ? nil : live($0) }.first
     }
 
     /// Memory around a futex word; bytes that cannot be read are zero, which never names a holder.

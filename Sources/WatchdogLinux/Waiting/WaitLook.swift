@@ -96,9 +96,9 @@ public struct WaitLook {
             steps.append(Step(place: place, call: call, wait: wait))
             guard let next = finding.next else { break }
             if let index = steps.firstIndex(where: { $0.place == next }) {
-                // File locks may be released, and children may end, through other threads: only thread locks form a
-                // deadlock.
-                let isClosed = steps[index...].allSatisfy { $0.wait.holder?.relation == .holds }
+                // File locks may be released, and children may end, through other threads: only locks in memory and the
+                // ends of threads form a deadlock.
+                let isClosed = steps[index...].allSatisfy { [.holds, .ends].contains($0.wait.holder?.relation) }
                 return (steps, isClosed ? index : nil)
             }
             place = next
@@ -120,6 +120,17 @@ public struct WaitLook {
             return kinds[call.integer(1)].map { fileLock(call.integer(0), place, kinds: $0) }
                 ?? openFile(call.integer(0), place)
         case WD_CALL_DESCRIPTOR, WD_CALL_EPOLL: return openFile(call.integer(0), place)
+        case WD_CALL_SEND: return openFile(call.integer(0), place, for: .sending)
+        case WD_CALL_CONNECT:
+            return openFile(call.integer(0), place, for: .connecting(to: address(call, place)))
+        case WD_CALL_MOVE: return moved(call, to: 1, place)
+        case WD_CALL_MOVE_WITH_OFFSET: return moved(call, to: 2, place)
+        case WD_CALL_MESSAGE_QUEUE:
+            var finding = openFile(call.integer(0), place)
+            finding.subject = finding.subject.replacing(": ", with: ": message queue ", maxReplacements: 1)
+            return finding
+        case WD_CALL_SYSTEM_V_SEMAPHORE: return Finding(subject: "System V semaphore set \(call.integer(0))")
+        case WD_CALL_SYSTEM_V_QUEUE: return Finding(subject: "System V message queue \(call.integer(0))")
         case WD_CALL_POLL: return polled(call, place)
         case WD_CALL_SELECT: return selected(call, place)
         case WD_CALL_WAIT4: return child(waitedFor: call.integer(0), place)

@@ -29,8 +29,8 @@ public struct Blame: Equatable, Sendable, Codable {
     /// The share of the machine's CPU time from which on a starved app has itself used up the CPUs.
     private static let ownShare = 0.5
 
-    /// A main thread that ran for at least this long would have been a hang on an idle machine as well: it is the length
-    /// from which hangs are reported by default.
+    /// A main thread that ran for at least this long, or for its whole allowance, would have been a hang on an idle machine
+    /// as well: it is the length from which hangs are reported by default.
     private static let computing = Duration.seconds(1)
     /// A thread that never slept seems to have slept for this long, because the kernel counts a wait for a CPU only once
     /// it is over.
@@ -124,9 +124,10 @@ public struct Blame: Equatable, Sendable, Codable {
 
     /// The seconds for which the main thread ran, if it never slept and ran long enough to be at fault itself.
     private static func computing(_ linux: LinuxDetails) -> String? {
-        guard let times = linux.mainThreadTimes, times.running >= computing, times.sleeping <= uncounted else {
-            return nil
-        }
+        let allowance = Duration.nanoseconds(linux.allowance.nanoseconds)
+        guard let times = linux.mainThreadTimes, times.running >= min(computing, allowance),
+            times.sleeping <= uncounted
+        else { return nil }
         return times.running.seconds(fractionDigits: 2)
     }
 

@@ -30,7 +30,8 @@ public struct Signature: Hashable, Sendable, Codable {
             // The other kinds name the tracer, or where a partly running thread happened to be.
             cause =
                 switch verdict.kind {
-                case .blocked, .uninterruptible, .failed: Deadlock(report)?.cause ?? verdict.brief
+                case .blocked, .uninterruptible, .failed:
+                    Deadlock(report)?.cause ?? BlockingCause(verdict.brief, report.faultingStack).words
                 case .crashed, .killed: report.body.linux?.crash?.signalName ?? verdict.kind.rawValue
                 default: verdict.kind.rawValue
                 }

@@ -141,10 +141,20 @@ public struct Frame: Codable, Sendable, Equatable {
         case interpreter
     }
 
-    /// A language whose functions an interpreter runs.
+    /// The language of a function that is not machine code in a file: an interpreter runs it, or compiled it at run time.
     public enum Language: String, Codable, Sendable {
         /// Python, run by CPython.
         case python
+        /// JavaScript, run by V8.
+        case javascript
+        /// A language of the Java virtual machine.
+        case java
+        /// A language of .NET.
+        case dotnet
+        /// Erlang or Elixir.
+        case erlang
+        /// Code that some other runtime generated.
+        case jit
     }
 
     /// The return address, or the program counter for the innermost frame.
@@ -155,18 +165,19 @@ public struct Frame: Codable, Sendable, Equatable {
     public var imageOffset: UInt64
     /// The demangled function name; nil when unknown.
     public var symbol: String?
-    /// ``address`` minus the function's start; present exactly when ``symbol`` is, and 0 for an inlined or interpreted
-    /// frame.
+    /// ``address`` minus the function's start; present exactly when ``symbol`` is, and 0 for an inlined frame and for one
+    /// from the interpreter's own list of calls.
     public var symbolLocation: UInt64?
     /// The path of the source file, as in the debug information.
     public var sourceFile: String?
-    /// The line in ``sourceFile``, from 1.
+    /// The line in ``sourceFile``, from 1; in a function from a perf map, the line at which it begins.
     public var sourceLine: Int?
     /// True for a call that the compiler inlined into the next frame.
     public var isInlined: Bool
-    /// The language of an interpreted function; nil for machine code.
+    /// The language of an interpreted function, or of one compiled at run time; nil for other machine code.
     ///
-    /// An interpreted frame has the address of the interpreter's function that evaluates it, and stands in its place.
+    /// A frame with the trust ``Trust/interpreter`` has the address of the interpreter's function that evaluates it, and
+    /// stands in its place.
     public var language: Language?
     /// How the frame was found.
     public var trust: Trust
@@ -198,8 +209,12 @@ public struct Frame: Codable, Sendable, Equatable {
 }
 
 extension Frame {
-    /// The function that the machine runs: for a Python function, CPython's evaluator.
-    var machineSymbol: String? { language == .python ? "_PyEval_EvalFrameDefault" : symbol }
+    /// The function of a file that the machine runs: for an interpreted Python function, CPython's evaluator; nil for
+    /// code generated at run time, whose names its author chose.
+    var machineSymbol: String? {
+        guard language != nil else { return symbol }
+        return trust == .interpreter ? "_PyEval_EvalFrameDefault" : nil
+    }
 
     /// `load_feed (app.py:12)`; nil without a symbol.
     var place: String? {

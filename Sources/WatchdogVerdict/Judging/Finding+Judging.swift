@@ -85,7 +85,7 @@ extension Finding {
             let thread = capture.threads.first(where: { $0.id == holder })
         else { return nil }
         var finding = self
-        let place = NamedStack(thread, in: capture).python.map { ", in \($0.singleLine(limit: 256))" } ?? ""
+        let place = NamedStack(thread, in: capture).script.map { ", in \($0.singleLine(limit: 256))" } ?? ""
         finding.text += "; thread \(holder) \"\(thread.name.singleLine(limit: 32))\" holds it\(place)"
         finding.thread = holder
         return finding
@@ -189,8 +189,9 @@ extension String {
 struct NamedStack {
     /// Names of machine functions without offsets, but with the decorations that the demangler or the linker added.
     let names: [String]
-    /// The Python function that is nearest to the innermost frame, the script's own first; nil if there is none.
-    let python: String?
+    /// The function of a language with a runtime, such as Python, that is nearest to the innermost frame, the app's own
+    /// first; nil if there is none.
+    let script: String?
     let images: [String]
     let syscall: String?
     let state: String
@@ -198,10 +199,10 @@ struct NamedStack {
     init(_ thread: CapturedThread, in capture: CapturedProcess) {
         let frames = thread.frames.filter { $0.trust != .scan }
         names = frames.map { $0.machineSymbol ?? "" }
-        let calls = frames.filter { $0.language == .python }
-        let kinds = calls.map { PythonFile($0.sourceFile) }
-        let own = kinds.min()
-        python = zip(calls, kinds).first { $0.1 == own }?.0.place
+        let calls = frames.filter { $0.language != nil }
+        let owners = calls.map { CodeOwner($0.language ?? .jit, symbol: $0.symbol, file: $0.sourceFile) }
+        let own = owners.min()
+        script = zip(calls, owners).first { $0.1 == own }?.0.place
         images = frames.map { capture.images.indices.contains($0.imageIndex) ? capture.images[$0.imageIndex].name : "" }
         if case .inside(let call)? = thread.syscall.flatMap(SystemCall.position(in:)) {
             syscall = call.name

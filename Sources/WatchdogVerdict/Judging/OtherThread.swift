@@ -80,7 +80,7 @@ struct OtherThread {
     ///
     /// - Parameters:
     ///   - findings: what the main thread's own stack says.
-    ///   - computingOnly: whether threads that do not compute are no explanation.
+    ///   - computingOnly: whether only threads that compute are an explanation.
     static func finding(
         in capture: CapturedProcess?, main: Int, _ evidence: HangEvidence, _ samples: ProcessSamples?,
         beside findings: [Finding], computingOnly: Bool
@@ -142,7 +142,7 @@ extension OtherThread {
 extension NamedStack {
     /// The innermost function outside of libc that has a name; in an interpreter, the script's.
     fileprivate var ownFunction: String? {
-        if let python { return python }
+        if let script { return script }
         return zip(names, images).first { name, image in
             !name.isEmpty && !["libc.", "libc-", "libpthread", "ld-", "[vdso]"].contains(where: image.hasPrefix)
         }?.0

@@ -15,15 +15,28 @@ package struct WaitText {
 
     /// The text that replaces `fd 7` in the verdict; nil when nothing more is known.
     var subject: String? {
-        guard let whole else { return nil }
-        if whole.count <= Self.longestSubject { return whole }
-        return first.map { $0 + deadlock }.map { $0.count <= Self.longestSubject ? $0 : $0.singleLine(limit: 100) }
+        guard !parts.isEmpty else { return nil }
+        let length = parts.indices.reversed().first { sentence($0 + 1).count <= Self.longestSubject }
+        return length.map { sentence($0 + 1) } ?? sentence(1).singleLine(limit: Self.longestSubject)
     }
 
     /// The chain as one sentence.
-    package var whole: String? {
-        first.map { ([$0] + waits.dropFirst().map { "which \(predicate($0))" }).joined(separator: ", ") + deadlock }
+    package var whole: String? { parts.isEmpty ? nil : sentence(parts.count) }
+
+    /// The wait of the main thread, and what its holder does, and so on; empty when nothing is known of the first.
+    ///
+    /// What a stopped thread was about to do does not matter.
+    private var parts: [String] {
+        guard let first else { return [] }
+        var parts = [first]
+        for (wait, former) in zip(waits.dropFirst(), waits) {
+            guard former.holder?.isStopped != true else { break }
+            parts.append("which \(predicate(wait))")
+        }
+        return parts
     }
+
+    private func sentence(_ length: Int) -> String { parts.prefix(length).joined(separator: ", ") + deadlock }
 
     /// One line per wait and one for a deadlock; empty when the verdict says it all.
     ///
@@ -82,14 +95,18 @@ package struct WaitText {
             holder.thread.map { thread in
                 !isPlain && isOwnProcess && thread == waits.first?.thread ? "this thread" : "thread \(thread) \(name)"
             } ?? "pid \(holder.process) \(name)"
+        let stopped = holder.isStopped ? ", which is stopped" : ""
         switch holder.relation {
-        case .holds: return "\(subject) held by \(thread)"
+        case .holds:
+            let owner = isOwnProcess ? thread : "pid \(holder.process) \(name)"
+            return "\(subject) held by \(owner)\(stopped)"
         case .locks:
             if !isPlain, isOwnProcess { return "\(subject), locked by this process" }
+            let thread = thread + stopped
             return "\(subject), locked by \(holder.state == nil ? "pid \(holder.process), which is gone" : thread)"
         case .child: return "child \(holder.process) \(name)\(state)"
         case .anyChild: return "any child, such as \(holder.process) \(name)\(state)"
-        case .ends: return "the end of \(thread)"
+        case .ends: return "the end of \(thread)\(stopped)"
         }
     }
 
@@ -103,4 +120,9 @@ package struct WaitText {
         "R": "runnable", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped",
         "t": "stopped by a tracer", "Z": "ended and not yet reaped", "X": "ended", "I": "idle",
     ]
+}
+
+extension WaitDetails.Holder {
+    /// Whether a signal has stopped it: `T` in proc_pid_stat(5).
+    fileprivate var isStopped: Bool { state == "T" }
 }

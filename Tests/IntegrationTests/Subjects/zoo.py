@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of the zoo of hangs that is written in Python: answers one ping, then hangs as its first argument says."""
 
+import asyncio
+import concurrent.futures
 import ctypes
 import fcntl
+import hashlib
+import http.client
+import multiprocessing
 import os
 import queue
 import re
 import select
+import signal
 import socket
 import sqlite3
+import ssl
 import subprocess
 import sys
 import threading
@@ -101,6 +108,144 @@ def spin():
 
 def regular_expression():
     re.match("(a+)+$", "a" * 64 + "b")
+
+
+def semaphore_acquire():
+    threading.Semaphore(0).acquire()
+
+
+def condition_wait():
+    condition = threading.Condition()
+    with condition:
+        condition.wait()
+
+
+def barrier_wait():
+    threading.Barrier(2).wait()
+
+
+def two_locks():
+    """Two threads, each with the lock that the other one wants."""
+    first, second, has_second = threading.Lock(), threading.Lock(), threading.Event()
+
+    def rival():
+        with second:
+            has_second.set()
+            with first:
+                pass
+
+    with first:
+        worker(rival)
+        has_second.wait()
+        with second:
+            pass
+
+
+def thread_join():
+    thread = threading.Thread(target=time.sleep, args=[1000], daemon=True)
+    thread.start()
+    thread.join()
+
+
+def future_result():
+    executor = concurrent.futures.ThreadPoolExecutor(1)
+    executor.submit(time.sleep, 1000).result()
+
+
+def coroutine_sleeps():
+    async def handler():
+        time.sleep(1000)
+
+    asyncio.run(handler())
+
+
+def coroutine_waits():
+    async def handler():
+        await asyncio.get_running_loop().create_future()
+
+    asyncio.run(handler())
+
+
+def process_queue():
+    multiprocessing.Queue().get()
+
+
+def process_join():
+    process = multiprocessing.get_context("fork").Process(target=time.sleep, args=[1000], daemon=True)
+    process.start()
+    process.join()
+
+
+def command_output():
+    subprocess.run(["sleep", "1000"], capture_output=True)
+
+
+def silent_listener():
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.listen(8)
+    return listener
+
+
+def http_request():
+    listener = silent_listener()
+    connection = http.client.HTTPConnection(*listener.getsockname())
+    connection.request("GET", "/")
+    connection.getresponse()
+
+
+def tls_handshake():
+    listener = silent_listener()
+    context = ssl.create_default_context()
+    context.wrap_socket(socket.create_connection(listener.getsockname()), server_hostname="localhost")
+
+
+def accept_connection():
+    silent_listener().accept()
+
+
+def poll_forever():
+    ends = os.pipe()
+    poll = select.poll()
+    poll.register(ends[0], select.POLLIN)
+    poll.poll()
+
+
+def open_fifo():
+    os.mkfifo("zoo.fifo")
+    open("zoo.fifo")
+
+
+def signal_pause():
+    signal.pause()
+
+
+def wait_for_child():
+    child = os.fork()
+    if child == 0:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        time.sleep(1000)
+    os.waitpid(child, 0)
+
+
+def spin_hashing():
+    hashlib.pbkdf2_hmac("sha256", b"secret", b"salt", 2_000_000_000)
+
+
+def spin_sorting():
+    while True:
+        sorted(range(100_000), key=lambda number: -number)
+
+
+def spin_query():
+    sqlite3.connect(":memory:").execute(
+        "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n").fetchall()
+
+
+def spin_recursion():
+    def fibonacci(number):
+        return number if number < 2 else fibonacci(number - 1) + fibonacci(number - 2)
+
+    fibonacci(100)
 
 
 fields = None

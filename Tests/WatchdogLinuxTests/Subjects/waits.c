@@ -15,7 +15,9 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -45,6 +47,33 @@ static void *holder(void *unused) {
     if (is("deadlock")) pthread_mutex_lock(&second);
     forever();
     return 0;
+}
+
+static void *taker(void *mutex) {
+    pthread_mutex_lock(mutex);
+    return 0;
+}
+
+/* A mutex of two processes, of which the other one holds it. */
+static void two_processes(void) {
+    int ready[2];
+    char byte;
+    pthread_mutexattr_t attributes;
+    pthread_mutex_t *mutex = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutex_init(mutex, &attributes);
+    pipe(ready);
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, "kid");
+        pthread_mutex_lock(mutex);
+        write(ready[1], "1", 1);
+        if (is("sharedstopped")) raise(SIGSTOP);
+        forever();
+    }
+    read(ready[0], &byte, 1);
+    pthread_mutex_lock(mutex);
 }
 
 static void child(void) {
@@ -83,7 +112,17 @@ static void threads(void) {
     if (is("self")) { pthread_mutex_lock(&first); pthread_mutex_lock(&first); }
     if (is("semaphore")) sem_wait(&semaphore);
     if (is("condition")) { pthread_mutex_lock(&second); pthread_cond_wait(&condition, &second); }
+    if (is("ended")) {
+        pthread_create(&thread, 0, taker, &first);
+        pthread_join(thread, 0);
+        pthread_mutex_lock(&first);
+    }
     if (is("deadlock")) pthread_mutex_lock(&second);
+    if (is("joindeadlock")) {
+        pthread_mutex_lock(&first);
+        pthread_create(&thread, 0, holder, 0);
+        pthread_join(thread, 0);
+    }
     pthread_create(&thread, 0, holder, 0);
     sem_wait(&held);
     if (is("join")) pthread_join(thread, 0);
@@ -141,6 +180,63 @@ int main(int argc, char **argv) {
         int server = bound(SOCK_STREAM);
         listen(server, 1);
         accept(server, 0, 0);
+    } else if (is("connect")) {
+        int server = bound(SOCK_STREAM);
+        listen(server, 0);
+        for (;;) connected(SOCK_STREAM, server);
+    } else if (is("polled-connect")) {
+        int server = bound(SOCK_STREAM);
+        listen(server, 0);
+        connected(SOCK_STREAM, server);
+        connected(SOCK_STREAM, server);
+        struct sockaddr_in address;
+        socklen_t length = sizeof address;
+        getsockname(server, (void *)&address, &length);
+        struct pollfd one = {.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), .events = POLLOUT};
+        connect(one.fd, (void *)&address, length);
+        for (;;) poll(&one, 1, 1000000);
+    } else if (is("send")) {
+        static char block[1 << 22];
+        int server = bound(SOCK_STREAM);
+        listen(server, 1);
+        send(connected(SOCK_STREAM, server), block, sizeof block, 0);
+    } else if (is("unixsend")) {
+        static char block[1 << 22];
+        socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+        if (fork() == 0) { close(pair[0]); child(); }
+        close(pair[1]);
+        send(pair[0], block, sizeof block, 0);
+    } else if (is("splice")) {
+        int other[2];
+        pipe(pair);
+        pipe(other);
+        splice(pair[0], 0, other[1], 0, 1, 0);
+    } else if (is("stoppedpipe")) {
+        pipe(pair);
+        int id = fork();
+        if (id == 0) { close(pair[0]); child(); }
+        close(pair[1]);
+        kill(id, SIGSTOP);
+        read(pair[0], &byte, 1);
+    } else if (is("semaphores")) {
+        struct sembuf take = {0, -1, 0};
+        int set = semget(IPC_PRIVATE, 1, 0600);
+        if (fork() == 0) {
+            /* The set goes with its user. */
+            sigset_t signals;
+            int number;
+            sigemptyset(&signals);
+            sigaddset(&signals, SIGUSR1);
+            sigprocmask(SIG_BLOCK, &signals, 0);
+            prctl(PR_SET_PDEATHSIG, SIGUSR1);
+            alarm(60);
+            sigwait(&signals, &number);
+            semctl(set, 0, IPC_RMID);
+            _exit(0);
+        }
+        semop(set, &take, 1);
+    } else if (is("shared") || is("sharedstopped")) {
+        two_processes();
     } else if (is("udp")) {
         recv(connected(SOCK_DGRAM, bound(SOCK_DGRAM)), &byte, 1, 0);
     } else if (is("unix")) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "zoo.h"
+
+KIND(child) { waitpid(child(child_is_ready), NULL, 0); }
+KIND(any_child) {
+    siginfo_t information;
+    child(child_is_ready);
+    waitid(P_ALL, 0, &information, WEXITED);
+}
+
+KIND(main_thread_ends) {
+    start(sleep_for_ever, NULL, "survivor");
+    pthread_exit(NULL);
+}
+
+KIND(stopped_child) {
+    pid_t other = child(child_is_ready);
+    kill(other, SIGSTOP);
+    waitpid(other, NULL, 0);
+}
+static void compute(void) {
+    child_is_ready();
+    for (;;) sink++;
+}
+KIND(computing_child) { waitpid(child(compute), NULL, 0); }
+
+// The main thread waits for a worker that computes, or that waits for data.
+static void *compute_for_ever(void *unused) {
+    (void)unused;
+    for (;;) sink++;
+    return NULL;
+}
+KIND(join_computing) { pthread_join(start(compute_for_ever, NULL, "cruncher"), NULL); }
+static void *read_for_ever(void *unused) {
+    int ends[2];
+    char byte;
+    (void)unused;
+    if (pipe(ends) != 0) fail("pipe");
+    if (read(ends[0], &byte, 1) < 0) fail("read");
+    return NULL;
+}
+KIND(join_reading) { pthread_join(start(read_for_ever, NULL, "reader"), NULL); }
+KIND(system_command) {
+    if (system("exec sleep 1000") < 0) fail("system");
+}
+KIND(command_output) {
+    char byte;
+    FILE *command = popen("exec sleep 1000", "r");
+    if (command == NULL || fread(&byte, 1, 1, command) != 1) fail("popen");
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogVerdict
+
+extension ZooEntry {
+    static let python: [ZooEntry] = [
+        ZooEntry(kind: "thread_lock", program: .python, call: "futex", frame: "thread_lock", finding: .pythonLock),
+        ZooEntry(kind: "queue_get", program: .python, call: "futex", frame: "queue_get", finding: .pythonLock),
+        ZooEntry(kind: "event_wait", program: .python, call: "futex", frame: "event_wait", finding: .pythonLock),
+        ZooEntry(
+            kind: "interpreter_lock", program: .python, frame: "interpreter_lock", finding: .pythonGIL,
+            needsCPU: true),
+        ZooEntry(
+            kind: "sqlite_busy", program: .python, call: "clock_nanosleep", frame: "sqlite_busy",
+            finding: .sqliteBusy),
+        ZooEntry(
+            kind: "child_process", program: .python, call: "wait4", frame: "child_process", finding: .childProcess,
+            line: "child"),
+        ZooEntry(
+            kind: "http_server_silent", program: .python, call: "recvfrom", frame: "http_server_silent",
+            line: "ESTABLISHED, nothing to read"),
+        ZooEntry(kind: "select_forever", program: .python, frame: "select_forever", line: "Unix socket"),
+        ZooEntry(
+            kind: "file_lock", program: .python, call: "flock", frame: "file_lock",
+            line: "zoo.lock, locked by pid"),
+        ZooEntry(kind: "pipe_read", program: .python, call: "read", frame: "pipe_read", line: "pipe"),
+        ZooEntry(kind: "sleep_forever", program: .python, call: "clock_nanosleep", frame: "sleep_forever"),
+        ZooEntry(kind: "spin", program: .python, verdict: .spinning, frame: "spin", needsCPU: true),
+        ZooEntry(
+            kind: "regular_expression", program: .python, verdict: .spinning, frame: "regular_expression",
+            finding: .regularExpression, needsCPU: true,
+            miss: "Debian's Python is stripped: the functions of its regular expressions have no names"),
+        ZooEntry(
+            kind: "semaphore_acquire", program: .python, call: "futex", frame: "semaphore_acquire", finding: .pythonLock
+        ),
+        ZooEntry(
+            kind: "condition_wait", program: .python, call: "futex", frame: "condition_wait", finding: .pythonLock),
+        ZooEntry(
+            kind: "barrier_wait", program: .python, call: "futex", frame: "barrier_wait", finding: .pythonLock),
+        ZooEntry(
+            kind: "two_locks", program: .python, call: "futex", frame: "two_locks", finding: .pythonLock),
+        ZooEntry(
+            kind: "thread_join", program: .python, call: "futex", frame: "thread_join", finding: .pythonLock),
+        ZooEntry(
+            kind: "future_result", program: .python, call: "futex", frame: "future_result", finding: .pythonLock),
+        ZooEntry(
+            kind: "coroutine_sleeps", program: .python, call: "clock_nanosleep",
+            frame: "coroutine_sleeps.<locals>.handler"),
+        ZooEntry(
+            kind: "coroutine_waits", program: .python, call: "epoll_wait", frame: "coroutine_waits",
+            finding: .idleEventLoop, line: "epoll of"),
+        ZooEntry(
+            kind: "process_queue", program: .python, call: "read", frame: "process_queue", line: "pipe"),
+        ZooEntry(
+            kind: "process_join", program: .python, call: "wait4", frame: "process_join", finding: .childProcess,
+            line: "child"),
+        ZooEntry(
+            kind: "command_output", program: .python, call: "poll", frame: "command_output",
+            line: "pipe, other end in pid"),
+        ZooEntry(
+            kind: "http_request", program: .python, call: "recvfrom", frame: "http_request",
+            line: "ESTABLISHED, nothing to read"),
+        ZooEntry(
+            kind: "tls_handshake", program: .python, call: "read", frame: "tls_handshake",
+            line: "ESTABLISHED, nothing to read"),
+        ZooEntry(
+            kind: "accept_connection", program: .python, call: "accept4", frame: "accept_connection",
+            line: "no connection to accept"),
+        ZooEntry(
+            kind: "poll_forever", program: .python, call: "poll", frame: "poll_forever", line: "pipe"),
+        ZooEntry(
+            kind: "open_fifo", program: .python, call: "openat", frame: "open_fifo", line: "zoo.fifo"),
+        ZooEntry(
+            kind: "signal_pause", program: .python, call: "pause", frame: "signal_pause"),
+        ZooEntry(
+            kind: "wait_for_child", program: .python, call: "wait4", frame: "wait_for_child", finding: .childProcess,
+            line: "child"),
+        ZooEntry(kind: "spin_hashing", program: .python, verdict: .spinning, frame: "spin_hashing", needsCPU: true),
+        ZooEntry(kind: "spin_sorting", program: .python, verdict: .spinning, frame: "spin_sorting", needsCPU: true),
+        ZooEntry(kind: "spin_query", program: .python, verdict: .spinning, frame: "spin_query", needsCPU: true),
+        ZooEntry(kind: "spin_recursion", program: .python, verdict: .spinning, frame: "spin_recursion", needsCPU: true),
+    ]
+
+    static let swift: [ZooEntry] = [
+        ZooEntry(kind: "sleep", program: .swift, call: "clock_nanosleep", frame: "refreshTimeline"),
+        ZooEntry(
+            kind: "semaphore", program: .swift, call: "futex", frame: "openDocument", finding: .dispatchSemaphore),
+        ZooEntry(kind: "deadlock", program: .swift, call: "futex", frame: "saveSettings", line: "deadlock"),
+        ZooEntry(kind: "spin", program: .swift, verdict: .spinning, frame: "renderChart", needsCPU: true),
+        ZooEntry(kind: "network", program: .swift, call: "recvfrom", frame: "signIn", line: "ESTABLISHED"),
+        ZooEntry(kind: "filelock", program: .swift, call: "flock", frame: "openLibrary", line: "locked by"),
+        ZooEntry(kind: "dns", program: .swift, call: "poll", frame: "refreshAvatars", finding: .nameLookup),
+    ]
+}
