@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "wd_spawn_child.h"
@@ -78,6 +80,23 @@ static void note_memory(struct wd_launcher_memory *memory) {
         memory->restartable_sequences = (uint64_t)(uintptr_t)__builtin_thread_pointer() + (uint64_t)__rseq_offset;
 }
 
+static int64_t clock_lead;
+
+void wd_launcher_lead_clocks(int64_t seconds) { clock_lead = seconds; }
+
+/* time_namespaces(7): what this process clones next is the first in the namespace, whose offsets are fixed by then. */
+static int32_t lead_clocks(int64_t seconds) {
+    char text[96];
+    int length = snprintf(text, sizeof text, "monotonic %lld 0\nboottime %lld 0\n", (long long)seconds,
+                          (long long)seconds);
+    if (unshare(CLONE_NEWTIME) < 0) return errno;
+    int file = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+    if (file < 0) return errno;
+    int32_t error = write(file, text, (size_t)length) == length ? 0 : errno;
+    close(file);
+    return error;
+}
+
 int wd_launcher_start(bool precedence, pid_t *pid) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, note_original);
@@ -86,6 +105,8 @@ int wd_launcher_start(bool precedence, pid_t *pid) {
 
     struct wd_launcher_birth birth = {.socket = ends[1], .precedence = precedence, .attributes = original};
     note_memory(&birth.memory);
+    int64_t lead = clock_lead;
+    clock_lead = 0;
     /* Every signal, including those that glibc reserves for itself and that pthread_sigmask refuses to block. */
     uint64_t all = UINT64_MAX;
     uint64_t mask = 0;
@@ -93,11 +114,26 @@ int wd_launcher_start(bool precedence, pid_t *pid) {
     /* Not fork(3), which would run pthread_atfork(3) handlers in a process that must not run such code. The launcher's
      * children inherit the exit signal. */
     long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-    if (child == 0) wd_launcher_serve(&birth);
+    if (child == 0) {
+        if (lead != 0) {
+            int32_t answer = lead_clocks(lead);
+            send(ends[1], &answer, sizeof answer, MSG_NOSIGNAL);
+            if (answer != 0) _exit(71);
+        }
+        wd_launcher_serve(&birth);
+    }
     int error = errno;
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
     close(ends[1]);
     if (birth.memory.file >= 0) close(birth.memory.file);
+    if (child > 0 && lead != 0) {
+        int32_t answer = EPIPE;
+        if (recv(ends[0], &answer, sizeof answer, 0) != sizeof answer || answer != 0) {
+            waitpid((pid_t)child, NULL, 0);
+            child = -1;
+            error = answer;
+        }
+    }
     if (child > 0) {
         *pid = (pid_t)child;
         return ends[0];

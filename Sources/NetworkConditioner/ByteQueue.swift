@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes that leave in the order in which they came.
+/// Bytes that leave in the order in which they arrived.
 struct ByteQueue {
     private var bytes: [UInt8] = []
     private var first = 0
@@ -11,7 +11,7 @@ struct ByteQueue {
         bytes.append(contentsOf: slice)
     }
 
-    /// Shows the first `limit` bytes and removes as many as `body` says that it has used.
+    /// Passes the first `limit` bytes to `body`, and removes as many as it returns.
     mutating func consume(upTo limit: Int, _ body: (UnsafeRawBufferPointer) -> Int) -> Int {
         let used = bytes.withUnsafeBytes {
             body(UnsafeRawBufferPointer(rebasing: $0[first..<first + min(limit, count)]))

@@ -3,19 +3,20 @@
 import Glibc
 import WatchdogBase
 
-/// A TCP proxy behind which the network is as bad as a profile says.
+/// A TCP proxy that makes the network as bad as a profile says.
 ///
 /// All connections share the link's bandwidth. Memory is bounded: at most ``connectionLimit`` connections with at
-/// most 1 MiB in each direction (``LinkProfile/Direction/window``); who sends faster is not read from. A connection is accepted at once, but carries nothing before the round trip that
-/// making it would take. One whose link loses everything is accepted too, and stays silent.
+/// most 1 MiB in each direction (``LinkProfile/Direction/window``); a faster
+/// sender has to wait. A connection is accepted at once, but carries nothing until the round trip of its handshake would be
+/// over. If the link loses everything, the connection is still accepted, and stays silent.
 ///
 /// Isolation: one thread, the one that calls ``run(until:)``.
 package final class Conditioner {
     package static let connectionLimit = 256
-    /// How long nothing is accepted after the process has run out of descriptors.
+    /// How long to accept nothing after the process has run out of descriptors.
     private static let pause = Duration.milliseconds(100)
 
-    /// Where it listens; with the port that was chosen for port 0.
+    /// Where it listens, with the port that was chosen for port 0.
     package let address: SocketAddress
     private let target: SocketAddress
     private let profile: LinkProfile
@@ -51,7 +52,7 @@ package final class Conditioner {
         close(listener)
     }
 
-    /// Passes connections on until `stop` is readable; for ever without.
+    /// Relays connections until `stop` is readable; forever without it.
     package func run(until stop: Int32? = nil) throws(ConditionerError) {
         while try turn(until: stop ?? -1) {}
     }
@@ -183,7 +184,7 @@ package final class Conditioner {
 extension Relay {
     /// What to wait for at both sockets.
     ///
-    /// A socket of which nothing is wanted is left out: poll(2) would report its end again and again.
+    /// A socket without a wanted event is left out: poll(2) would report its end again and again.
     fileprivate var waits: [pollfd] {
         let clientEvents = (up.room > 0 ? POLLIN : 0) | (down.wantsToWrite ? POLLOUT : 0)
         let serverEvents =

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What could not be done, and why.
+/// What failed, and why.
 package struct ConditionerError: Error, CustomStringConvertible {
     package let operation: String
     package let number: Int32

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a network link does to what passes over it.
+/// The properties of a network link.
 package struct LinkProfile: Hashable, Sendable {
     /// One direction of a link.
     package struct Direction: Hashable, Sendable {
-        /// Nil for as much as the machine can do.
+        /// The bandwidth; nil for no limit.
         package var bytesPerSecond: Int?
-        /// From one end to the other, once the bytes are on their way.
+        /// The time from one end to the other after sending.
         package var delay: Duration
-        /// The share of segments that do not arrive, 0 to 1.
+        /// The share of segments that are lost, 0 to 1.
         package var loss: Double
 
         package init(bytesPerSecond: Int? = nil, delay: Duration = .zero, loss: Double = 0) {
@@ -17,7 +17,7 @@ package struct LinkProfile: Hashable, Sendable {
             self.loss = min(1, max(0, loss))
         }
 
-        /// How much of one connection may be on its way: what the link holds, twice, and at least what a socket's buffer does.
+        /// How many bytes of one connection may be in flight: twice what the link holds, and at least a socket's buffer.
         package var window: Int {
             let (least, most) = (1 << 16, 1 << 20)
             guard let bytesPerSecond else { return delay > .zero ? most : least }
@@ -25,7 +25,7 @@ package struct LinkProfile: Hashable, Sendable {
             return Int(min(Double(most), max(Double(least), 2 * Double(bytesPerSecond) * seconds)))
         }
 
-        /// True when nothing ever arrives.
+        /// Whether nothing ever arrives.
         package var isDead: Bool { loss >= 1 }
     }
 
@@ -34,10 +34,10 @@ package struct LinkProfile: Hashable, Sendable {
     package var downlink: Direction
     /// Towards the server.
     package var uplink: Direction
-    /// How long a sender waits for the answer to its first lost segment; it doubles with each loss in a row.
+    /// How long a sender waits before it repeats its first lost segment; it doubles with each consecutive loss.
     package var retransmission: Duration
 
-    /// A link whose senders wait two round trips for an answer, and no less than Linux does (TCP_RTO_MIN, 200 ms).
+    /// A link whose senders wait two round trips for an acknowledgment, but at least as long as Linux (TCP_RTO_MIN, 200 ms).
     package init(_ name: String, downlink: Direction, uplink: Direction) {
         self.name = name
         self.downlink = downlink
@@ -80,10 +80,10 @@ extension LinkProfile.Direction {
 // MARK: - Presets
 
 extension LinkProfile {
-    /// Nothing is changed.
+    /// A link that changes nothing.
     package static let perfect = LinkProfile("perfect", downlink: Direction(), uplink: Direction())
 
-    /// Names and figures are those of the tool of this kind that app developers know.
+    /// Names and figures are those of Apple's Network Link Conditioner.
     package static let presets: [LinkProfile] = [
         perfect,
         LinkProfile(
@@ -119,7 +119,7 @@ extension LinkProfile {
         LinkProfile("100-percent-loss", downlink: Direction(loss: 1), uplink: Direction(loss: 1)),
     ]
 
-    /// Why a name is no preset, with the names that are.
+    /// Why a name is not a preset, with the names of the presets.
     package struct UnknownName: Error, Equatable, CustomStringConvertible {
         package let name: String
 

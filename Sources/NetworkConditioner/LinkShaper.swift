@@ -2,23 +2,22 @@
 
 package import WatchdogBase
 
-/// Decides when the bytes of several streams come out at the other end of one direction of a link.
+/// Decides when the bytes of several streams arrive at the other end of one direction of a link.
 ///
-/// It counts bytes and never sees them. Streams share the bandwidth in turns, a segment each. As to a program that speaks TCP, a
-/// lost segment shows as a pause: it is sent again after a while, which doubles with each loss in a row, and what follows it in its
-/// stream waits behind it.
+/// It counts bytes and never sees them. Streams take turns, one segment each. As in TCP, a lost segment is a pause: it is sent
+/// again after a delay, which doubles with each consecutive loss, and the rest of its stream waits.
 package struct LinkShaper: Sendable {
-    /// What comes out at the far end.
+    /// What arrives at the far end.
     package struct Delivery: Hashable, Sendable {
         package var stream: Int
         package var bytes: Int
-        /// True when nothing follows in this stream.
+        /// Whether nothing follows in this stream.
         package var isEnd: Bool
     }
 
-    /// What a segment carries on Ethernet: 1500 less the headers of IPv4 and TCP with timestamps.
+    /// The payload of a segment on Ethernet: 1500 bytes minus the headers of IPv4 and TCP with timestamps.
     package static let segment = 1448
-    /// So many doublings of the pause after a loss and no more.
+    /// How often the pause after a loss doubles at most.
     private static let longestBackoff = 4
 
     private struct Segment {
@@ -30,12 +29,12 @@ package struct LinkShaper: Sendable {
     private struct Stream {
         var waiting = 0
         var isEnding = false
-        /// Not before this.
+        /// The earliest time to send.
         var resumption: Instant
         var losses = 0
         var travelling: [Segment] = []
         var first = 0
-        /// The turn in which it has last sent.
+        /// The turn in which it last sent.
         var turn: UInt64 = 0
 
         var hasWork: Bool { waiting > 0 || isEnding }
@@ -73,10 +72,10 @@ package struct LinkShaper: Sendable {
         streams[stream] = nil
     }
 
-    /// Takes in what is to be sent.
+    /// Enqueues bytes to send.
     ///
     /// - Parameters:
-    ///   - isEnd: True when nothing follows.
+    ///   - isEnd: Whether nothing follows.
     ///   - instant: No earlier than that of the last ``advance(to:)``.
     package mutating func enqueue(_ bytes: Int, isEnd: Bool = false, on stream: Int, at instant: Instant) {
         guard var state = streams[stream], !state.isEnding else { return }
@@ -87,7 +86,7 @@ package struct LinkShaper: Sendable {
         streams[stream] = state
     }
 
-    /// What has come out until `instant`, in the order within each stream.
+    /// What has arrived by `instant`, in order within each stream.
     package mutating func advance(to instant: Instant) -> [Delivery] {
         send(until: instant)
         var deliveries: [Delivery] = []
@@ -110,7 +109,7 @@ package struct LinkShaper: Sendable {
         return deliveries
     }
 
-    /// When something will be sent or come out; nil for never, unless something is enqueued.
+    /// When something will next be sent or arrive; nil if nothing will unless something is enqueued.
     package var nextEvent: Instant? {
         let arrival = streams.values.compactMap(\.nextArrival).min()
         guard let sending = nextToSend()?.instant else { return arrival }
@@ -142,7 +141,7 @@ package struct LinkShaper: Sendable {
         now = max(now, instant)
     }
 
-    /// Of the streams that may send first, the one that has waited for the most turns.
+    /// Among the streams that may send first, the one that has waited for the most turns.
     private func nextToSend() -> (id: Int, instant: Instant)? {
         guard !direction.isDead else { return nil }
         var best: (id: Int, instant: Instant, turn: UInt64)?

@@ -2,20 +2,20 @@
 
 import Glibc
 
-/// One connection that is passed on: both sockets, and what is on its way between them.
+/// One relayed connection: both sockets, and the bytes in flight between them.
 struct Relay {
     /// One direction.
     struct Lane {
-        /// How much may be on its way.
+        /// How many bytes may be in flight.
         let window: Int
         var payload = ByteQueue()
-        /// How much of the payload has come out of the link and may be written.
+        /// How much of the payload has arrived and may be written.
         var deliverable = 0
-        /// The source sends nothing any more.
+        /// Whether the source has ended.
         var isSourceAtEnd = false
-        /// The end has come out of the link.
+        /// Whether the end has arrived.
         var isEndDue = false
-        /// The sink knows.
+        /// Whether the sink was told.
         var isClosed = false
 
         var room: Int { isSourceAtEnd ? 0 : window - payload.count }
@@ -43,7 +43,7 @@ struct Relay {
 
     var isDone: Bool { up.isClosed && down.isClosed }
 
-    /// Takes what the source of a lane has, as far as there is room.
+    /// Reads from the source of a lane, as far as there is room.
     static func read(from descriptor: Int32, into lane: inout Lane) -> Outcome {
         let room = lane.room
         guard room > 0 else { return .nothing }
@@ -64,7 +64,7 @@ struct Relay {
         }
     }
 
-    /// Gives the sink of a lane what has come out of the link, and its end; false when the sink is gone.
+    /// Writes to the sink of a lane what has arrived, and its end; false if the sink is gone.
     static func write(to descriptor: Int32, from lane: inout Lane) -> Bool {
         while lane.deliverable > 0 {
             let count = lane.payload.consume(upTo: lane.deliverable) { bytes in
@@ -82,7 +82,7 @@ struct Relay {
 
     /// Closes both sides.
     ///
-    /// - Parameter isReset: True to let both know that the connection broke, instead of that it ended.
+    /// - Parameter isReset: Whether both sides see a broken connection instead of an end.
     func close(isReset: Bool) {
         for descriptor in [client, server] {
             if isReset {

@@ -4,7 +4,7 @@ package import Glibc
 
 /// A TCP address as people write it: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
 package struct SocketAddress: Sendable, CustomStringConvertible {
-    /// Why a text is no address, with what to write instead.
+    /// Why a text is not an address, and what to write instead.
     package struct SyntaxError: Error, Equatable, CustomStringConvertible {
         package let description: String
     }
@@ -12,7 +12,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     private let storage: sockaddr_storage
     private let length: socklen_t
 
-    /// - Throws: ``SyntaxError`` also for names other than `localhost`, because looking them up may take any time.
+    /// - Throws: ``SyntaxError`` also for names other than `localhost`, because a lookup may take arbitrarily long.
     package init(parsing text: String) throws(SyntaxError) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             throw SyntaxError(
@@ -37,7 +37,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         self.init(version6)
     }
 
-    /// A port of the loopback; 0 for one that is free.
+    /// A loopback port; 0 for any free one.
     package static func loopback(_ port: UInt16) -> SocketAddress {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -2,11 +2,11 @@
 
 extension RemoteEvent: Codable {
     private enum Name: String, CodingKey {
-        case hello, launched, ready, marked, state, handled, refused, hung, incident, limited, ended
+        case hello, launched, ready, marked, state, handled, injected, refused, hung, incident, limited, ended
     }
 
     private enum Field: String, CodingKey {
-        case version, pid, afterUSec, source, mark, state, event, request, reason, forUSec
+        case version, pid, afterUSec, source, mark, state, event, fault, request, reason, forUSec
     }
 
     private var name: Name {
@@ -17,6 +17,7 @@ extension RemoteEvent: Codable {
         case .marked: .marked
         case .state: .state
         case .handled: .handled
+        case .injected: .injected
         case .refused: .refused
         case .hung: .hung
         case .incident: .incident
@@ -47,6 +48,7 @@ extension RemoteEvent: Codable {
         case .handled(let event, let after):
             try fields.encode(event, forKey: .event)
             try fields.encode(after, forKey: .afterUSec)
+        case .injected(let fault): try fields.encode(fault, forKey: .fault)
         case .refused(let request, let reason):
             try fields.encode(request, forKey: .request)
             try fields.encode(reason, forKey: .reason)
@@ -74,6 +76,7 @@ extension RemoteEvent: Codable {
             case .marked: .marked(mark: try field(.mark), afterUSec: try field(.afterUSec))
             case .state: .state(state: try field(.state))
             case .handled: .handled(event: try field(.event), afterUSec: try field(.afterUSec))
+            case .injected: .injected(fault: try field(.fault))
             case .refused: .refused(request: try field(.request), reason: try field(.reason))
             case .hung: .hung(forUSec: try field(.forUSec))
             case .limited: .limited(reason: try field(.reason))

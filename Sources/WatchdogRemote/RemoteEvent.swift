@@ -17,6 +17,8 @@ public enum RemoteEvent: Hashable, Sendable {
     case state(state: String)
     /// The main loop has handled an event.
     case handled(event: String, afterUSec: Int64)
+    /// A fault begins.
+    case injected(fault: String)
     /// A request was refused.
     case refused(request: String, reason: String)
     /// The main loop answered again after a hang of this length.

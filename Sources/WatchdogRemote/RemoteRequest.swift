@@ -12,6 +12,8 @@ public enum RemoteRequest: Hashable, Sendable {
     case resume
     /// Have the main loop handle an event.
     case event(kind: String, payload: String)
+    /// Inject a fault at once, written as after `watchdogd run --fault`.
+    case fault(String)
     /// Ask the app to end, within its allowance.
     case terminate
     /// Kill the app at once.
@@ -46,8 +48,12 @@ public enum RemoteRequest: Hashable, Sendable {
             return
         }
         let parts = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        if parts[0] == "fault" {
+            self = .fault(parts.dropFirst().joined(separator: " "))
+            return
+        }
         guard parts[0] == "event" else {
-            let known = (Self.words.keys.sorted() + ["event KIND [PAYLOAD]"]).joined(separator: ", ")
+            let known = (Self.words.keys.sorted() + ["event KIND [PAYLOAD]", "fault FAULT"]).joined(separator: ", ")
             throw SyntaxError(description: "'\(parts[0].prefix(32))' is not a request; use one of \(known)")
         }
         guard parts.count > 1, !parts[1].isEmpty else { throw SyntaxError(description: "event lacks a kind") }
@@ -68,6 +74,7 @@ public enum RemoteRequest: Hashable, Sendable {
         case .suspend: "suspend"
         case .resume: "resume"
         case .event(let kind, let payload): "event \(kind)" + (payload.isEmpty ? "" : " \(payload)")
+        case .fault(let fault): "fault \(fault)"
         case .terminate: "terminate"
         case .kill: "kill"
         }

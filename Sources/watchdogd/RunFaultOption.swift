@@ -9,12 +9,13 @@ struct RunFaultOption: ParsableArguments {
         help: ArgumentHelp(
             "Inject a fault; may be repeated.",
             discussion: """
-                "stop SPAN", "cpu N", "disk-full FOLDER", "cpu-quota P%" or "memory SIZE"; for the first three also \
-                "at MOMENT", which is launch, ready, ready+2s or +5s, and for cpu and disk-full "for SPAN". A fault \
-                that is impossible here is refused before the launch.
+                "stop SPAN", "main-hang SPAN", "cpu N", "io-slow [SIZE]", "disk-full FOLDER", "network PROFILE", \
+                "network loss P%", "network dns-delay SPAN", "network cut SPAN" or "kill-watchdogd", with "at MOMENT", \
+                which is launch, ready, ready+2s or +5s, and "for SPAN"; or, from the launch to the end, "cpu-quota P%", \
+                "memory SIZE" or "clock +SPAN". If a fault is impossible here, watchdogd refuses to launch the command.
                 """,
             valueName: "fault"),
-        completion: .list(["stop ", "cpu ", "cpu-quota ", "memory ", "disk-full "]),
+        completion: .list(Fault.names.map { $0 == "kill-watchdogd" ? $0 : "\($0) " }),
         transform: RunOptions.fault)
     var fault: [Fault] = []
 }

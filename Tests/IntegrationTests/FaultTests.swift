@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Glibc
 import Testing
 import WatchdogReport
@@ -140,6 +141,182 @@ extension EndToEnd {
                     [product("watchdogd"), "run", "--fault", "disk-full \(folder)", "--trace", path, "--", "/bin/true"])
                 #expect(try program.end(within: .seconds(60)).code == 64, "\(path): \(program.text(.errors))")
             }
+        }
+
+        @Test("An app that takes part hangs when it is asked to, and is killed after its allowance")
+        func mainHang() throws {
+            let ending = try supervise(
+                ["--update", "500ms", "--ping", "100ms", "--fault", "main-hang 60s at ready+100ms"],
+                [product("HealthyApp")])
+            #expect(ending.exitCode == 137)
+            let report = try #require(ending.reports.first)
+            #expect(report.faultingStack?.calls.contains { $0.name.contains("HangOnDemand.block(for:)") } == true)
+        }
+
+        @Test("A hang that is shorter than the allowance is survived, and one that nobody heeds is told as incomplete")
+        func shortHang() throws {
+            let ending = try supervise(
+                ["--update", "20s", "--ping", "50ms", "--for", "1s", "--fault", "main-hang 300ms"]
+                    + ["--expect", "no incident"],
+                [product("HealthyApp")])
+            #expect(ending.exitCode == 0, "\(ending.errors)")
+            #expect(ending.summary?.faults?.first?.failure == nil)
+            let deaf = try supervise(
+                ["--readiness", "none", "--for", "300ms", "--fault", "main-hang 300ms at launch"],
+                ["/bin/sleep", "600"])
+            #expect(deaf.summary?.faults?.first?.failure?.contains("did not say FAULTS=1") == true, "\(deaf.errors)")
+        }
+
+        @Test("A script injects a fault at its place")
+        func script() throws {
+            let scratch = try Scratch()
+            let text = "launch\nwait ready\nfault main-hang 60s\nexpect killed 0x8badf00d:scene-update\n"
+            try scratch.write(text, to: "hang.wds")
+            let ending = try supervise(
+                ["--update", "500ms", "--ping", "100ms", "--script", scratch["hang.wds"]], [product("HealthyApp")])
+            #expect(ending.exitCode == 0, "\(ending.errors)")
+            #expect(ending.summary?.faults?.map(\.fault) == ["main-hang 1min at ready"])
+        }
+
+        @Test("watchdogd kills itself, and the app lives on")
+        func killWatchdogd() throws {
+            let scratch = try Scratch()
+            let program = try Program(
+                [product("watchdogd"), "run", "--readiness", "none", "--fault", "kill-watchdogd at launch", "--"]
+                    + ["/bin/sh", "-c", "while kill -0 $PPID; do sleep 0.02; done; touch \(scratch["lives"])"])
+            let end = try program.end(within: .seconds(60))
+            #expect("\(end)".contains("signaled") && end.code == nil, "\(end)")
+            #expect(eventually { scratch.exists("lives") })
+        }
+
+        /// In a namespace with an offset, the kernel moves the clocks of new processes: time_namespaces(7).
+        private static var mayMoveClocks: Bool {
+            let program = try? Program(["/usr/bin/unshare", "--map-root-user", "--time", "/bin/true"])
+            return (try? program?.end(within: .seconds(60)).code) == 0
+        }
+
+        @Test("The app's monotonic clock is ahead, and its signposts are not", .enabled(if: Self.mayMoveClocks))
+        func clock() throws {
+            let words = "import time; print(int(time.monotonic()), int(time.time()))"
+            let ending = try supervise(
+                ["--readiness", "none", "--fault", "clock +50d"], [Self.python, "-c", words])
+            var now = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &now)
+            let times = ending.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+            try #require(times.count == 2, "\(ending.output)\(ending.errors)")
+            #expect(abs(times[0] - now.tv_sec - 50 * 86_400) < 60)
+            #expect(abs(times[1] - Glibc.time(nil)) < 60, "the wall clock is the machine's")
+        }
+
+        /// Reads a file past the page cache, in pieces, and prints how long that took.
+        private static let reading = """
+            import mmap, os, sys, time
+            time.sleep(0.3)
+            file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+            block = mmap.mmap(-1, 65536)
+            start = time.monotonic()
+            while os.readv(file, [block]): pass
+            print(time.monotonic() - start)
+            """
+
+        @Test("A slow disk delivers what it is allowed to, if this machine can slow it down")
+        func slowDisk() throws {
+            let path = FileManager.default.currentDirectoryPath + "/.build/io-slow-\(getpid())"
+            defer { unlink(path) }
+            try Data(repeating: 7, count: 1 << 20).write(to: URL(fileURLWithPath: path))
+            sync()
+            let ending = try supervise(
+                ["--readiness", "none", "--fault", "io-slow 512K"], [Self.python, "-c", Self.reading, path])
+            // Without a controller, or on a file system that is on no disk or has no O_DIRECT.
+            guard ending.exitCode == 0 else {
+                #expect(
+                    ending.exitCode == 69 && ending.errors.contains("cannot slow disks down")
+                        || ending.output.isEmpty && ending.exitCode == 1, "\(ending.errors)")
+                return
+            }
+            let seconds = try #require(Double(ending.output.filter { !$0.isWhitespace }))
+            #expect(seconds >= 1, "1 MiB at 512 KiB/s")
+        }
+
+        /// Loads a page from the machine's loopback, and prints how long that took in milliseconds.
+        private static let fetching = """
+            import sys, time, urllib.request
+            start = time.monotonic()
+            body = urllib.request.urlopen(sys.argv[1], timeout=60).read()
+            print(int((time.monotonic() - start) * 1000), len(body))
+            """
+
+        /// What a fetch through a link takes, in milliseconds; nil if this machine can have no such link.
+        private func fetch(_ fault: String) throws -> Int? {
+            let server = try Program([Self.python, "-u", "-c", Self.serving])
+            let port = try server.line()
+            defer { withExtendedLifetime(server) {} }
+            let page = "http://10.0.2.2:\(port)/"
+            let ending = try supervise(
+                ["--readiness", "none", "--fault", fault], [Self.python, "-c", Self.fetching, page])
+            if ending.exitCode == 69 {
+                #expect(ending.errors.contains("--fault network"), "\(ending.errors)")
+                #expect(!Self.mayLink, "\(ending.errors)")
+                return nil
+            }
+            let numbers = ending.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+            try #require(numbers.count == 2 && numbers[1] == 20_000, "\(ending.output)\(ending.errors)")
+            return numbers[0]
+        }
+
+        private static let serving = """
+            import http.server
+            class Page(http.server.BaseHTTPRequestHandler):
+                def do_GET(self):
+                    self.send_response(200)
+                    self.end_headers()
+                    self.wfile.write(b"x" * 20000)
+                def log_message(self, *_): pass
+            server = http.server.HTTPServer(("127.0.0.1", 0), Page)
+            print(server.server_port)
+            server.serve_forever()
+            """
+
+        @Test(
+            "A program without a proxy setting has the network of the fault, until it ends",
+            arguments: [("network 3g", 600), ("network cut 700ms at launch", 200)])
+        func network(fault: String, least: Int) throws {
+            guard let time = try fetch(fault), let usual = try fetch("network dns-delay 1ms") else { return }
+            #expect(time >= least)
+            #expect(time > usual)
+        }
+
+        /// Whether root can have a link of its own here: there are a device and the library.
+        private static var mayLink: Bool {
+            isRoot && mayMount && access("/dev/net/tun", R_OK | W_OK) == 0
+                && access("/usr/lib/x86_64-linux-gnu/libslirp.so.0", R_OK) == 0
+        }
+
+        @Test("A name server answers late")
+        func lateNameServer() throws {
+            let words = """
+                import socket, time
+                start = time.monotonic()
+                try: socket.getaddrinfo("nonexistent.invalid", 80)
+                except OSError: pass
+                print(int((time.monotonic() - start) * 1000))
+                """
+            let times = try ["700ms", "1ms"].map { delay in
+                let ending = try supervise(
+                    ["--readiness", "none", "--fault", "network dns-delay \(delay)"], [Self.python, "-c", words])
+                #expect(ending.exitCode == 0 || (ending.exitCode == 69 && !Self.mayLink), "\(ending.errors)")
+                return Int(ending.output.filter(\.isNumber))
+            }
+            guard let late = times[0], let usual = times[1] else { return }
+            #expect(late >= 700)
+            #expect(late - usual >= 500)
+        }
+
+        @Test("A network that does not exist is refused with those that do")
+        func noNetwork() throws {
+            let program = try Program([product("watchdogd"), "run", "--fault", "network 5g", "--", "/bin/true"])
+            #expect(try program.end(within: .seconds(60)).code == 64)
+            #expect(program.text(.errors).contains("unknown profile '5g'; use one of"), "\(program.text(.errors))")
         }
 
         /// Containers may forbid both kinds of namespaces.

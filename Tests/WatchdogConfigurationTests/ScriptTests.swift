@@ -33,6 +33,8 @@ struct ScriptTests {
             background
             suspend
             resume
+            fault stop 2s
+            fault network loss 20% for 1s
             sleep 250ms
             expect alive
             expect state suspended
@@ -50,6 +52,7 @@ struct ScriptTests {
             .launch(inBackground: true), .wait(.ready, within: .seconds(90)),
             .request(.event(kind: "url", payload: "http://x/?a=1 #2")), .request(.event(kind: "tick", payload: "")),
             .request(.foreground), .request(.background), .request(.suspend), .request(.resume),
+            .inject(try Fault(parsing: "stop 2s")), .inject(try Fault(parsing: "network loss 20% for 1s")),
             .pass(.milliseconds(250)), .expect(.alive), .expect(.state(.suspended)), .expect(.state(.background)),
             .expect(.killed(nil, nil)), .expect(.killed(.backgroundTask, nil)),
             .expect(.killed(.ateBadFood, .sceneUpdate)), .expect(.reported(.deadLock)), .expect(.exited(nil)),
@@ -58,6 +61,7 @@ struct ScriptTests {
         #expect(try commands(text) == expected)
         let script = try LifecycleScript(parsing: ConfigurationFile(path: "s", text: text))
         #expect(script.launchesInBackground)
+        #expect(script.faults.count == 2)
         #expect(script.steps[1].line == 3)
         #expect(script.steps[2].text == "event url  http://x/?a=1 #2")
     }
@@ -73,6 +77,16 @@ struct ScriptTests {
             ("launch\nwait ready within", "s:2:12: error: within lacks a time span, such as within 5s"),
             ("launch\nexpect", "s:2:1: error: expect lacks what is expected, such as expect alive"),
             ("launch\nevent", "s:2:1: error: event lacks the kind of the event, such as event url"),
+            ("launch\nfault", "s:2:1: error: fault lacks what goes wrong, such as fault stop 2s"),
+            ("launch\nfault stp 2s", "s:2:7: error: unknown fault \"stp\"; did you mean stop?"),
+            (
+                "launch\nfault stop 2s at ready",
+                "s:2:15: error: a fault in a script begins when the script reaches it; leave out \"at\""
+            ),
+            (
+                "launch\nfault memory 64M",
+                "s:2:7: error: memory applies from the launch until the app exits; use run --fault"
+            ),
             ("launch\n  suspend now", "s:2:11: error: nothing is expected after the command"),
             (
                 "launch\nexpect killed 0x8badf00",
@@ -88,7 +102,7 @@ struct ScriptTests {
             ("launch\nevent \u{1b}[2J", "s:2:7: error: control characters have no place here"),
             (
                 "launch\néé xx",
-                "s:2:1: error: unknown command \"éé\"; use one of launch, wait, event, foreground, background, suspend, resume, terminate, sleep, expect"
+                "s:2:1: error: unknown command \"éé\"; use one of launch, wait, event, foreground, background, suspend, resume, fault, terminate, sleep, expect"
             ),
         ])
     func mistakes(text: String, message: String) {

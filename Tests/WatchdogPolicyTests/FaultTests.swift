@@ -12,6 +12,9 @@ struct FaultParsingTests {
             "stop 2s at ready", "stop 250ms at ready+2s", "stop 1s at launch+1min 30s", "cpu 4 at launch",
             "cpu 1 at ready+500ms for 3s", "cpu-quota 20%", "cpu-quota 10000%", "memory 64M", "memory 1G",
             "memory 1025", "disk-full /var/lib/app at ready", "disk-full /tmp at launch+2s for 5s",
+            "main-hang 5s at ready+2s", "io-slow 1M at launch", "io-slow 512K at ready for 3s", "network 3g at launch",
+            "network loss 20% at ready", "network dns-delay 5s at launch for 10s", "network cut 3s at ready",
+            "clock +1h", "kill-watchdogd at ready+2s",
         ])
     func roundTrip(text: String) throws {
         #expect(try Fault(parsing: text).description == text)
@@ -24,14 +27,22 @@ struct FaultParsingTests {
         #expect(try Fault(parsing: "cpu 4") == Fault(.cpu(processes: 4), at: .init(.launch)))
         #expect(try Fault(parsing: "cpu 4 for 3s at ready + 1s") == Fault(parsing: "cpu 4 at ready+1s for 3s"))
         #expect(try Fault(parsing: "disk-full /tmp") == Fault(.diskFull("/tmp"), at: .init(.ready)))
+        #expect(try Fault(parsing: "main-hang 5s") == Fault(.mainHang, at: .init(.ready), for: .seconds(5)))
+        #expect(try Fault(parsing: "main-hang for 5s") == Fault(parsing: "main-hang 5s"))
+        #expect(try Fault(parsing: "io-slow") == Fault(.ioSlow(bytesPerSecond: 1 << 20), at: .init(.launch)))
+        #expect(try Fault(parsing: "network 3g") == Fault(.network(.profile("3g")), at: .init(.launch)))
+        #expect(try Fault(parsing: "network cut for 3s at +1s") == Fault(parsing: "network cut 3s at launch+1s"))
+        #expect(try Fault(parsing: "clock + 1h").kind == .clock(ahead: .seconds(3_600)))
+        #expect(try Fault(parsing: "kill-watchdogd") == Fault(.killWatchdogd, at: .init(.ready)))
         #expect(try Fault(parsing: "memory 65536K") == Fault(.memory(64 << 20), at: .init(.launch)))
     }
 
     @Test(
         "what is no fault is refused, with what to write",
         arguments: [
-            ("", "use stop, cpu, cpu-quota, memory or disk-full"), ("memroy 64M", "did you mean memory?"),
-            ("earthquake", "use stop, cpu"), ("stop", "stop 2s"), ("stop 2", "2s"), ("stop 0s", "at least 1ms"),
+            ("", "use stop, main-hang, cpu, cpu-quota, memory, io-slow, disk-full, network"),
+            ("memroy 64M", "did you mean memory?"), ("earthquake", "use stop, main-hang, cpu"),
+            ("stop", "stop 2s"), ("stop 2", "2s"), ("stop 0s", "at least 1ms"),
             ("stop 2s for 3s", "one length"), ("stop 2s at", "is not a moment"), ("stop 2s at dawn", "at ready+2s"),
             ("stop 2s at ready+", "time span"), ("stop 2s at ready at launch", "twice"), ("cpu", "cpu 4"),
             ("cpu 0", "1 to 1024"), ("cpu 1025", "1 to 1024"), ("cpu 4 for", "time span"), ("cpu-quota 20", "20%"),
@@ -39,7 +50,11 @@ struct FaultParsingTests {
             ("memory 0", "memory 64M"), ("memory 64T", "memory 64M"), ("memory 18446744073709551615G", "memory 64M"),
             ("memory 64M for 2s", "leave out \"for\""), ("disk-full", "disk-full /var/lib/app"),
             ("disk-full data", "absolute path"), ("disk-full /", "absolute path"), ("disk-full /a b", "without blanks"),
-            ("disk-full /a\tb", "without blanks"),
+            ("disk-full /a\tb", "without blanks"), ("main-hang", "main-hang 2s"), ("main-hang 2s for 2s", "one length"),
+            ("io-slow fast", "io-slow 64M"), ("network", "network 3g"), ("network 3g 4g", "network 3g"),
+            ("network loss 20", "20%"), ("network loss 101%", "1% to 100%"), ("network dns-delay", "time span"),
+            ("network cut", "network cut 2s"), ("clock 1h", "clock +1h"), ("clock -1h", "can only be ahead"),
+            ("clock +1h at ready", "leave out \"at\""), ("kill-watchdogd 3s", "no value"),
         ])
     func refused(text: String, words: String) {
         let error = #expect(throws: Fault.SyntaxError.self) { try Fault(parsing: text) }
@@ -90,6 +105,18 @@ struct FaultScheduleTests {
         #expect(schedule.end() == [.end(0)])
         schedule.reached(.ready, at: start)
         #expect(schedule.steps(at: start + .seconds(100)) == [])
+    }
+
+    @Test("a fault that is added begins at once, and its time counts from then")
+    func added() throws {
+        var schedule = try schedule("cpu 1 at ready")
+        schedule.reached(.launch, at: start)
+        schedule.add(try Fault(parsing: "stop 1s at ready+1h"), at: start + .seconds(2))
+        #expect(schedule.next == start + .seconds(2))
+        #expect(schedule.steps(at: start + .seconds(2)) == [.begin(1)])
+        #expect(schedule.steps(at: start + .seconds(3) - .nanoseconds(1)) == [])
+        #expect(schedule.steps(at: start + .seconds(3)) == [.end(1)])
+        #expect(schedule.faults.count == 2)
     }
 
     @Test("several faults come in the order of their moments, and only the first ready counts")

@@ -10,7 +10,8 @@ struct RemoteTests {
         "A request survives its line",
         arguments: [
             RemoteRequest.foreground, .background, .suspend, .resume, .terminate, .kill,
-            .event(kind: "url", payload: ""), .event(kind: "url", payload: "https://example.org/a b  c"),
+            .event(kind: "url", payload: ""), .fault("stop 2s"),
+            .event(kind: "url", payload: "https://example.org/a b  c"),
         ])
     func requests(_ request: RemoteRequest) throws {
         #expect(try RemoteRequest(parsing: Array(request.line.utf8)) == request)
@@ -39,6 +40,7 @@ struct RemoteTests {
         let events: [(RemoteEvent, String)] = [
             (.hello(version: 1), #"{"hello":{"version":1}}"#),
             (.ready(afterUSec: 1_234, source: "channel"), #"{"ready":{"afterUSec":1234,"source":"channel"}}"#),
+            (.injected(fault: "stop 2s at ready"), #"{"injected":{"fault":"stop 2s at ready"}}"#),
             (
                 .ended(
                     RemoteEnd(

@@ -33,6 +33,11 @@ struct wd_launcher_answer {
     int error; /* errno if the process could not be created */
 };
 
+/* Has the programs of the next launcher see CLOCK_MONOTONIC and CLOCK_BOOTTIME ahead by so many seconds:
+ * time_namespaces(7). That launcher must be started while the process has one thread; it fails to start if this process
+ * lacks CAP_SYS_ADMIN. */
+void wd_launcher_lead_clocks(int64_t seconds);
+
 /* Starts a launcher from the calling thread, which becomes the parent of the programs.
  *
  * The first call records the process's limits, scheduling policy and nice value; every launcher gets those, even if the

@@ -41,6 +41,8 @@ public struct LifecycleScript: Hashable, Sendable {
         case wait(Condition, within: Duration)
         /// Send a request to the app.
         case request(LifecycleRequest)
+        /// Inject a fault, which begins at once.
+        case inject(Fault)
         /// Ask the app to end.
         case terminate
         /// Sleep.
@@ -74,9 +76,14 @@ public struct LifecycleScript: Hashable, Sendable {
         if case .launch(inBackground: true, _) = steps.first?.command { true } else { false }
     }
 
-    /// The event for whose sake the app is launched; nil for the launch's own sake.
+    /// The event that the app is launched to handle; nil if it is launched for no event.
     public var launchingEvent: LaunchingEvent? {
         if case .launch(_, let event) = steps.first?.command { event } else { nil }
+    }
+
+    /// The faults that the script injects, in order.
+    public var faults: [Fault] {
+        steps.compactMap { if case .inject(let fault) = $0.command { fault } else { nil } }
     }
 
     /// The errors in a script.

@@ -20,6 +20,7 @@ struct ScriptReader {
         case background
         case suspend
         case resume
+        case fault
         case terminate
         case sleep
         case expect
@@ -133,6 +134,7 @@ struct ScriptReader {
         case .background: return bare(.request(.background), arguments)
         case .suspend: return bare(.request(.suspend), arguments)
         case .resume: return bare(.request(.resume), arguments)
+        case .fault: return fault(word, arguments)
         case .terminate: return bare(.terminate, arguments)
         case .sleep:
             guard !arguments.isEmpty else { return missing(word, "a time span, such as sleep 2s") }
@@ -182,6 +184,25 @@ struct ScriptReader {
             rest = Array(rest[..<within])
         }
         return condition(first, rest).map { .wait($0, within: limit) }
+    }
+
+    private mutating func fault(_ word: Word, _ arguments: [Word]) -> LifecycleScript.Command? {
+        guard let first = arguments.first else { return missing(word, "what goes wrong, such as fault stop 2s") }
+        if let clause = arguments.first(where: { $0.text == "at" }) {
+            fail(clause, "a fault in a script begins when the script reaches it; leave out \"at\"")
+            return nil
+        }
+        do throws(Fault.SyntaxError) {
+            let fault = try Fault(parsing: arguments.map(\.text).joined(separator: " "))
+            guard !fault.kind.isLimit else {
+                fail(first, "\(first.text) applies from the launch until the app exits; use run --fault")
+                return nil
+            }
+            return .inject(fault)
+        } catch {
+            fail(first, error.description.shown)
+            return nil
+        }
     }
 
     private mutating func event(_ word: Word, _ arguments: [Word], _ line: String) -> LaunchingEvent? {

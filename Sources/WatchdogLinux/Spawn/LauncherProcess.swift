@@ -37,6 +37,13 @@ public final class LauncherProcess: Sendable {
         process = try Pidfd(opening: pid)
     }
 
+    /// Has the programs of the next launcher see their monotonic and boot-time clocks ahead: time_namespaces(7).
+    ///
+    /// That launcher must be started before this process has a second thread, and needs `CAP_SYS_ADMIN`.
+    ///
+    /// - Parameter lead: whole seconds; less than a second is dropped.
+    public static func leadClocks(by lead: Duration) { wd_launcher_lead_clocks(lead.components.seconds) }
+
     func send(_ request: wd_launcher_request, _ descriptors: [Int32]) throws(LinuxError) -> Sending {
         var request = request
         guard wd_launcher_send(socket.number, &request, descriptors, descriptors.count) != 0 else { return .sent }

@@ -9,15 +9,17 @@ extension Fault {
         public let description: String
     }
 
-    private static let names = ["stop", "cpu", "cpu-quota", "memory", "disk-full"]
+    /// The first words of all faults.
+    public static let names = [
+        "stop", "main-hang", "cpu", "cpu-quota", "memory", "io-slow", "disk-full", "network", "clock", "kill-watchdogd",
+    ]
     /// More processes than any machine needs to have none of its CPUs left.
     private static let mostProcesses = 1_024
 
-    /// Parses `stop SPAN`, `cpu N`, `cpu-quota P%`, `memory SIZE` or `disk-full FOLDER`, then `at MOMENT` and
-    /// `for SPAN` in any order.
+    /// Parses a fault such as `stop SPAN`, `cpu N` or `network loss P%`, then `at MOMENT` and `for SPAN` in any order.
     ///
-    /// A moment is `launch` or `ready`, perhaps with `+SPAN`; `+SPAN` alone counts from the launch. Without one, `stop`
-    /// and `disk-full` begin when the app is ready, and `cpu` at the launch.
+    /// A moment is `launch` or `ready`, perhaps with `+SPAN`; `+SPAN` alone counts from the launch. Without one, `cpu`,
+    /// `io-slow` and `network` begin at the launch, except `network cut`, and the others when the app is ready.
     ///
     /// - Throws: ``SyntaxError``.
     public init(parsing text: String) throws(SyntaxError) {
@@ -39,23 +41,21 @@ extension Fault {
         }
         let moment = try clauses["at"].map { text throws(SyntaxError) in try Self.moment(text) }
         let duration = try clauses["for"].map { text throws(SyntaxError) in try Self.span(text) }
-        try self.init(name, value.joined(), isWhole: value.count == 1, moment, duration)
+        try self.init(name, Array(value), moment, duration)
         if kind.isLimit, let clause = ["at", "for"].first(where: { clauses[$0] != nil }) {
             throw SyntaxError(
-                description: "\(name) holds from the launch to the end of the app; leave out \"\(clause)\"")
+                description: "\(name) applies from the launch until the app exits; leave out \"\(clause)\"")
         }
     }
 
-    /// - Parameter isWhole: whether the value was one word.
     private init(
-        _ name: String, _ value: String, isWhole: Bool, _ moment: Moment?, _ duration: Duration?
+        _ name: String, _ words: [String], _ moment: Moment?, _ duration: Duration?
     ) throws(SyntaxError) {
+        let value = words.joined()
         switch name {
-        case "stop":
-            guard value.isEmpty != (duration == nil) else {
-                throw SyntaxError(description: "stop needs one length; write for example stop 2s")
-            }
-            self.init(.stop, at: moment ?? Moment(.ready), for: duration == nil ? try Self.span(value) : duration)
+        case "stop", "main-hang":
+            let length = try Self.length(of: name, value, duration)
+            self.init(name == "stop" ? .stop : .mainHang, at: moment ?? Moment(.ready), for: length)
         case "cpu":
             guard let processes = Int(value), (1...Self.mostProcesses).contains(processes) else {
                 throw SyntaxError(
@@ -71,19 +71,77 @@ extension Fault {
             }
             self.init(.cpuQuota(percent: percent), at: moment ?? Moment(.launch), for: duration)
         case "memory":
-            self.init(.memory(try Self.size(value)), at: moment ?? Moment(.launch), for: duration)
+            self.init(.memory(try Self.size(value, of: "memory")), at: moment ?? Moment(.launch), for: duration)
         case "disk-full":
             let isOneWord = value.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
-            guard value.hasPrefix("/"), value.utf8.count > 1, value.utf8.count < 1_024, isOneWord, isWhole else {
+            guard value.hasPrefix("/"), value.utf8.count > 1, value.utf8.count < 1_024, isOneWord, words.count == 1
+            else {
                 throw SyntaxError(
                     description:
                         "disk-full needs the absolute path of a folder, without blanks; write for example"
                         + " disk-full /var/lib/app")
             }
             self.init(.diskFull(value), at: moment ?? Moment(.ready), for: duration)
+        case "io-slow":
+            let bytes = value.isEmpty ? Self.slowDisk : try Self.size(value, of: "io-slow")
+            self.init(.ioSlow(bytesPerSecond: bytes), at: moment ?? Moment(.launch), for: duration)
+        case "network":
+            let network = try Self.network(words)
+            guard network == .cut else {
+                self.init(.network(network), at: moment ?? Moment(.launch), for: duration)
+                return
+            }
+            let length = try Self.length(of: "network cut", words.dropFirst().joined(), duration)
+            self.init(.network(.cut), at: moment ?? Moment(.ready), for: length)
+        case "clock":
+            guard value.hasPrefix("+") else {
+                throw SyntaxError(
+                    description: "clock needs a span with a plus, because a clock can only be ahead;"
+                        + " write for example clock +1h")
+            }
+            self.init(.clock(ahead: try Self.span(String(value.dropFirst()))), at: Moment(.launch), for: duration)
+        case "kill-watchdogd":
+            guard value.isEmpty, duration == nil else {
+                throw SyntaxError(
+                    description: "kill-watchdogd has no value and no length; write for example"
+                        + " kill-watchdogd at ready+2s")
+            }
+            self.init(.killWatchdogd, at: moment ?? Moment(.ready))
         default:
             let suggestion = Similarity.nearest(to: name, among: Self.names).map { "did you mean \($0)?" }
             throw SyntaxError(description: "unknown fault \"\(name)\"; \(suggestion ?? "use \(Self.list(Self.names))")")
+        }
+    }
+
+    /// Bytes per second of `io-slow` without a value: a memory card's.
+    private static let slowDisk: UInt64 = 1 << 20
+
+    /// The length of a fault, which stands after its name or after `for`.
+    private static func length(
+        of name: String, _ value: String, _ duration: Duration?
+    ) throws(SyntaxError) -> Duration {
+        guard value.isEmpty != (duration == nil) else {
+            throw SyntaxError(description: "\(name) needs one length; write for example \(name) 2s")
+        }
+        return if let duration { duration } else { try span(value) }
+    }
+
+    private static func network(_ words: [String]) throws(SyntaxError) -> Network {
+        let value = words.dropFirst().joined()
+        switch words.first {
+        case "cut": return .cut
+        case "loss":
+            guard value.hasSuffix("%"), let percent = Int(value.dropLast()), (1...100).contains(percent) else {
+                throw SyntaxError(
+                    description: "network loss needs a share from 1% to 100%; write for example network loss 20%")
+            }
+            return .loss(percent: percent)
+        case "dns-delay": return .dnsDelay(try span(value))
+        case let name? where words.count == 1 && name.utf8.count <= 32: return .profile(name)
+        default:
+            throw SyntaxError(
+                description: "network needs a profile, loss P%, dns-delay SPAN or cut SPAN; write for example"
+                    + " network 3g")
         }
     }
 
@@ -108,13 +166,13 @@ extension Fault {
         return span
     }
 
-    private static func size(_ text: String) throws(SyntaxError) -> UInt64 {
+    private static func size(_ text: String, of name: String) throws(SyntaxError) -> UInt64 {
         let units: [Character: Int] = ["K": 10, "M": 20, "G": 30]
         let shift = text.last.flatMap { units[$0] }
         let number = UInt64(shift == nil ? text[...] : text.dropLast())
         guard let number, number > 0, number <= (1 << 50) >> UInt64(shift ?? 0) else {
             throw SyntaxError(
-                description: "memory needs a size in bytes, or with K, M or G; write for example memory 64M")
+                description: "\(name) needs a size in bytes, or with K, M or G; write for example \(name) 64M")
         }
         return number << UInt64(shift ?? 0)
     }

@@ -16,6 +16,16 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
         case memory(UInt64)
         /// An empty disk lies over this folder from the launch on, and later is full.
         case diskFull(String)
+        /// The app blocks its own main loop, because the channel asks it to.
+        case mainHang
+        /// All processes of the app together read and write at most this many bytes per second on each disk.
+        case ioSlow(bytesPerSecond: UInt64)
+        /// Something is wrong with the network between the app and everything else.
+        case network(Network)
+        /// The app's monotonic and boot-time clocks are ahead by this much.
+        case clock(ahead: Duration)
+        /// SIGKILL ends watchdogd itself.
+        case killWatchdogd
 
         /// The fault as it is written on the command line.
         public var description: String {
@@ -25,14 +35,35 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
             case .cpuQuota(let percent): "cpu-quota \(percent)%"
             case .memory(let bytes): "memory \(Self.size(bytes))"
             case .diskFull(let folder): "disk-full \(folder)"
+            case .mainHang: "main-hang"
+            case .ioSlow(let bytes): "io-slow \(Self.size(bytes))"
+            case .network(let network): "network \(network)"
+            case .clock(let ahead): "clock +\(TimeSpan.format(ahead))"
+            case .killWatchdogd: "kill-watchdogd"
             }
         }
 
         /// Whether the fault is a limit that holds for all of the launch.
         public var isLimit: Bool {
             switch self {
-            case .cpuQuota, .memory: true
-            case .stop, .cpu, .diskFull: false
+            case .cpuQuota, .memory, .clock: true
+            case .stop, .cpu, .diskFull, .mainHang, .ioSlow, .network, .killWatchdogd: false
+            }
+        }
+
+        /// Whether the fault has a length of its own: `stop 2s`.
+        public var hasLength: Bool {
+            switch self {
+            case .stop, .mainHang, .network(.cut): true
+            case .cpu, .cpuQuota, .memory, .diskFull, .ioSlow, .network, .clock, .killWatchdogd: false
+            }
+        }
+
+        /// Whether the fault must be prepared before the app is launched.
+        public var needsPreparation: Bool {
+            switch self {
+            case .stop, .mainHang, .cpu, .killWatchdogd: false
+            case .cpuQuota, .memory, .diskFull, .ioSlow, .network, .clock: true
             }
         }
 
@@ -41,6 +72,28 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
                 return "\(bytes >> shift)\(unit)"
             }
             return "\(bytes)"
+        }
+    }
+
+    /// What is wrong with the network.
+    public enum Network: Hashable, Sendable, CustomStringConvertible {
+        /// The link has the bandwidth, delay and loss of a profile of this name.
+        case profile(String)
+        /// This share of all packets is lost, in percent.
+        case loss(percent: Int)
+        /// Each answer of a name server takes this much longer.
+        case dnsDelay(Duration)
+        /// All packets are lost.
+        case cut
+
+        /// The fault as it is written on the command line.
+        public var description: String {
+            switch self {
+            case .profile(let name): name
+            case .loss(let percent): "loss \(percent)%"
+            case .dnsDelay(let delay): "dns-delay \(TimeSpan.format(delay))"
+            case .cut: "cut"
+            }
         }
     }
 
@@ -84,10 +137,10 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
 
     /// The fault in its full form, which can be parsed again.
     public var description: String {
-        switch (kind, duration) {
-        case (.stop, let duration?): "stop \(TimeSpan.format(duration)) at \(moment)"
-        case (_, let duration?): "\(kind) at \(moment) for \(TimeSpan.format(duration))"
-        case (_, nil): kind.isLimit ? "\(kind)" : "\(kind) at \(moment)"
+        switch duration {
+        case let duration? where kind.hasLength: "\(kind) \(TimeSpan.format(duration)) at \(moment)"
+        case let duration?: "\(kind) at \(moment) for \(TimeSpan.format(duration))"
+        case nil: kind.isLimit ? "\(kind)" : "\(kind) at \(moment)"
         }
     }
 }

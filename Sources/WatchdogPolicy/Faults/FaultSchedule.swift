@@ -6,7 +6,7 @@ public import WatchdogBase
 ///
 /// Pure: the moments of the launch and the time go in, steps come out.
 public struct FaultSchedule: Sendable {
-    /// What is to be done with a fault, by its index.
+    /// What to do with each fault, by index.
     public enum Step: Hashable, Sendable {
         /// It begins.
         case begin(Int)
@@ -20,10 +20,12 @@ public struct FaultSchedule: Sendable {
         case over
     }
 
-    /// The faults, in the order of the command line.
-    public let faults: [Fault]
+    /// The faults, in the order of the command line, then those that were added.
+    public private(set) var faults: [Fault]
     private var states: [State]
     private var origins: [Fault.Moment.Origin: Instant] = [:]
+    /// When faults that were added begin, by their index.
+    private var starts: [Int: Instant] = [:]
     private var isOver = false
 
     /// Creates a schedule; nothing is due before the launch.
@@ -35,6 +37,13 @@ public struct FaultSchedule: Sendable {
     /// Records when a moment of the launch came; only the first time counts.
     public mutating func reached(_ origin: Fault.Moment.Origin, at instant: Instant) {
         if origins[origin] == nil { origins[origin] = instant }
+    }
+
+    /// Adds a fault that begins at once, whatever its moment says.
+    public mutating func add(_ fault: Fault, at instant: Instant) {
+        starts[faults.count] = instant
+        faults.append(fault)
+        states.append(.waiting)
     }
 
     /// The next instant at which a step is due; nil if none is known.
@@ -67,7 +76,8 @@ public struct FaultSchedule: Sendable {
     private func due(_ index: Int) -> Instant? {
         guard !isOver else { return nil }
         switch states[index] {
-        case .waiting: return origins[faults[index].moment.origin].map { $0 + faults[index].moment.delay }
+        case .waiting:
+            return starts[index] ?? origins[faults[index].moment.origin].map { $0 + faults[index].moment.delay }
         case .active(let since): return faults[index].duration.map { since + $0 }
         case .over: return nil
         }

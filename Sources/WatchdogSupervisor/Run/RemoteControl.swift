@@ -23,6 +23,8 @@ final class RemoteControl {
     private var received: [UInt8] = []
     private var unsent: [UInt8] = []
     private var state: LifecycleState?
+    /// Called with each fault that the driver injects.
+    var onFault: (Fault) -> Void = { _ in }
 
     /// Takes an inherited socket; throws ``RunError`` if it is not a connected Unix stream socket.
     init(_ number: Int32, _ supervisor: Supervisor, on loop: EventLoop) throws {
@@ -71,6 +73,7 @@ final class RemoteControl {
             case .suspend: supervisor.request(.suspend)
             case .resume: supervisor.request(.resume)
             case .event(let kind, let payload): supervisor.request(.event(kind: kind, payload: payload))
+            case .fault(let text): inject(text)
             case .terminate: supervisor.requestTermination()
             case .kill: kill()
             }
@@ -78,6 +81,24 @@ final class RemoteControl {
             tell(.refused(request: String(decoding: line, as: UTF8.self).printable(limit: 64), reason: "\(error)"))
         }
         tellState()
+    }
+
+    private func inject(_ text: String) {
+        do throws(Fault.SyntaxError) {
+            let fault = try Fault(parsing: text)
+            guard !text.split(separator: " ").contains("at") else {
+                let reason = "it begins at once; leave out \"at\""
+                return tell(.refused(request: "fault \(fault.kind)", reason: reason))
+            }
+            guard !fault.kind.needsPreparation else {
+                let reason = "it must be prepared before the launch; use LaunchSettings.faults or --fault"
+                return tell(.refused(request: "fault \(fault.kind)", reason: reason))
+            }
+            onFault(fault)
+            tell(.injected(fault: fault.description))
+        } catch {
+            tell(.refused(request: "fault \(text.printable(limit: 64))", reason: "\(error)"))
+        }
     }
 
     private func kill() {

@@ -21,6 +21,8 @@ final class ScriptRunner {
     private let supervisor: Supervisor
     private let loop: EventLoop
     private let onEnd: () -> Void
+    /// Called with each fault that the script injects.
+    var onFault: (Fault) -> Void = { _ in }
     private var index = 0
     private var timer: Timer?
     /// When the current command times out or is done; nil before it has started.
@@ -116,6 +118,10 @@ final class ScriptRunner {
         case .request(let request):
             guard outcome == nil else { return .failed(ending) }
             supervisor.request(request)
+            return .done
+        case .inject(let fault):
+            guard outcome == nil else { return .failed(ending) }
+            onFault(fault)
             return .done
         case .terminate:
             guard outcome == nil else { return .failed(ending) }

@@ -4,6 +4,8 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogRemote
+import WatchdogWire
 
 /// Executes the ``FaultSchedule`` of a run.
 ///
@@ -11,19 +13,23 @@ import WatchdogPolicy
 final class FaultInjector {
     private var schedule: FaultSchedule
     private let limits: FaultLimits
-    private let disks: FaultDisks
+    private let surroundings: FaultSurroundings
     private let shell: LaunchShell
     private let isQuiet: Bool
     private var timer: Timer?
     private var spinners: [Int: [Spinner]] = [:]
     private var beginnings: [Int: Instant] = [:]
+    private var failures: [Int: String] = [:]
+    private var networks: Set<Int> = []
+    private var slowDisks: [Int: UInt64] = [:]
+    private weak var remote: RemoteControl?
 
-    /// Prepares the faults of a run; nil if there are none.
-    init?(
-        _ faults: [Fault], _ limits: FaultLimits, _ disks: FaultDisks, _ shell: LaunchShell, isQuiet: Bool
+    /// Prepares the faults of a run.
+    init(
+        _ faults: [Fault], _ limits: FaultLimits, _ surroundings: FaultSurroundings, _ shell: LaunchShell,
+        isQuiet: Bool
     ) throws {
-        guard !faults.isEmpty else { return nil }
-        self.disks = disks
+        self.surroundings = surroundings
         schedule = FaultSchedule(faults)
         self.limits = limits
         self.shell = shell
@@ -41,17 +47,32 @@ final class FaultInjector {
         timer?.arm(at: schedule.next)
     }
 
+    /// Takes the faults of a driver and of a script, and tells the driver of those that are incomplete.
+    func serve(_ remote: RemoteControl?, _ script: ScriptRunner?) {
+        self.remote = remote
+        remote?.onFault = { [unowned self] in inject($0) }
+        script?.onFault = { [unowned self] in inject($0) }
+    }
+
+    /// Begins a fault now, or as soon as the loop turns again.
+    func inject(_ fault: Fault) {
+        schedule.add(fault, at: shell.now)
+        timer?.arm(at: schedule.next)
+    }
+
     /// Ends all faults, because the app has ended.
     func ended() {
         timer?.cancel()
         for step in schedule.end() { perform(step) }
     }
 
-    /// What became of each fault.
-    func summary(launchedAt: Instant?) -> [RunSummary.Fault] {
-        schedule.faults.indices.map { index in
+    /// What became of each fault; nil if there were none.
+    func summary(launchedAt: Instant?) -> [RunSummary.Fault]? {
+        guard !schedule.faults.isEmpty else { return nil }
+        return schedule.faults.indices.map { index in
             let beginning = beginnings[index].flatMap { instant in launchedAt.map { (instant - $0).milliseconds } }
-            return RunSummary.Fault(fault: schedule.faults[index].description, milliseconds: beginning)
+            return RunSummary.Fault(
+                fault: schedule.faults[index].description, milliseconds: beginning, failure: failures[index])
         }
     }
 
@@ -63,14 +84,7 @@ final class FaultInjector {
     private func perform(_ step: FaultSchedule.Step) {
         switch step {
         case .begin(let index): begin(index)
-        case .end(let index):
-            spinners[index] = nil
-            switch schedule.faults[index].kind {
-            case .stop: shell.signal(SIGCONT)
-            case .diskFull(let folder):
-                change(schedule.faults[index], folder) { disk throws(LinuxError) in try disk.clear() }
-            case .cpu, .cpuQuota, .memory: break
-            }
+        case .end(let index): end(index)
         }
     }
 
@@ -84,30 +98,79 @@ final class FaultInjector {
         }
         switch fault.kind {
         case .stop: shell.tree.pause()
-        case .diskFull(let folder): change(fault, folder) { disk throws(LinuxError) in try disk.fill() }
+        case .mainHang: hang(index)
         case .cpu(let processes): spin(processes, for: index)
+        case .diskFull(let folder): attempt(index) { () throws(LinuxError) in try surroundings.disks[folder]?.fill() }
+        case .ioSlow(let bytes):
+            slowDisks[index] = bytes
+            throttle(index)
+            if let failure = limits.hold(shell.tree.processes) { fail(index, failure) }
+        case .network:
+            networks.insert(index)
+            changeNetwork(index)
         case .cpuQuota, .memory:
-            if let failure = limits.hold(shell.tree.processes) { fail(fault, failure) }
+            if let failure = limits.hold(shell.tree.processes) { fail(index, failure) }
+        case .clock: break
+        case .killWatchdogd: kill(getpid(), SIGKILL)
         }
+    }
+
+    private func end(_ index: Int) {
+        spinners[index] = nil
+        switch schedule.faults[index].kind {
+        case .stop: shell.signal(SIGCONT)
+        case .diskFull(let folder): attempt(index) { () throws(LinuxError) in try surroundings.disks[folder]?.clear() }
+        case .ioSlow:
+            slowDisks[index] = nil
+            throttle(index)
+        case .network:
+            networks.remove(index)
+            changeNetwork(index)
+        case .mainHang, .cpu, .cpuQuota, .memory, .clock, .killWatchdogd: break
+        }
+    }
+
+    /// Of several slow disks, the slowest counts.
+    private func throttle(_ index: Int) {
+        let bytes = slowDisks.values.min()
+        attempt(index) { () throws(LinuxError) in try limits.throttle?.limit(to: bytes, shell.cgroup) }
+    }
+
+    private func hang(_ index: Int) {
+        guard shell.heedsFaults else {
+            return fail(
+                index, "the program did not say FAULTS=1; link a client library, or handle HANG_USEC on the main loop")
+        }
+        var message = SupervisorMessage()
+        message.hang = schedule.faults[index].duration
+        shell.send(message.datagram)
+    }
+
+    private func changeNetwork(_ index: Int) {
+        let active = networks.sorted().compactMap { index in
+            if case .network(let network) = schedule.faults[index].kind { network } else { nil }
+        }
+        attempt(index) { () throws(LinuxError) in try surroundings.network?.apply(active) }
     }
 
     private func spin(_ processes: Int, for index: Int) {
-        do throws(LinuxError) {
+        attempt(index) { () throws(LinuxError) in
             for _ in 0..<processes { spinners[index, default: []].append(try Spinner()) }
-        } catch {
-            fail(schedule.faults[index], "\(error)")
         }
     }
 
-    private func change(_ fault: Fault, _ folder: String, _ body: (SmallDisk) throws(LinuxError) -> Void) {
+    private func attempt(_ index: Int, _ body: () throws(LinuxError) -> Void) {
         do throws(LinuxError) {
-            if let disk = disks[folder] { try body(disk) }
+            try body()
         } catch {
-            fail(fault, "\(error)")
+            fail(index, "\(error)")
         }
     }
 
-    private func fail(_ fault: Fault, _ reason: String) {
+    private func fail(_ index: Int, _ reason: String) {
+        let fault = schedule.faults[index]
+        failures[index] = reason
         StandardError.say("the fault \(fault) is incomplete: \(reason)", as: .error)
+        remote?.tell(.limited(reason: "the fault \(fault) is incomplete: \(reason)"))
     }
 }

@@ -13,6 +13,8 @@ struct FaultLimits {
     /// By what each limit holds, for messages.
     private(set) var means: [Fault.Kind: String] = [:]
     private var quota: CPUQuota?
+    /// What slows the app's disks down; nil if nothing does.
+    private(set) var throttle: DiskThrottle?
 
     /// Adds the limits to a launch.
     ///
@@ -23,7 +25,8 @@ struct FaultLimits {
             switch fault.kind {
             case .memory(let bytes): limitMemory(to: bytes, of: &launch, on: host)
             case .cpuQuota(let percent): try limitCPU(to: percent, of: &launch, on: host)
-            case .stop, .cpu, .diskFull: break
+            case .ioSlow: try slowDisks(fault.kind, on: host)
+            case .clock, .stop, .cpu, .diskFull, .mainHang, .network, .killWatchdogd: break
             }
         }
     }
@@ -63,11 +66,24 @@ struct FaultLimits {
         }
     }
 
+    private mutating func slowDisks(_ kind: Fault.Kind, on host: Host) throws(RunError) {
+        if throttle == nil {
+            let isUnified = host.cgroupParent?.enable(["io"]).contains("io") == true
+            do throws(DiskThrottle.Unavailable) {
+                throttle = try DiskThrottle(isUnified: isUnified)
+            } catch {
+                throw RunError.unavailable("--fault \(kind): cannot slow disks down: \(error)")
+            }
+            if isUnified { needsCgroup = true }
+        }
+        means[kind] = throttle?.means
+    }
+
     /// Applies to the processes of an app that runs what cannot be set before.
     ///
     /// - Returns: why that failed; nil if all of them are limited.
     func hold(_ processes: () -> [Int32]) -> String? {
-        guard let quota else { return nil }
+        guard quota != nil || throttle?.needsMoves == true else { return nil }
         var moved: Set<Int32> = []
         // A process that is not moved yet can start another one.
         for _ in 0..<8 {
@@ -75,7 +91,8 @@ struct FaultLimits {
             if others.isEmpty { break }
             for process in others {
                 do throws(LinuxError) {
-                    try quota.move(process)
+                    try quota?.move(process)
+                    try throttle?.move(process)
                 } catch  where error.errno != .noSuchProcess {
                     return "\(error)"
                 } catch {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A hang of the main loop that a test has asked for.
+///
+/// The crash log shows the name, so that nobody searches the app for the hang.
+enum HangOnDemand {
+    /// Blocks the calling thread, the main loop's, for this long.
+    @inline(never)
+    static func block(for duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        // A year is for ever, and far from any overflow.
+        end.tv_sec += Int(min(seconds, 31_536_000))
+        end.tv_nsec += Int(attoseconds / 1_000_000_000)
+        if end.tv_nsec >= 1_000_000_000 { (end.tv_sec, end.tv_nsec) = (end.tv_sec + 1, end.tv_nsec - 1_000_000_000) }
+        while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nil) == EINTR {}
+    }
+}
