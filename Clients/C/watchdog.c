@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,6 +21,9 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+/* What is called everywhere would make the library a tenth larger. */
+#define NOT_INLINED __attribute__((noinline))
 
 static const char library_name[] = "libwatchdog/1";
 
@@ -121,7 +125,18 @@ struct launch_task {
     char name[WATCHDOG_NAME_BYTES_MAX + 1];
 };
 
-/* What has been said but not sent, apart from tasks; later words replace earlier ones. */
+/* The most signposts that wait to be sent; of more, only the number is told. */
+enum { signposts_max = 32, signpost_message_bytes_max = 256 };
+
+struct signpost {
+    const char *phase;
+    uint64_t id, nanoseconds;
+    bool is_on_main_loop;
+    char category[WATCHDOG_NAME_BYTES_MAX + 1], name[WATCHDOG_NAME_BYTES_MAX + 1];
+    char message[signpost_message_bytes_max + 1];
+};
+
+/* What has been said but not sent, apart from tasks and signposts; later words replace earlier ones. */
 struct outbox {
     bool has_hello, is_ready, has_pong, has_status, has_extension, has_summary, is_stopping, is_first_frame, is_useful;
     uint64_t pong;
@@ -146,6 +161,12 @@ struct watchdog {
     struct outbox outbox;
     struct task tasks[WATCHDOG_TASKS_MAX];
     struct launch_task launch_tasks[WATCHDOG_LAUNCH_TASKS_MAX];
+    struct signpost signposts[signposts_max];
+    /* Those that wait, and those of them that are in the datagram that is being sent. */
+    size_t signpost_count, signposts_sending;
+    uint64_t signposts_lost, last_signpost;
+    /* The thread that has called watchdog_service(); 0 before. */
+    pid_t loop_thread;
     uint64_t last_task;
     bool is_launched;
     /* Keeps a talkative app from crowding out its own answers. */
@@ -161,6 +182,8 @@ struct watchdog {
     /* Constant after watchdog_attach(). */
     int descriptor;
     bool has_lifecycle;
+    /* The supervisor may have the main loop block, to test the app. */
+    bool allows_faults;
     uint64_t push_nanoseconds;
     struct sockaddr_un address;
     socklen_t address_length;
@@ -185,7 +208,7 @@ struct watchdog {
 static atomic_flag is_attached = ATOMIC_FLAG_INIT;
 
 /* False in a forked child, whose copy of the channel is not its own and whose mutex nobody may ever unlock. */
-static bool is_usable(const struct watchdog *watchdog) { return watchdog && watchdog->process == getpid(); }
+static NOT_INLINED bool is_usable(const struct watchdog *watchdog) { return watchdog && watchdog->process == getpid(); }
 
 static uint64_t now_nanoseconds(void)
 {
@@ -243,7 +266,7 @@ static void copy_string(char *target, size_t limit, const char *text)
 }
 
 /* Digits only, at most `most`; false when there is anything else. */
-static bool parse_number(const char *text, size_t count, uint64_t most, uint64_t *number)
+static NOT_INLINED bool parse_number(const char *text, size_t count, uint64_t most, uint64_t *number)
 {
     uint64_t value = 0;
     if (count == 0) return false;
@@ -266,14 +289,14 @@ static bool parse_string(const char *text, uint64_t most, uint64_t *number)
 
 struct message {
     bool has_ping, has_state, has_background_time, is_expiring, is_terminating, has_event;
-    uint64_t ping, state_id, event_id, background_microseconds;
+    uint64_t ping, state_id, event_id, background_microseconds, hang_microseconds;
     int state;
     char kind[WATCHDOG_NAME_BYTES_MAX + 1];
     char payload[WATCHDOG_PAYLOAD_BYTES_MAX + 1];
 };
 
 enum key { key_ping, key_state, key_state_id, key_background, key_expire, key_terminate, key_event, key_event_id,
-    key_payload, key_count };
+    key_payload, key_hang, key_count };
 
 static bool is_text(const char *text, size_t count, const char *expected)
 {
@@ -283,7 +306,7 @@ static bool is_text(const char *text, size_t count, const char *expected)
 static enum key find_key(const char *text, size_t count)
 {
     static const char *const names[key_count] = {"PING", "STATE", "STATE_ID", "BACKGROUND_USEC", "EXPIRE", "TERMINATE",
-        "EVENT", "EVENT_ID", "PAYLOAD"};
+        "EVENT", "EVENT_ID", "PAYLOAD", "HANG_USEC"};
     int key = 0;
     while (key < key_count && !is_text(text, count, names[key])) key++;
     return (enum key)key;
@@ -310,6 +333,7 @@ static void take_field(struct message *message, enum key key, const char *value,
         break;
     case key_event_id: parse_number(value, count, UINT64_MAX, &message->event_id); break;
     case key_payload: copy_text(message->payload, WATCHDOG_PAYLOAD_BYTES_MAX, value, count); break;
+    case key_hang: parse_number(value, count, INT64_MAX, &message->hang_microseconds); break;
     case key_count: break;
     }
 }
@@ -368,7 +392,7 @@ static bool write_line(struct writer *writer, const char *key, const char *value
     return true;
 }
 
-static void format_number(char text[number_bytes], uint64_t number)
+static NOT_INLINED void format_number(char text[number_bytes], uint64_t number)
 {
     char digits[number_bytes];
     size_t first = sizeof digits - 1;
@@ -383,6 +407,24 @@ static bool write_number(struct writer *writer, const char *key, uint64_t number
     char text[number_bytes];
     format_number(text, number);
     return write_line(writer, key, text, "");
+}
+
+/* Whether there was room for all. */
+static bool write_signposts(struct watchdog *self, struct writer *writer)
+{
+    for (size_t index = 0; index < self->signpost_count; index++) {
+        const struct signpost *signpost = &self->signposts[index];
+        char line[2 * number_bytes + 4 * WATCHDOG_NAME_BYTES_MAX + signpost_message_bytes_max];
+        char id[number_bytes], time[number_bytes];
+        format_number(id, signpost->id);
+        format_number(time, signpost->nanoseconds);
+        snprintf(line, sizeof line, "%s %s %s %s %s\t%s%s%s", signpost->phase, id, time,
+            signpost->is_on_main_loop ? "main" : "other", signpost->category, signpost->name,
+            signpost->message[0] ? "\t" : "", signpost->message);
+        if (!write_line(writer, "SIGNPOST", line, "")) return false;
+        self->signposts_sending = index + 1;
+    }
+    return true;
 }
 
 /*
@@ -424,6 +466,7 @@ static bool write_lists(struct watchdog *self, struct writer *writer)
         if (!write_line(writer, "END_LAUNCH_TASK", task->name, "")) return true;
         task->stage = stage_end_sending;
     }
+    write_signposts(self, writer);
     return true;
 }
 
@@ -440,6 +483,7 @@ static bool encode(struct watchdog *self, struct writer *writer)
         write_number(writer, "PID", (uint64_t)self->process);
         write_line(writer, "LIBRARY", library_name, "");
         if (self->has_lifecycle) write_line(writer, "LIFECYCLE", "1", "");
+        if (self->allows_faults) write_line(writer, "FAULTS", "1", "");
     }
     if (outbox->is_ready) write_line(writer, "READY", "1", "");
     if (outbox->has_pong) {
@@ -457,6 +501,7 @@ static bool encode(struct watchdog *self, struct writer *writer)
     if (outbox->event_done) write_number(writer, "EVENT_DONE", outbox->event_done);
     if (outbox->is_first_frame) write_line(writer, "FIRST_FRAME", "1", "");
     if (outbox->is_useful) write_line(writer, "USEFUL", "1", "");
+    if (self->signposts_lost) write_number(writer, "SIGNPOSTS_LOST", self->signposts_lost);
     return write_lists(self, writer);
 }
 
@@ -485,7 +530,7 @@ static bool has_marks(const struct watchdog *self)
         enum stage stage = self->launch_tasks[index].stage;
         if (stage == stage_begun || stage == stage_ended) return true;
     }
-    return false;
+    return self->signpost_count > 0 || self->signposts_lost > 0;
 }
 
 static void outbox_clear(struct outbox *outbox) { memset(outbox, 0, offsetof(struct outbox, status)); }
@@ -498,6 +543,7 @@ static void forget_marks(struct watchdog *self)
         struct launch_task *task = &self->launch_tasks[index];
         if (task->stage != stage_free) task->stage = task->has_ended ? stage_over : stage_open;
     }
+    self->signpost_count = self->signposts_lost = 0;
 }
 
 /* After an attempt: what was being sent has been sent, or is to be sent again. */
@@ -518,6 +564,13 @@ static void settle_marks(struct watchdog *self, bool is_sent)
             task->stage = task->is_begin_told ? stage_ended : stage_begun;
         }
     }
+    if (is_sent) {
+        self->signpost_count -= self->signposts_sending;
+        memmove(self->signposts, self->signposts + self->signposts_sending,
+            self->signpost_count * sizeof self->signposts[0]);
+        self->signposts_lost = 0;
+    }
+    self->signposts_sending = 0;
 }
 
 static void disconnect(struct watchdog *self)
@@ -768,6 +821,55 @@ int watchdog_end_launch_task(struct watchdog *watchdog, const char *name)
     return error;
 }
 
+/* MARK: Signposts */
+
+static void copy_part(char *target, size_t limit, const char *text)
+{
+    copy_string(target, limit, text);
+    /* A tab ends a part. */
+    for (char *tab = target; (tab = strchr(tab, '\t')) != NULL;) *tab = ' ';
+}
+
+static uint64_t mark(
+    struct watchdog *watchdog, const char *phase, uint64_t id, const char *category, const char *name,
+    const char *message)
+{
+    pid_t thread;
+    if (!is_usable(watchdog)) return 0;
+    thread = (pid_t)syscall(SYS_gettid);
+    lock(watchdog);
+    if (id == 0) id = ++watchdog->last_signpost;
+    if (watchdog->transport != transport_channel || watchdog->signpost_count == signposts_max) {
+        if (watchdog->transport == transport_channel) watchdog->signposts_lost++;
+    } else {
+        struct signpost *signpost = &watchdog->signposts[watchdog->signpost_count++];
+        signpost->phase = phase;
+        signpost->id = id;
+        signpost->nanoseconds = now_nanoseconds();
+        signpost->is_on_main_loop = thread == (watchdog->loop_thread ? watchdog->loop_thread : watchdog->process);
+        copy_part(signpost->category, WATCHDOG_NAME_BYTES_MAX, category);
+        copy_part(signpost->name, WATCHDOG_NAME_BYTES_MAX, name);
+        copy_part(signpost->message, signpost_message_bytes_max, message);
+    }
+    say(watchdog);
+    return id;
+}
+
+uint64_t watchdog_begin_signpost(struct watchdog *watchdog, const char *category, const char *name)
+{
+    return mark(watchdog, "begin", 0, category, name, NULL);
+}
+
+void watchdog_end_signpost(struct watchdog *watchdog, uint64_t id, const char *category, const char *name)
+{
+    if (id) mark(watchdog, "end", id, category, name, NULL);
+}
+
+void watchdog_signpost(struct watchdog *watchdog, const char *category, const char *name, const char *message)
+{
+    mark(watchdog, "event", 0, category, name, message);
+}
+
 /* MARK: Attaching */
 
 static int socket_option(int descriptor, int name)
@@ -824,8 +926,9 @@ static uint64_t push_interval(const char *allowance, const char *process)
 /* Reads the environment, and takes the channel and what belongs to it out of it. */
 static void take_environment(struct watchdog *self, uint64_t now)
 {
-    const char *state = getenv("WATCHDOG_STATE"), *event = getenv("WATCHDOG_EVENT");
+    const char *state = getenv("WATCHDOG_STATE"), *event = getenv("WATCHDOG_EVENT"), *faults = getenv("WATCHDOG_FAULTS");
     if (take_channel(self, getenv("WATCHDOG_CHANNEL"))) {
+        self->allows_faults = faults && strcmp(faults, "1") == 0;
         if (state && strcmp(state, "background") == 0) self->state = WATCHDOG_BACKGROUND;
         if (event) {
             self->has_launch_event = true;
@@ -838,6 +941,7 @@ static void take_environment(struct watchdog *self, uint64_t now)
     unsetenv("WATCHDOG_CHANNEL");
     unsetenv("WATCHDOG_STATE");
     unsetenv("WATCHDOG_EVENT");
+    unsetenv("WATCHDOG_FAULTS");
 }
 
 struct watchdog *watchdog_attach(unsigned flags)
@@ -983,6 +1087,17 @@ static void heed_background_time(struct watchdog *self, uint64_t microseconds)
         self->on_background_time(self, (int64_t)microseconds, self->background_time_context);
 }
 
+/* A test has asked for it. The name stands in the crash log, so that nobody looks for the hang in the app. */
+static NOT_INLINED void hang_on_demand(uint64_t microseconds)
+{
+    /* A year is for ever, and far from any overflow. */
+    uint64_t most = 31536000 * (nanoseconds_per_second / nanoseconds_per_microsecond);
+    uint64_t until = now_nanoseconds() + (microseconds < most ? microseconds : most) * nanoseconds_per_microsecond;
+    struct timespec end = {
+        .tv_sec = (time_t)(until / nanoseconds_per_second), .tv_nsec = (long)(until % nanoseconds_per_second)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR) {}
+}
+
 /* What is to happen first comes first: how long the background lasts is known when it begins. */
 static void heed(struct watchdog *self, const struct message *message)
 {
@@ -993,6 +1108,8 @@ static void heed(struct watchdog *self, const struct message *message)
         if (message->is_expiring && !self->is_detached && self->on_expire) self->on_expire(self, self->expire_context);
         if (message->has_event && !self->is_detached) heed_event(self, message);
     }
+    if (message->hang_microseconds && self->allows_faults && !self->is_detached)
+        hang_on_demand(message->hang_microseconds);
     if (message->is_terminating && !self->is_detached && !self->is_terminating) {
         self->is_terminating = true;
         if (self->on_terminate) self->on_terminate(self, self->terminate_context);
@@ -1036,6 +1153,9 @@ int watchdog_service(struct watchdog *watchdog)
     bool is_terminating, is_loss;
     if (!is_usable(watchdog)) return 0;
     watchdog->service_depth++;
+    lock(watchdog);
+    watchdog->loop_thread = (pid_t)syscall(SYS_gettid);
+    unlock(watchdog);
     for (int count = 0; count < read_max && !watchdog->is_detached && receive(watchdog, &message); count++)
         heed(watchdog, &message);
     now = now_nanoseconds();

@@ -128,8 +128,9 @@ int watchdog_descriptor(struct watchdog *watchdog);
 int watchdog_timeout_ms(struct watchdog *watchdog);
 
 /*
- * Answers what has arrived, calls callbacks, sends what is due. Never blocks, apart from what callbacks do; reads at
- * most 64 messages, so that a flood of them leaves the loop to the app's work.
+ * Answers what has arrived, calls callbacks, sends what is due. Never blocks, apart from what callbacks do and what a
+ * test asks for (`watchdogd run --fault main-hang`); reads at most 64 messages, so that a flood of them leaves the loop
+ * to the app's work.
  *
  * Call it when the descriptor is readable and when the timeout has passed. A call too many does no harm. Call it on the
  * thread that does the app's work and from the loop that must not hang, and from nowhere else: a thread of its own
@@ -283,6 +284,24 @@ int watchdog_begin_launch_task(struct watchdog *watchdog, const char *name);
 
 /* Ends a task that has extended the launch. Returns 0, or ENOENT when none of this name is open. Any thread. */
 int watchdog_end_launch_task(struct watchdog *watchdog, const char *name);
+
+/* MARK: Signposts */
+
+/*
+ * Marks in time, which reports and recordings show beside what the app was doing. They measure and change nothing. At
+ * most 32 wait to be sent; of more, the supervisor is told the number only. An app should set fewer than 50 a second.
+ *
+ * category, name: at most WATCHDOG_NAME_BYTES_MAX bytes; tabs become spaces.
+ */
+
+/* An interval begins. Returns its number for watchdog_end_signpost(); 0 without a handle. Any thread. */
+uint64_t watchdog_begin_signpost(struct watchdog *watchdog, const char *category, const char *name);
+
+/* The interval with this number, category and name ends; does nothing for 0. Any thread, also another one. */
+void watchdog_end_signpost(struct watchdog *watchdog, uint64_t id, const char *category, const char *name);
+
+/* Something happens that has no length. message: more about it, at most 256 bytes; NULL for nothing. Any thread. */
+void watchdog_signpost(struct watchdog *watchdog, const char *category, const char *name, const char *message);
 
 #pragma GCC visibility pop
 

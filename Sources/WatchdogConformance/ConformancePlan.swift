@@ -16,6 +16,8 @@ public struct ConformancePlan: Sendable {
     public var terminationLimit: Duration
     /// Whether the program's output is shown, on standard error; otherwise it is discarded.
     public var showsOutput: Bool
+    /// The requirements that are left out.
+    public var exceptions: Set<Requirement> = []
 
     /// Creates a plan.
     public init(

@@ -96,6 +96,25 @@ extension ConformanceSession {
                 : .failed("it answered \((done - answer).brief) before its main loop came back: from another thread"))
     }
 
+    func tryHangOnDemand() throws(ConformanceError) {
+        let time = Duration.milliseconds(500)
+        guard let program = try launchReady(for: [.hangOnDemand], .channelWithFaults) else { return }
+        defer { finish(program) }
+        guard program.conduct.hello?.allowsFaults == true else {
+            return record(.hangOnDemand, .skipped("it does not say FAULTS=1 in a launch with WATCHDOG_FAULTS=1"))
+        }
+        let start = Instant.now()
+        program.say("HANG_USEC=\(time.nanoseconds / 1_000)")
+        program.say("PING=6")
+        guard try program.wait(time + plan.answerLimit, until: { $0.answer(to: 6) != nil }),
+            let answer = program.conduct.answer(to: 6)
+        else { return record(.hangOnDemand, .failed(instead(program, "it did not answer afterward"))) }
+        record(
+            .hangOnDemand,
+            answer - start >= time * 0.9
+                ? .passed("") : .failed("it answered after \((answer - start).brief) of a hang of \(time.brief)"))
+    }
+
     private static func event(_ kind: String, id: UInt64, payload: String) -> SupervisorMessage {
         var message = SupervisorMessage()
         message.event = .init(kind: kind, id: id, payload: payload)

@@ -54,8 +54,10 @@ public final class ConformanceSession {
     /// - Returns: a result for each ``Requirement``, in their order.
     /// - Throws: ``ConformanceError`` if the program cannot be started or the user interrupts; no process is left then.
     public func run() throws(ConformanceError) -> [ConformanceResult] {
+        skip(Requirement.allCases.filter(plan.exceptions.contains), because: "left out with --except")
         for scenario in [tryGreeting, tryUnknownKeys, tryRepeatedKeys, tryGarbage, tryFlood, tryLifecycle]
-            + [tryBlockedLoop, tryTermination, tryClosedChannel, tryAlone, tryBadEnvironment, tryServiceManager]
+            + [tryBlockedLoop, tryHangOnDemand, tryTermination, tryClosedChannel]
+            + [tryAlone, tryBadEnvironment, tryServiceManager]
         {
             try scenario()
         }
@@ -94,9 +96,11 @@ public final class ConformanceSession {
     /// Launches the program for some requirements and waits until it is ready.
     ///
     /// - Returns: nil if it does not become ready, which skips the requirements, or if they have been skipped before.
-    func launchReady(for requirements: [Requirement]) throws(ConformanceError) -> TriedProgram? {
+    func launchReady(
+        for requirements: [Requirement], _ connection: TriedProgram.Connection = .channel
+    ) throws(ConformanceError) -> TriedProgram? {
         guard requirements.contains(where: { results[$0] == nil }) else { return nil }
-        let program = try launch()
+        let program = try launch(connection)
         if try program.wait(plan.launchLimit, until: { $0.hello != nil && $0.isReady }) { return program }
         finish(program)
         skip(requirements, because: "it has not become ready")

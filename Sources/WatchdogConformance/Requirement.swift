@@ -18,6 +18,7 @@ public enum Requirement: String, CaseIterable, Sendable {
     case busy
     case expiration
     case blockedLoop = "blocked-loop"
+    case hangOnDemand = "hang-on-demand"
     case termination
     case closedChannel = "closed-channel"
     case silence
@@ -44,6 +45,7 @@ public enum Requirement: String, CaseIterable, Sendable {
         case .busy: "answers a ping behind twenty events"
         case .expiration: "ends its background tasks when their time expires"
         case .blockedLoop: "does not answer while its main loop is blocked"
+        case .hangOnDemand: "blocks its main loop when a test asks for it, and only then"
         case .termination: "exits with 0 when it is asked to terminate"
         case .closedChannel: "keeps calm when the channel closes"
         case .silence: "runs without a supervisor"

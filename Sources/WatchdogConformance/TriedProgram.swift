@@ -13,6 +13,8 @@ final class TriedProgram {
     enum Connection {
         /// Over a channel of its own.
         case channel
+        /// The same, in a launch that allows faults.
+        case channelWithFaults
         /// Not at all, with these variables in its environment.
         case none([String: String])
     }
@@ -45,12 +47,14 @@ final class TriedProgram {
             request.environment["WATCHDOGD_CONFORMANCE"] = marker
             for name in [
                 Wire.Environment.notifySocket, Wire.Environment.channel, Wire.Environment.watchdogMicroseconds,
+                Wire.Environment.faults,
             ] {
                 request.environment[name] = nil
             }
             var end: OwnedDescriptor?
             switch connection {
-            case .channel:
+            case .channel, .channelWithFaults:
+                if case .channelWithFaults = connection { request.environment[Wire.Environment.faults] = "1" }
                 let pair = try Channel.pair()
                 (channel, end) = (pair.supervisor, pair.app)
                 request.environment[Wire.Environment.channel] = "\(Self.channelNumber)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ClientMessage {
-    /// Work that should go on in the background, `BEGIN_TASK=<id> <name>`.
+    /// Work that should continue in the background, `BEGIN_TASK=<id> <name>`.
     public struct BackgroundTask: Hashable, Sendable {
         /// The app's number for the task, 1 or greater; used once.
         public var id: UInt64
@@ -24,7 +24,7 @@ extension ClientMessage {
         fileprivate var value: String { "\(id) \(name.fieldText(limit: Wire.Limit.taskName))" }
     }
 
-    /// Writes the lists as far as there is room, and the state that is done once all tasks are told that were begun before.
+    /// Writes as much of the lists as fits, and the completed state once it includes all tasks begun before it.
     ///
     /// What is left of one list holds back all that follow: no end may overtake its beginning, and no app may be taken for idle
     /// in the background that has begun a task.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ClientMessage {
-    /// A mark that the app sets in time, `SIGNPOST=<phase> <id> <nanoseconds> <main|other> <category>⇥<name>[⇥<message>]`.
+    /// A point in time that the app marks, `SIGNPOST=<phase> <id> <nanoseconds> <main|other> <category>⇥<name>[⇥<message>]`.
     public struct Signpost: Hashable, Sendable {
         /// What the mark stands for.
         public enum Phase: String, Hashable, Sendable, CaseIterable {
@@ -15,17 +15,17 @@ extension ClientMessage {
 
         /// What the mark stands for.
         public var phase: Phase
-        /// Pairs beginning and end when intervals of the same name overlap; 0 where they do not.
+        /// Pairs the beginning and end of overlapping intervals with the same name; 0 without overlap.
         public var id: UInt64
-        /// When, as nanoseconds since the origin of `CLOCK_MONOTONIC`; the app's word for it.
+        /// The time according to the app, in nanoseconds since the origin of `CLOCK_MONOTONIC`.
         public var nanoseconds: Int64
         /// True when it was set on the main loop.
         public var isOnMainThread: Bool
-        /// What part of the app it belongs to, at most ``Wire/Limit/name`` bytes, without tabs.
+        /// The part of the app that it belongs to, at most ``Wire/Limit/name`` bytes, without tabs.
         public var category: String
         /// What is marked, at most ``Wire/Limit/name`` bytes, without tabs.
         public var name: String
-        /// More about it, at most ``Wire/Limit/signpostMessage`` bytes, without tabs; may be empty.
+        /// Details, at most ``Wire/Limit/signpostMessage`` bytes, without tabs; may be empty.
         public var message: String
 
         /// Creates a signpost.

@@ -2,8 +2,8 @@
 
 /// A message of the channel protocol from the app to the supervisor.
 ///
-/// One datagram may carry several keys. Most count once; those of the lists at the end may come again and again. Decoding
-/// follows the rules of ``NotifyMessage``; texts are also cut at their limits, so that no app makes the supervisor keep more.
+/// One datagram may carry several keys. Most count once; those of the lists at the end may be repeated. Decoding
+/// follows the rules of ``NotifyMessage``; texts are also cut at their limits, which bounds what the supervisor stores.
 public struct ClientMessage: Hashable, Sendable {
     /// The first thing an app says.
     public struct Hello: Hashable, Sendable {
@@ -11,24 +11,28 @@ public struct ClientMessage: Hashable, Sendable {
         public var version: Int
         /// `PID`: the process that speaks, as it sees itself; it may live in another PID namespace.
         public var process: Int32?
-        /// `LIBRARY`: what the app speaks through, as name and version.
+        /// `LIBRARY`: the app's client library, as name and version.
         public var library: String?
-        /// `LIFECYCLE`: the app wants to be told of states, expirations and events, and answers them.
+        /// `LIFECYCLE`: the app wants to receive states, expirations and events, and answers them.
         ///
-        /// Nothing of the kind is sent to others: they would not answer.
+        /// Other apps receive none of these, because they would not answer.
         public var hasLifecycle: Bool
+        /// `FAULTS`: the launch allows faults, and the app obeys `HANG_USEC`.
+        public var allowsFaults: Bool
 
         /// Creates a greeting.
         public init(
             version: Int = Wire.version,
             process: Int32? = nil,
             library: String? = nil,
-            hasLifecycle: Bool = false
+            hasLifecycle: Bool = false,
+            allowsFaults: Bool = false
         ) {
             self.version = version
             self.process = process
             self.library = library
             self.hasLifecycle = hasLifecycle
+            self.allowsFaults = allowsFaults
         }
     }
 
@@ -38,20 +42,20 @@ public struct ClientMessage: Hashable, Sendable {
     public var isReady = false
     /// `PONG`: the main loop's answer to the ping with this nonce.
     public var pong: UInt64?
-    /// `THREAD`: the thread that answered, when it is not the process's first one; it numbers threads as the app sees them.
+    /// `THREAD`: the thread that answered, if it is not the process's first one; thread IDs are those of the app's own PID namespace.
     ///
     /// Swift's main queue leaves the first thread in `dispatchMain()` and under an `async` main, so that the first thread's
-    /// stack tells nothing about the main loop.
+    /// stack does not show the main loop.
     public var thread: Int32?
-    /// `STATUS`: one line about the app's state, for people; empty to take back the one before.
+    /// `STATUS`: one line about the app's state, for people; empty to clear the previous one.
     public var status: String?
-    /// `EXTEND_TIMEOUT_USEC`: the time, counted from now, that the app asks for.
+    /// `EXTEND_TIMEOUT_USEC`: the time, from now, that the app requests.
     public var timeoutExtension: Duration?
-    /// `PROGRESS`: a token that changes as the work for which an extension is asked goes on.
+    /// `PROGRESS`: a token that changes as the work that needs the extension progresses.
     public var progress: String?
     /// `SUMMARY`: the app's own line in a report about it.
     public var summary: String?
-    /// `STOPPING`: the app has begun to end.
+    /// `STOPPING`: the app has begun to exit.
     public var isStopping = false
     /// `STATE_DONE`: the number of the latest ``SupervisorMessage/Transition`` that the app has completed, and with it all
     /// earlier ones.
@@ -59,15 +63,15 @@ public struct ClientMessage: Hashable, Sendable {
     /// `EVENT_DONE`: the number of the latest ``SupervisorMessage/Event`` that the app has handled, and with it all earlier
     /// ones.
     public var eventDone: UInt64?
-    /// `FIRST_FRAME`: the app has shown itself for the first time.
+    /// `FIRST_FRAME`: the app has drawn its first frame.
     public var isFirstFrame = false
     /// `USEFUL`: the app does what it was launched for.
     public var isUseful = false
-    /// `BEGIN_TASK`, once per task: work has begun that should go on in the background.
+    /// `BEGIN_TASK`, once per task: work has begun that should continue in the background.
     public var tasksBegun: [BackgroundTask] = []
     /// `END_TASK`, once per task: such work has ended.
     ///
-    /// Numbers are not used again, so that of a message all beginnings may be heeded before all ends.
+    /// Numbers are never reused, so all beginnings in a message may be handled before all ends.
     public var tasksEnded: [UInt64] = []
     /// `BEGIN_LAUNCH_TASK`, once per task: the launch is not complete before this has ended; by name.
     public var launchTasksBegun: [String] = []
@@ -75,21 +79,21 @@ public struct ClientMessage: Hashable, Sendable {
     public var launchTasksEnded: [String] = []
     /// `SIGNPOST`, once per signpost, in the order in which they were set.
     public var signposts: [Signpost] = []
-    /// `SIGNPOSTS_LOST`: how many signposts the app could not send since it last said so.
+    /// `SIGNPOSTS_LOST`: how many signposts the app could not send since the last such message.
     public var signpostsLost: Int?
-    /// How many lines were dropped because they were no assignment or had an unusable value.
+    /// How many lines were dropped because they were not assignments or had an invalid value.
     public var malformed = 0
-    /// How many different keys were not known.
+    /// How many different keys were unknown.
     public var unknown = 0
 
-    /// Creates a message that says nothing.
+    /// Creates an empty message.
     public init() {}
 }
 
 // MARK: - Decoding
 
 extension ClientMessage {
-    /// Decodes a datagram; never fails, what cannot be used is counted.
+    /// Decodes a datagram; never fails, but counts what it cannot use.
     ///
     /// `PID` and `LIBRARY` belong to `HELLO` and are dropped without it.
     ///
@@ -127,9 +131,14 @@ extension ClientMessage {
         private var process: Int32?
         private var library: String?
         private var hasLifecycle = false
+        private var allowsFaults = false
 
         var hello: Hello? {
-            version.map { Hello(version: $0, process: process, library: library, hasLifecycle: hasLifecycle) }
+            version.map {
+                Hello(
+                    version: $0, process: process, library: library, hasLifecycle: hasLifecycle,
+                    allowsFaults: allowsFaults)
+            }
         }
 
         /// - Returns: False when the field is not part of a greeting.
@@ -139,6 +148,7 @@ extension ClientMessage {
             case "PID": process.take(field.number(in: 1...Int32.max), orCount: &malformed)
             case "LIBRARY": library = field.text(limit: Wire.Limit.name)
             case "LIFECYCLE": field.raise(&hasLifecycle, orCount: &malformed)
+            case "FAULTS": field.raise(&allowsFaults, orCount: &malformed)
             default: return false
             }
             return true
@@ -175,22 +185,23 @@ extension Array {
 // MARK: - Encoding
 
 extension ClientMessage {
-    /// The datagram to send, at most ``Wire/Limit/datagram`` bytes; empty when the message says nothing.
+    /// The datagram to send, at most ``Wire/Limit/datagram`` bytes; empty if the message is empty.
     ///
-    /// Texts are cut at their limits and made one line. Lists are sent as far as there is room; ``remainder`` is what is left.
+    /// Texts are cut at their limits and put on one line. Lists are sent as far as they fit; ``remainder`` is the rest.
     /// An empty datagram looks like the end of the channel to the receiver and must not be sent.
     public var datagram: [UInt8] { encoded.bytes }
 
-    /// What ``datagram`` has no room for; says nothing when all fits.
+    /// What does not fit into ``datagram``; empty if everything fits.
     public var remainder: ClientMessage { encoded.remainder }
 
-    /// The datagram to send and what it has no room for.
+    /// The datagram to send, and what does not fit into it.
     public var encoded: (bytes: [UInt8], remainder: ClientMessage) {
         var writer = FieldWriter()
         writer.number("HELLO", hello?.version)
         writer.number("PID", hello?.process)
         writer.text("LIBRARY", hello?.library, limit: Wire.Limit.name)
         writer.flag("LIFECYCLE", hello?.hasLifecycle ?? false)
+        writer.flag("FAULTS", hello?.allowsFaults ?? false)
         writer.flag("READY", isReady)
         writer.number("PONG", pong)
         writer.number("THREAD", thread)

@@ -3,8 +3,8 @@
 /// A message of the sd_notify protocol, which unmodified programs send to `NOTIFY_SOCKET`.
 ///
 /// Decoding takes any bytes and follows systemd: values of known keys are taken from their first assignment, flags from any,
-/// unusable values are dropped and counted, unknown keys are counted and ignored. A datagram that is longer than
-/// ``Wire/Limit/datagram`` or contains a NUL before its end is refused whole and counts as one malformed line.
+/// invalid values are dropped and counted, unknown keys are counted and ignored. A datagram that is longer than
+/// ``Wire/Limit/datagram`` or contains a NUL before its end is rejected and counts as one malformed line.
 ///
 /// Source: sd_notify(3); systemd, src/core/service.c, service_notify_message().
 public struct NotifyMessage: Hashable, Sendable {
@@ -12,7 +12,7 @@ public struct NotifyMessage: Hashable, Sendable {
     public enum Watchdog: String, Hashable, Sendable {
         /// A sign of life; the allowance starts anew.
         case alive = "1"
-        /// The program has found itself faulty and asks to be treated as if the allowance were exhausted.
+        /// The program has detected its own fault and asks to be treated as if the allowance were exhausted.
         case trigger
     }
 
@@ -22,39 +22,39 @@ public struct NotifyMessage: Hashable, Sendable {
     public var isUseful = false
     /// The program is reloading its configuration.
     public var isReloading = false
-    /// The program is shutting down; when it also says ready or reloading, this is what counts.
+    /// The program is shutting down; this takes precedence over ready and reloading in the same message.
     public var isStopping = false
     /// When the reload began, as time since the origin of `CLOCK_MONOTONIC`.
     public var reloadBegan: Duration?
-    /// One line about the program's state, for people; empty to take back the one before.
+    /// One line about the program's state, for people; empty to clear the previous one.
     public var status: String?
     /// The errno with which the program failed, 1...4095.
     public var errno: Int32?
     /// The D-Bus error name with which the program failed.
     public var busError: String?
-    /// The exit status that the program wants to be known by, which may be sent ahead of the exit.
+    /// The exit status that the program wants reported; it may be sent before the exit.
     public var exitStatus: UInt8?
-    /// The process that is the main one from now on.
+    /// The new main process.
     public var mainProcess: Int32?
     /// A sign of life, or the request to be killed.
     public var watchdog: Watchdog?
-    /// The watchdog allowance from now on; zero ends the watching.
+    /// The new watchdog allowance; zero turns the watchdog off.
     public var watchdogTimeout: Duration?
-    /// The time, counted from now, that the program asks for before a start, stop or runtime allowance is exhausted.
+    /// The time, from now, that the program requests before a start, stop or runtime allowance is exhausted.
     public var timeoutExtension: Duration?
-    /// A token that changes as the work for which an extension is asked goes on.
+    /// A token that changes as the work that needs the extension progresses.
     public var progress: String?
-    /// The sender waits until the descriptor that came along is closed, see sd_notify_barrier(3).
+    /// The sender waits until the descriptor sent along is closed, see sd_notify_barrier(3).
     public var isBarrier = false
-    /// How many lines were dropped because they were no assignment or had an unusable value.
+    /// How many lines were dropped because they were not assignments or had an invalid value.
     public var malformed = 0
-    /// How many different keys were not known.
+    /// How many different keys were unknown.
     public var unknown = 0
 
-    /// Creates a message that says nothing.
+    /// Creates an empty message.
     public init() {}
 
-    /// What counts of the message if its sender is gone and may have been anybody of the same user.
+    /// The part of the message that counts if its sender has exited and may have been any process of the same user.
     ///
     /// `systemd-notify` exits at once, so scripts depend on `READY=1` and `STATUS=`.
     public var unattributed: NotifyMessage {
@@ -67,7 +67,7 @@ public struct NotifyMessage: Hashable, Sendable {
 // MARK: - Decoding
 
 extension NotifyMessage {
-    /// Decodes a datagram; never fails, what cannot be used is counted.
+    /// Decodes a datagram; never fails, but counts what it cannot use.
     ///
     /// - Parameter datagram: The bytes as received, from anyone.
     public init(decoding datagram: some Collection<UInt8>) {
@@ -115,9 +115,9 @@ extension NotifyMessage {
 // MARK: - Encoding
 
 extension NotifyMessage {
-    /// The datagram to send, at most ``Wire/Limit/datagram`` bytes; empty when the message says nothing.
+    /// The datagram to send, at most ``Wire/Limit/datagram`` bytes; empty if the message is empty.
     ///
-    /// Texts are cut at their limits and made one line. ``malformed`` and ``unknown`` do not travel.
+    /// Texts are cut at their limits and put on one line. ``malformed`` and ``unknown`` are not sent.
     public var datagram: [UInt8] {
         var writer = FieldWriter()
         writer.flag("READY", isReady)

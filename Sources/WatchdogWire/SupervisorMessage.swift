@@ -4,10 +4,10 @@
 ///
 /// One datagram may carry several keys; each counts once. Decoding follows the rules of ``NotifyMessage``.
 ///
-/// An app is told of states, expirations and events only when it has said `LIFECYCLE=1`, see ``ClientMessage/Hello``. It heeds
-/// everything on its main loop and in the order in which it was sent.
+/// The app receives states, expirations and events only if it sent `LIFECYCLE=1`, see ``ClientMessage/Hello``. It handles
+/// everything on its main loop, in the order in which it was sent.
 public struct SupervisorMessage: Hashable, Sendable {
-    /// Where the app stands in front of its user.
+    /// Whether the user sees the app.
     public enum Visibility: String, Hashable, Sendable, CaseIterable {
         /// The app serves somebody now.
         case foreground
@@ -21,8 +21,8 @@ public struct SupervisorMessage: Hashable, Sendable {
         public var visibility: Visibility
         /// `STATE_ID`: counts the requests of one launch, from 1 upwards.
         ///
-        /// The app answers ``ClientMessage/stateDone`` with it, so that a late answer is told from a timely one. A number
-        /// that the app has heeded before is answered again and changes nothing.
+        /// The app answers ``ClientMessage/stateDone`` with it, so that a late answer can be recognized. A number
+        /// that the app has already handled is answered again and changes nothing.
         public var id: UInt64
 
         /// Creates a request.
@@ -38,7 +38,7 @@ public struct SupervisorMessage: Hashable, Sendable {
         public var kind: String
         /// `EVENT_ID`: counts the events of one launch, from 1 upwards; the app answers ``ClientMessage/eventDone`` with it.
         public var id: UInt64
-        /// `PAYLOAD`: one line of at most ``Wire/Limit/payload`` bytes, whose meaning is the app's affair.
+        /// `PAYLOAD`: one line of at most ``Wire/Limit/payload`` bytes, whose meaning the app defines.
         public var payload: String
 
         /// Creates an event.
@@ -49,26 +49,28 @@ public struct SupervisorMessage: Hashable, Sendable {
         }
     }
 
-    /// `PING`: the main loop is to answer with this nonce.
+    /// `PING`: the main loop should answer with this nonce.
     public var ping: UInt64?
     /// `STATE`: the app moves to this state.
     public var transition: Transition?
-    /// `BACKGROUND_USEC`: how long the app may go on in the background for its tasks, counted from now.
+    /// `BACKGROUND_USEC`: how long the app may continue its tasks in the background, from now.
     ///
-    /// It comes along with the state `background`, and alone whenever it has changed otherwise than by time passing.
+    /// It accompanies the state `background`, and is sent alone if it changes for any reason other than time passing.
     public var backgroundTime: Duration?
-    /// `EXPIRE`: the time for background tasks is nearly over; expiration handlers are to run now.
+    /// `EXPIRE`: the time for background tasks is nearly over; expiration handlers should run now.
     public var isExpiring = false
-    /// `TERMINATE`: the app is to end; SIGTERM comes beside it.
+    /// `TERMINATE`: the app should exit; SIGTERM is sent as well.
     public var isTerminating = false
-    /// `EVENT`: the main loop is to handle an event.
+    /// `EVENT`: the main loop should handle an event.
     public var event: Event?
-    /// How many lines were dropped because they were no assignment or had an unusable value.
+    /// `HANG_USEC`: the app blocks its main loop for this long, as a test; sent only if it has said `FAULTS=1`.
+    public var hang: Duration?
+    /// How many lines were dropped because they were not assignments or had an invalid value.
     public var malformed = 0
-    /// How many different keys were not known.
+    /// How many different keys were unknown.
     public var unknown = 0
 
-    /// Creates a message that says nothing.
+    /// Creates an empty message.
     public init() {}
 
     /// Creates a ping.
@@ -80,9 +82,9 @@ public struct SupervisorMessage: Hashable, Sendable {
 // MARK: - Decoding
 
 extension SupervisorMessage {
-    /// Decodes a datagram; never fails, what cannot be used is counted.
+    /// Decodes a datagram; never fails, but counts what it cannot use.
     ///
-    /// A state or event without its number is malformed; numbers and payload are dropped without what they belong to.
+    /// A state or event without its number is malformed; a number or payload without what it belongs to is dropped.
     ///
     /// - Parameter datagram: The bytes as received.
     public init(decoding datagram: some Collection<UInt8>) {
@@ -99,6 +101,7 @@ extension SupervisorMessage {
             case "BACKGROUND_USEC": backgroundTime.take(field.microseconds, orCount: &malformed)
             case "EXPIRE": field.raise(&isExpiring, orCount: &malformed)
             case "TERMINATE": field.raise(&isTerminating, orCount: &malformed)
+            case "HANG_USEC": hang.take(field.microseconds, orCount: &malformed)
             case "EVENT": kind = field.text(limit: Wire.Limit.name)
             case "EVENT_ID": eventID.take(field.number(in: 1...UInt64.max), orCount: &malformed)
             case "PAYLOAD": payload = field.text(limit: Wire.Limit.payload)
@@ -117,7 +120,7 @@ extension SupervisorMessage {
 // MARK: - Encoding
 
 extension SupervisorMessage {
-    /// The datagram to send, at most ``Wire/Limit/datagram`` bytes; empty when the message says nothing.
+    /// The datagram to send, at most ``Wire/Limit/datagram`` bytes; empty if the message is empty.
     ///
     /// An empty datagram looks like the end of the channel to the receiver and must not be sent.
     public var datagram: [UInt8] {
@@ -128,6 +131,7 @@ extension SupervisorMessage {
         writer.microseconds("BACKGROUND_USEC", backgroundTime)
         writer.flag("EXPIRE", isExpiring)
         writer.flag("TERMINATE", isTerminating)
+        writer.microseconds("HANG_USEC", hang)
         writer.text("EVENT", event?.kind, limit: Wire.Limit.name)
         writer.number("EVENT_ID", event?.id)
         if let payload = event?.payload, !payload.isEmpty {

@@ -26,32 +26,37 @@ public enum Wire {
 
         /// Number of the inherited `SOCK_SEQPACKET` descriptor that leads to watchdogd, in decimal.
         ///
-        /// Source: watchdogd's channel protocol; nobody else defines it.
+        /// Source: watchdogd's channel protocol.
         public static let channel = "WATCHDOG_CHANNEL"
 
         /// The state in which the app begins, `foreground` or `background`; absent means foreground.
         ///
-        /// The app enters it as part of its launch: no `STATE` asks for it, and `READY=1` says that it is reached.
+        /// The app enters it as part of its launch: no `STATE` requests it, and `READY=1` confirms it.
         ///
         /// Source: watchdogd's channel protocol.
         public static let state = "WATCHDOG_STATE"
 
-        /// The kind of the event for whose sake the app is launched; absent when there is none.
+        /// The kind of the event that the app is launched to handle; absent if there is none.
         ///
-        /// It is an announcement: the event itself is the first `EVENT` that comes over the channel.
+        /// This only announces the event, which is the first `EVENT` on the channel.
         ///
         /// Source: watchdogd's channel protocol.
         public static let event = "WATCHDOG_EVENT"
+
+        /// `1` if the launch allows faults: the app obeys `HANG_USEC`; absent otherwise.
+        ///
+        /// Source: watchdogd's channel protocol.
+        public static let faults = "WATCHDOG_FAULTS"
     }
 
-    /// Bounds of what may travel, in bytes of UTF-8.
+    /// Limits on what is sent, in bytes of UTF-8.
     public enum Limit {
-        /// The longest datagram of either protocol; a longer one is refused whole.
+        /// The longest datagram of either protocol; a longer one is rejected.
         ///
         /// Source: systemd's `NOTIFY_BUFFER_MAX`, which is `PIPE_BUF` (src/core/manager.c).
         public static let datagram = 4096
 
-        /// The longest `STATUS` that is sent, and that is kept of what arrives on the channel.
+        /// The longest `STATUS` that is sent, and that is kept when it arrives on the channel.
         ///
         /// Source: watchdogd's own; a status is one line for a person.
         public static let status = 1024
@@ -71,7 +76,7 @@ public enum Wire {
         /// Source: watchdogd's own.
         public static let name = 64
 
-        /// The longest name of a background task; it stands in the report when the task has not ended in time.
+        /// The longest name of a background task; the report shows it if the task does not end in time.
         ///
         /// Source: watchdogd's own.
         public static let taskName = 128

@@ -29,6 +29,12 @@ struct ConformanceCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Time allowed for the program to exit.", valueName: "span"), transform: RunOptions.span)
     var terminate: Duration = .seconds(5)
 
+    @Option(
+        help: ArgumentHelp(
+            "Leave out a requirement, by the name that --json shows; may be repeated.", valueName: "name"),
+        completion: .list(Requirement.allCases.map(\.rawValue)), transform: Self.requirement)
+    var except: [Requirement] = []
+
     @Flag(help: "Print JSON.")
     var json = false
 
@@ -70,11 +76,20 @@ struct ConformanceCommand: ParsableCommand {
         }
     }
 
+    private static func requirement(_ name: String) throws -> Requirement {
+        if let requirement = Requirement(rawValue: name) { return requirement }
+        let names = Requirement.allCases.map(\.rawValue)
+        let advice = Similarity.nearest(to: name, among: names).map { "did you mean \($0)?" }
+        throw ValidationError("unknown requirement \(name); \(advice ?? "use one of \(names.joined(separator: ", "))")")
+    }
+
     private func interruption() throws -> OwnedDescriptor { try Failure.reporting { try Interruption.descriptor() } }
 
     private var plan: ConformancePlan {
-        ConformancePlan(
+        var plan = ConformancePlan(
             command: command, environment: .inherited, launchLimit: launch, answerLimit: answer,
             terminationLimit: terminate, showsOutput: showOutput)
+        plan.exceptions = Set(except)
+        return plan
     }
 }

@@ -90,6 +90,15 @@ extension EndToEnd {
             }
         }
 
+        @Test("a requirement that is left out does not fail; a misspelt one is refused")
+        func except() throws {
+            let client = ["/usr/bin/python3", "\(subjects)/client.py", "inheriting"]
+            let (code, answer) = try answer(of: start(client, ["--except", "inheritance", "--terminate", "2s"]))
+            #expect(code == 0 && answer.names("failed") == [])
+            #expect(answer.names("skipped").contains("inheritance"))
+            #expect(try start(client, ["--except", "inheritence"]).end().code == 64)
+        }
+
         @Test("a program that says nothing fails, and what needs no channel is tried nevertheless")
         func mute() throws {
             let (code, answer) = try answer(of: start(["/bin/sleep", "1000"], ["--launch", "300ms"]))

@@ -24,6 +24,7 @@ struct ChannelMessageTests {
             ($0.ping, $0.transition) = (.max, .init(to: .background, id: 3))
             ($0.backgroundTime, $0.isExpiring, $0.isTerminating) = (.seconds(30), true, true)
             $0.event = .init(kind: "touch", id: 9, payload: "x=1 y=2")
+            $0.hang = .seconds(2)
         }
         let text = """
             PING=18446744073709551615
@@ -32,6 +33,7 @@ struct ChannelMessageTests {
             BACKGROUND_USEC=30000000
             EXPIRE=1
             TERMINATE=1
+            HANG_USEC=2000000
             EVENT=touch
             EVENT_ID=9
             PAYLOAD=x=1 y=2
@@ -45,7 +47,7 @@ struct ChannelMessageTests {
     @Test("the app's keys read as documented")
     func clientText() {
         let message = fromApp {
-            $0.hello = .init(version: 1, process: 42, library: "Watchdog/1.0", hasLifecycle: true)
+            $0.hello = .init(version: 1, process: 42, library: "Watchdog/1.0", hasLifecycle: true, allowsFaults: true)
             ($0.isReady, $0.pong, $0.status, $0.summary, $0.isStopping) = (true, 7, "up", "loads", true)
             ($0.thread, $0.timeoutExtension, $0.progress) = (43, .seconds(3), "row 12")
             ($0.stateDone, $0.eventDone, $0.isFirstFrame, $0.isUseful) = (3, 9, true, true)
@@ -63,6 +65,7 @@ struct ChannelMessageTests {
             PID=42
             LIBRARY=Watchdog/1.0
             LIFECYCLE=1
+            FAULTS=1
             READY=1
             PONG=7
             THREAD=43
@@ -255,7 +258,8 @@ struct ChannelMessageTests {
                         version: Int.random(in: 1 ... .max, using: &random),
                         process: random.maybe { Int32.random(in: 1 ... .max, using: &$0) },
                         library: random.maybe { $0.text(limit: 64) },
-                        hasLifecycle: Bool.random(using: &random)
+                        hasLifecycle: Bool.random(using: &random),
+                        allowsFaults: Bool.random(using: &random)
                     )
                 }
                 $0.isReady = Bool.random(using: &random)
@@ -297,6 +301,7 @@ struct ChannelMessageTests {
                     )
                 }
                 $0.backgroundTime = random.maybe { $0.duration() }
+                $0.hang = random.maybe { $0.duration() }
                 $0.isExpiring = Bool.random(using: &random)
                 $0.isTerminating = Bool.random(using: &random)
                 $0.event = random.maybe {

@@ -12,7 +12,8 @@ import time
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(FOLDER, "build")
 LIMIT_S = 20.0
-VARIABLES = ("WATCHDOG_CHANNEL", "WATCHDOG_STATE", "WATCHDOG_EVENT", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+VARIABLES = ("WATCHDOG_CHANNEL", "WATCHDOG_STATE", "WATCHDOG_EVENT", "WATCHDOG_FAULTS", "NOTIFY_SOCKET",
+             "WATCHDOG_USEC", "WATCHDOG_PID")
 WARNINGS = ["-std=gnu17", "-Wall", "-Wextra", "-Werror", "-g", "-I" + FOLDER, "-pthread"]
 SANITIZERS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 GLUE = {"glib": "glib-2.0", "sd-event": "libsystemd", "libuv": "libuv", "libevent": "libevent_core"}

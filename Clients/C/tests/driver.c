@@ -164,7 +164,12 @@ static void obey(char *command)
     else if (IS("end")) watchdog_end_task(watchdog, number);
     else if (IS("begin-launch")) printf("launch %d\n", watchdog_begin_launch_task(watchdog, text));
     else if (IS("end-launch")) printf("launch %d\n", watchdog_end_launch_task(watchdog, text));
-    else if (IS("later")) answer = number ? WATCHDOG_LATER : WATCHDOG_DONE;
+    else if (IS("begin-signpost")) printf("signpost %" PRIu64 "\n", watchdog_begin_signpost(watchdog, "photos", text));
+    else if (IS("end-signpost")) watchdog_end_signpost(watchdog, number, "photos", strchr(text, ' ') + 1);
+    else if (IS("signpost")) watchdog_signpost(watchdog, "tab\tbed", text, "more");
+    else if (IS("signposts")) {
+        for (uint64_t count = 0; count < number; count++) watchdog_signpost(watchdog, "many", "mark", NULL);
+    } else if (IS("later")) answer = number ? WATCHDOG_LATER : WATCHDOG_DONE;
     else if (IS("state-done")) watchdog_state_done(watchdog, number);
     else if (IS("event-done")) watchdog_event_done(watchdog, number);
     else if (IS("talk")) talk((int)number);

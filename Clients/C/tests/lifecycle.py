@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """States, events and tasks, for the driver."""
 
+import time
+
 from app import App
 
 
@@ -98,4 +100,45 @@ def tasks(driver):
         app.end()
 
 
-TESTS = [lifecycle, no_lifecycle, later, tasks]
+def signposts(driver):
+    with App(driver, "lifecycle") as app:
+        app.tell("begin-signpost load rows")
+        assert app.line() == "signpost 1"
+        began = app.hear()[0].split(" ", 4)
+        assert began[:2] == ["SIGNPOST=begin", "1"] and began[3:] == ["main", "photos\tload rows"], began
+        app.tell("end-signpost 1 load rows")
+        ended = app.hear()[0].split(" ", 4)
+        assert ended[0] == "SIGNPOST=end" and ended[4] == began[4], ended
+        assert 0 <= int(ended[2]) - int(began[2]) < 60e9
+        app.tell("signpost tapped")
+        event = app.hear()[0].split(" ", 4)
+        assert event[0] == "SIGNPOST=event" and event[4] == "tab bed\ttapped\tmore", event
+        # What waits is bounded, and what is lost is counted.
+        app.obey("signposts 1000")
+        heard, lost = 0, 0
+        while heard + lost < 1000:
+            for line in app.hear():
+                heard += line.startswith("SIGNPOST=")
+                lost += int(line.partition("SIGNPOSTS_LOST=")[2] or 0)
+        assert heard >= 100 and lost > 0, (heard, lost)
+        app.end()
+
+
+def hang(driver):
+    with App(driver, "lifecycle", environment={"WATCHDOG_FAULTS": "1"}) as app:
+        assert "FAULTS=1" in app.greeting, app.greeting
+        began = time.monotonic()
+        app.say("HANG_USEC=300000")
+        app.say("PING=1")
+        app.expect("PONG=1")
+        assert time.monotonic() - began >= 0.29
+        app.end()
+    with App(driver, "lifecycle") as app:
+        assert "FAULTS=1" not in app.greeting, app.greeting
+        app.say("HANG_USEC=600000000")
+        app.say("PING=1")
+        app.expect("PONG=1")
+        app.end()
+
+
+TESTS = [lifecycle, no_lifecycle, later, tasks, signposts, hang]

@@ -11,6 +11,11 @@ import { decode, isForLifecycle } from './wire.js';
 /** The most messages that wait for the end of the launch or of what is being done; the supervisor sends fewer. */
 const WAITING_LIMIT = 1024;
 
+/** Blocks the event loop because a test has asked for it. */
+function hangOnDemand(microseconds) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(microseconds) / 1000);
+}
+
 /** The state of one process in the eyes of its supervisor. */
 export class App {
     #handlers = {};
@@ -20,6 +25,7 @@ export class App {
     #waiting = [];
     #lastTransition = 0n;
     #lastEvent = 0n;
+    #allowsFaults = false;
 
     isAttached = false;
     isReady = false;
@@ -46,6 +52,7 @@ export class App {
             if (channel === undefined) {
                 process.emitWarning(`cannot use the channel with Node ${process.version}`, 'WatchdogWarning');
             }
+            this.#allowsFaults = configuration.allowsFaults;
             this.open(channel, handlers, hasLifecycle, configuration.launch);
         } else if (configuration.isNotifying) {
             this.open(new Notifier(() => this.session.flush()), handlers, hasLifecycle, configuration.launch);
@@ -62,7 +69,12 @@ export class App {
         this.#hasLifecycle = hasLifecycle;
         this.launch = launch;
         this.backgroundTasks.setForeground(!launch.isInBackground);
-        if (transport !== undefined) this.session.say((message) => (message.hello = hasLifecycle));
+        if (transport !== undefined) {
+            this.session.say((message) => {
+                message.hello = hasLifecycle;
+                message.allowsFaults = this.#allowsFaults;
+            });
+        }
         this.session.open(transport);
     }
 
@@ -104,6 +116,7 @@ export class App {
         if (this.#hasLifecycle && isForLifecycle(message) && this.#waiting.length < WAITING_LIMIT) {
             this.#waiting.push(message);
         }
+        if (message.hangMicroseconds !== undefined && this.#allowsFaults) hangOnDemand(message.hangMicroseconds);
         if (message.isTerminating) this.#terminate();
         this.#goOn();
     }

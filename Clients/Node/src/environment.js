@@ -23,14 +23,17 @@ export function takeFromEnvironment(environment = process.env) {
     const channel = number(take('WATCHDOG_CHANNEL') ?? '', 0n, LARGEST_DESCRIPTOR);
     const state = take('WATCHDOG_STATE');
     const event = take('WATCHDOG_EVENT');
+    const faults = take('WATCHDOG_FAULTS');
     const result = {
         channel: undefined,
         isNotifying: false,
         pushMilliseconds: undefined,
         launch: { isInBackground: false, eventKind: undefined },
+        allowsFaults: false,
     };
     if (channel !== undefined && isChannel(Number(channel))) {
         result.channel = Number(channel);
+        result.allowsFaults = faults === '1';
         result.launch = {
             isInBackground: state === 'background',
             eventKind: event === undefined ? undefined : cut(event, NAME_LIMIT_BYTES),

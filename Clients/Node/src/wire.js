@@ -67,6 +67,7 @@ export function decode(datagram) {
         backgroundMicroseconds: numberOf('BACKGROUND_USEC', 1n, LARGEST_MICROSECONDS),
         isExpiring: said.get('EXPIRE') === '1',
         isTerminating: said.get('TERMINATE') === '1',
+        hangMicroseconds: numberOf('HANG_USEC', 1n, LARGEST_MICROSECONDS),
         transition: undefined,
         event: undefined,
     };
@@ -133,6 +134,7 @@ class Writer {
 export class ClientMessage {
     /** Undefined, or whether the app takes part in the lifecycle. */
     hello;
+    allowsFaults = false;
     isReady = false;
     pong;
     status;
@@ -192,6 +194,7 @@ export class ClientMessage {
             writer.number('PID', process.pid);
             writer.string('LIBRARY', LIBRARY, NAME_LIMIT_BYTES);
             writer.flag('LIFECYCLE', this.hello);
+            writer.flag('FAULTS', this.allowsFaults);
         }
         writer.flag('READY', this.isReady);
         writer.number('PONG', this.pong);

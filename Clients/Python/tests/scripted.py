@@ -13,7 +13,15 @@ from pathlib import Path
 
 LIMIT_SECONDS = 10.0
 SOURCES = Path(__file__).resolve().parent.parent / "src"
-VARIABLES = ("WATCHDOG_CHANNEL", "WATCHDOG_STATE", "WATCHDOG_EVENT", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+VARIABLES = (
+    "WATCHDOG_CHANNEL",
+    "WATCHDOG_STATE",
+    "WATCHDOG_EVENT",
+    "WATCHDOG_FAULTS",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+)
 
 
 def clean_environment() -> None:

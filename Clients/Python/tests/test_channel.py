@@ -49,6 +49,62 @@ class Greeting(ChannelCase):
             self.app.attach(Handlers(), False)
 
 
+class Faults(ChannelCase):
+    def test_a_hang_is_obeyed_in_a_launch_that_allows_faults(self):
+        os.environ["WATCHDOG_FAULTS"] = "1"
+        link = self.attach()
+        self.assertIn("FAULTS=1", self.supervisor.hear())
+        self.assertNotIn("WATCHDOG_FAULTS", os.environ)
+        self.supervisor.say("HANG_USEC=50000")
+        self.supervisor.say("PING=1")
+        start = time.monotonic()
+        link.service()
+        self.assertGreaterEqual(time.monotonic() - start, 0.05)
+        self.assertTrue(self.supervisor.is_silent)
+        link.service()
+        self.assertIn("PONG=1", self.supervisor.hear())
+
+    def test_a_hang_is_ignored_in_any_other(self):
+        link = self.attach()
+        self.assertNotIn("FAULTS=1", self.supervisor.hear())
+        self.supervisor.say("HANG_USEC=600000000", "PING=1")
+        link.service()
+        self.assertIn("PONG=1", self.supervisor.hear())
+
+
+class Signposts(ChannelCase):
+    def setUp(self):
+        super().setUp()
+        self.attach()
+        self.supervisor.hear()
+
+    def test_an_interval_has_one_number_and_two_times(self):
+        number = self.app.mark("begin", None, "photos", "load\trows")
+        self.app.mark("end", number, "photos", "load\trows")
+        (begun,), (ended,) = self.supervisor.hear(), self.supervisor.hear()
+        begun, ended = begun.split(" ", 4), ended.split(" ", 4)
+        self.assertEqual([begun[0], begun[1], begun[3], begun[4]], ["SIGNPOST=begin", "1", "main", "photos\tload rows"])
+        self.assertEqual([ended[0], ended[1], ended[3:]], ["SIGNPOST=end", "1", begun[3:]])
+        self.assertLessEqual(int(begun[2]), int(ended[2]))
+
+    def test_an_event_on_another_thread_says_so(self):
+        thread = threading.Thread(target=lambda: self.app.mark("event", None, "net", "got", "row 4"))
+        thread.start()
+        thread.join()
+        self.assertRegex(self.supervisor.hear()[0], r"^SIGNPOST=event 1 \d+ other net\tgot\trow 4$")
+
+    def test_too_many_are_counted_and_not_kept(self):
+        message = _wire.ClientMessage()
+        for index in range(_wire.SIGNPOST_LIMIT + 5):
+            message.mark(_wire.signpost("event", index, 1, True, ("c", "n", "")))
+        datagram, rest = message.encode()
+        self.assertLessEqual(len(datagram), _wire.DATAGRAM_LIMIT_BYTES)
+        self.assertIn(b"SIGNPOSTS_LOST=5\n", datagram)
+        self.assertEqual(rest.signposts_lost, 0)
+        sent = datagram.count(b"SIGNPOST=")
+        self.assertEqual(sent + len(rest.signposts), _wire.SIGNPOST_LIMIT)
+
+
 class Answers(ChannelCase):
     def setUp(self):
         super().setUp()

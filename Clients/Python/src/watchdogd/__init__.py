@@ -74,11 +74,13 @@ __all__ = [
     "background_time_remaining",
     "extend",
     "first_frame",
+    "interval",
     "is_supervised",
     "launch",
     "launch_task",
     "link",
     "ready",
+    "signpost",
     "status",
     "stopping",
     "summary",
@@ -231,6 +233,29 @@ def summary(text: str) -> None:
         message.summary = line
 
     _app.say(change)
+
+
+def signpost(category: str, name: str, message: str = "") -> None:
+    """Marks a moment, which reports and recordings show beside what the program was doing.
+
+    It measures and changes nothing. Category and name have at most 64 bytes, the message 256. Of more than 256 marks
+    that wait to be sent, only the number is told; set fewer than 50 a second.
+    """
+    _app.mark("event", None, category, name, message)
+
+
+@contextmanager
+def interval(category: str, name: str) -> Iterator[None]:
+    """Marks how long the block takes, like signpost()::
+
+    with watchdogd.interval("photos", "load rows"):
+        rows = load_rows()
+    """
+    number = _app.mark("begin", None, category, name)
+    try:
+        yield
+    finally:
+        _app.mark("end", number, category, name)
 
 
 def extend(by: timedelta, progress: str) -> None:

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
+import threading
+import time
 import weakref
 from collections import deque
 from dataclasses import dataclass, field
@@ -103,6 +106,9 @@ class App:
         self.is_ready = self.has_shown_frame = self.is_useful = False
         self.status = ""
         self._has_lifecycle = False
+        self._allows_faults = False
+        self.loop_thread: int | None = None
+        self._signposts = itertools.count(1)
         self._waiting: deque[Any] = deque()
         self._last_transition = self._last_event = 0
 
@@ -115,6 +121,8 @@ class App:
         self.allowance_seconds = configuration.allowance_seconds
         self.handlers = handlers
         self._has_lifecycle = has_lifecycle
+        self._allows_faults = configuration.allows_faults
+        self.loop_thread = threading.get_ident()
         self.background_tasks.set_foreground(not self.launch.is_in_background)
         self.session.open(configuration, has_lifecycle)
 
@@ -148,6 +156,15 @@ class App:
 
         self.say(change)
 
+    def mark(self, phase: str, number: int | None, category: str, name: str, text: str = "") -> int:
+        """Sets a signpost, and returns its number."""
+        chosen = next(self._signposts) if number is None else number
+        is_main = threading.get_ident() == (self.loop_thread or threading.main_thread().ident)
+        now = time.monotonic_ns()
+        value = _wire.signpost(phase, chosen, now, is_main, (str(category), str(name), str(text)))
+        self.say(lambda message: message.mark(value))
+        return chosen
+
     def begin_background_task(self, name: str, on_expire: Handler | None) -> Any:
         task = self.background_tasks.begin(name, on_expire)
         if on_expire is not None and self.background_tasks.is_expired:
@@ -173,6 +190,8 @@ class App:
                 continue
             if self._has_lifecycle and message.is_for_lifecycle and len(self._waiting) < WAITING_LIMIT:
                 self._waiting.append(message)
+            if message.hang_microseconds is not None and self._allows_faults:
+                hang_on_demand(message.hang_microseconds / 1_000_000)
             if message.is_terminating:
                 at_once.append(Terminate())
         return at_once
@@ -255,6 +274,14 @@ class App:
         step.done = done
         return step
 
+
+def hang_on_demand(seconds: float) -> None:
+    """Blocks the main loop because a test has asked for it; the name stands in the crash log."""
+    time.sleep(min(seconds, _LONGEST_HANG_SECONDS))
+
+
+#: A year is for ever, and time.sleep() takes it.
+_LONGEST_HANG_SECONDS = 31_536_000.0
 
 _apps: weakref.WeakSet[App] = weakref.WeakSet()
 

@@ -34,6 +34,8 @@ class Configuration:
     #: The time within which the main loop has to answer, if the environment says it.
     allowance_seconds: float | None = None
     launch: Launch = field(default_factory=Launch)
+    #: True when the supervisor may have the main loop block.
+    allows_faults: bool = False
 
 
 def take_from_environment() -> Configuration:
@@ -44,10 +46,12 @@ def take_from_environment() -> Configuration:
     channel = _take(_wire.CHANNEL_VARIABLE)
     state = _take(_wire.STATE_VARIABLE)
     event = _take(_wire.EVENT_VARIABLE)
+    faults = _take(_wire.FAULTS_VARIABLE)
     result = Configuration(allowance_seconds=_allowance_seconds())
     result.channel = _inherited_channel(channel)
     if result.channel is not None:
         kind = None if event is None else _wire.text(event, _wire.NAME_LIMIT_BYTES)
+        result.allows_faults = faults == b"1"
         result.launch = Launch(is_in_background=state == b"background", event_kind=kind)
         return result
     address = _wire.notify_address(os.environb.get(_wire.NOTIFY_VARIABLE, b""))

@@ -87,6 +87,7 @@ class Session:
             self._push = None if self._push_seconds is None else now
             if self._channel is not None:
                 self._outbox.hello = has_lifecycle
+                self._outbox.allows_faults = configuration.allows_faults
                 self._outbox.process = os.getpid()
             self._flush(now)
         self._say_what_is_said()
@@ -184,6 +185,8 @@ class Session:
                 self._outbox.thread = None if thread == os.getpid() else thread
                 self._flush(now)
             incoming.append(message)
+            if message.hang_microseconds is not None:
+                return  # What comes after a hang is answered after it.
 
     # MARK: - Sending
 

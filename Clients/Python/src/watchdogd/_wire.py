@@ -13,6 +13,7 @@ LIBRARY = f"watchdogd-python/{PROTOCOL_VERSION}"
 CHANNEL_VARIABLE = b"WATCHDOG_CHANNEL"
 STATE_VARIABLE = b"WATCHDOG_STATE"
 EVENT_VARIABLE = b"WATCHDOG_EVENT"
+FAULTS_VARIABLE = b"WATCHDOG_FAULTS"
 NOTIFY_VARIABLE = b"NOTIFY_SOCKET"
 WATCHDOG_MICROSECONDS_VARIABLE = b"WATCHDOG_USEC"
 WATCHDOG_PROCESS_VARIABLE = b"WATCHDOG_PID"
@@ -25,6 +26,10 @@ SUMMARY_LIMIT_BYTES = 128
 NAME_LIMIT_BYTES = 64
 TASK_NAME_LIMIT_BYTES = 128
 PAYLOAD_LIMIT_BYTES = 2048
+SIGNPOST_MESSAGE_LIMIT_BYTES = 256
+
+#: The most signposts that wait to be sent; of more, only the number is told.
+SIGNPOST_LIMIT = 256
 
 LARGEST_NUMBER = 2**64 - 1
 LARGEST_MICROSECONDS = 2**63 - 1
@@ -87,6 +92,8 @@ class SupervisorMessage:
     #: Kind, number and payload.
     event: tuple[str, int, str] | None = None
     is_terminating: bool = False
+    #: How long to block the main loop, to be tested.
+    hang_microseconds: int | None = None
 
     @property
     def is_for_lifecycle(self) -> bool:
@@ -117,6 +124,8 @@ class SupervisorMessage:
                     message.is_expiring = value == b"1"
                 case b"TERMINATE":
                     message.is_terminating = value == b"1"
+                case b"HANG_USEC":
+                    message.hang_microseconds = number(value, smallest=1, largest=LARGEST_MICROSECONDS)
                 case b"EVENT":
                     kind = text(value, NAME_LIMIT_BYTES)
                 case b"EVENT_ID":
@@ -163,6 +172,15 @@ class Writer:
         self.bytes += key.encode() + b"=" + value + b"\n"
 
 
+def signpost(phase: str, number: int, nanoseconds: int, is_main: bool, texts: tuple[str, str, str]) -> bytes:
+    """The value of a signpost: category, name and message, of which the message may be empty."""
+    limits = (NAME_LIMIT_BYTES, NAME_LIMIT_BYTES, SIGNPOST_MESSAGE_LIMIT_BYTES)
+    parts = [field_text(value.replace("\t", " "), limit) for value, limit in zip(texts, limits)]
+    place = b"main" if is_main else b"other"
+    head = b"%s %d %d %s " % (phase.encode(), number, nanoseconds, place)
+    return head + b"\t".join(parts if parts[2] else parts[:2])
+
+
 def field_text(value: str, limit_bytes: int) -> bytes:
     """The text as a value. Line breaks and NUL would end it or spoil the datagram; they become spaces."""
     encoded = value.encode("utf-8", "replace").translate(bytes.maketrans(b"\n\r\0", b"   "))
@@ -175,6 +193,7 @@ class ClientMessage:
 
     #: None, or whether the app takes part in the lifecycle.
     hello: bool | None = None
+    allows_faults: bool = False
     process: int | None = None
     is_ready: bool = False
     pong: int | None = None
@@ -193,6 +212,9 @@ class ClientMessage:
     tasks_ended: list[int] = field(default_factory=list)
     launch_tasks_begun: list[str] = field(default_factory=list)
     launch_tasks_ended: list[str] = field(default_factory=list)
+    #: As values, in the order in which they were set.
+    signposts: list[bytes] = field(default_factory=list)
+    signposts_lost: int = 0
 
     @property
     def is_urgent(self) -> bool:
@@ -222,12 +244,20 @@ class ClientMessage:
             self.tasks_ended.append(task)
         self.tasks_begun = left
 
+    def mark(self, signpost: bytes) -> None:
+        """Sets a signpost, or counts it as lost."""
+        if len(self.signposts) < SIGNPOST_LIMIT:
+            self.signposts.append(signpost)
+        else:
+            self.signposts_lost += 1
+
     def remove_marks(self) -> None:
         """Removes what can be said over a channel only."""
         self.state_done = self.event_done = None
         self.is_first_frame = self.is_useful = False
         self.tasks_begun, self.tasks_ended = [], []
         self.launch_tasks_begun, self.launch_tasks_ended = [], []
+        self.signposts, self.signposts_lost = [], 0
 
     def encode(self) -> tuple[bytes, ClientMessage]:
         """The datagram to send, and what it had no room for."""
@@ -237,6 +267,7 @@ class ClientMessage:
             writer.number("PID", self.process)
             writer.text("LIBRARY", LIBRARY, NAME_LIMIT_BYTES)
             writer.flag("LIFECYCLE", self.hello)
+            writer.flag("FAULTS", self.allows_faults)
         writer.flag("READY", self.is_ready)
         writer.number("PONG", self.pong)
         writer.number("THREAD", self.thread)
@@ -248,6 +279,7 @@ class ClientMessage:
         writer.number("EVENT_DONE", self.event_done)
         writer.flag("FIRST_FRAME", self.is_first_frame)
         writer.flag("USEFUL", self.is_useful)
+        writer.number("SIGNPOSTS_LOST", self.signposts_lost or None)
         rest = self._write_lists(writer)
         return bytes(writer.bytes), rest
 
@@ -264,6 +296,7 @@ class ClientMessage:
             ("END_TASK", [b"%d" % task for task in self.tasks_ended]),
             ("BEGIN_LAUNCH_TASK", [field_text(name, NAME_LIMIT_BYTES) for name in self.launch_tasks_begun]),
             ("END_LAUNCH_TASK", [field_text(name, NAME_LIMIT_BYTES) for name in self.launch_tasks_ended]),
+            ("SIGNPOST", self.signposts),
         ]
         left: list[int] = []
         for key, values in lists:
@@ -278,6 +311,7 @@ class ClientMessage:
             tasks_ended=rest_of(self.tasks_ended, left[2]),
             launch_tasks_begun=rest_of(self.launch_tasks_begun, left[3]),
             launch_tasks_ended=rest_of(self.launch_tasks_ended, left[4]),
+            signposts=rest_of(self.signposts, left[5]),
         )
 
     def encode_for_notify(self) -> bytes:
