@@ -4,7 +4,8 @@ import Foundation
 import Glibc
 import Testing
 import WatchdogLinux
-import WatchdogTesting
+
+@testable import WatchdogTesting
 
 @Suite("A test of a real process", .timeLimit(.minutes(5)))
 struct ProcessTests {
@@ -126,6 +127,8 @@ struct ProcessTests {
         do {
             let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"))
             process = try Pidfd(opening: try #require(app.processID))
+            // It would warn, and rightly so.
+            app.noteAwaited()
         }
         var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
         #expect(poll(&entry, 1, 30_000) == 1)
@@ -179,7 +182,69 @@ struct ProcessTests {
         settings.readiness = "channel"
         let silent = try await SupervisedApp.launch(.command("/bin/sleep", "600"), settings)
         let error = await #expect(throws: ExpectationFailure.self) { try await silent.ready(within: .seconds(30)) }
-        #expect(error?.description.hasPrefix("expected sleep to be ready, but ") == true, "\(error?.description ?? "")")
+        let text = error?.description ?? ""
+        #expect(text.hasPrefix("expected sleep to be ready, but "), "\(text)")
+        #expect(text.contains("\nIt never said that it is ready: call Watchdog.ready()"), "\(text)")
+    }
+
+    @Test("A test injects a hang into an app that takes part, and expects the kill")
+    func mainHang() async throws {
+        let app = try await SupervisedApp.launch("HealthyApp", LaunchSettings(update: .milliseconds(500)))
+        try await app.ready()
+        try await app.inject("main-hang 60s")
+        let kill = try await app.expectKill(.ateBadFood, during: .sceneUpdate)
+        #expect(try kill.report.mainThread.contains("HangOnDemand.block(for:)"))
+    }
+
+    @Test("A hang that is shorter than the allowance is none")
+    func shortHang() async throws {
+        let app = try await SupervisedApp.launch("HealthyApp", LaunchSettings(update: .seconds(30)))
+        try await app.ready()
+        try await app.inject("main-hang 300ms")
+        try await app.expectSurvival(for: .milliseconds(400))
+        let end = try await app.terminate()
+        #expect(end.cause == .terminated)
+        #expect(try #require(end.longestHang) >= .milliseconds(100))
+    }
+
+    @Test("A fault that must be prepared, or is none, is refused with what to do")
+    func refusedFault() async throws {
+        let app = try await SupervisedApp.launch("HealthyApp")
+        try await app.ready()
+        for (fault, words) in [("memory 1G", "LaunchSettings.faults"), ("main-hnag 1s", "did you mean main-hang?")] {
+            let error = await #expect(throws: ExpectationFailure.self) { try await app.inject(fault) }
+            #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+        }
+        try await app.terminate()
+    }
+
+    @Test("What a killed runner leaves behind is removed by the next; what is in use or kept is not")
+    func scratch() throws {
+        let base = FileManager.default.temporaryDirectory.appendingPathComponent("sweep-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: base, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: base) }
+        var locks: [Int32] = []
+        defer { for lock in locks { close(lock) } }
+        for name in ["killed", "used", "kept"] {
+            let folder = base.appendingPathComponent("watchdogd-testing-\(name)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            guard name != "kept" else { continue }
+            let lock = open(folder.appendingPathComponent(".lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            if name == "used" { #expect(flock(lock, LOCK_EX | LOCK_NB) == 0) }
+            if name == "killed" { close(lock) } else { locks.append(lock) }
+        }
+        ScratchDirectory.sweep(base.path)
+        let left = try FileManager.default.contentsOfDirectory(atPath: base.path).sorted()
+        #expect(left == ["watchdogd-testing-kept", "watchdogd-testing-used"])
+    }
+
+    @Test("A test that forgets to await fails its runner, with an exit code of its own")
+    func forgottenAwait() async throws {
+        await #expect(processExitsWith: .exitCode(70)) {
+            let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"))
+            Task { try await app.expectKill() }
+            while !ForgottenWaits.isPending { await Task.yield() }
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A clock that a test turns.
+/// A clock that a test advances.
 ///
-/// Give it to the app's code in the place of `ContinuousClock`. It stands still until
+/// Give it to the app's code instead of `ContinuousClock`. It stands still until
 /// ``VirtualSupervisor/advance(by:)`` or ``block(for:)``.
 ///
 /// Isolation: any thread.
@@ -31,14 +31,14 @@ public final class VirtualClock: Clock, Sendable {
     /// One nanosecond.
     public var minimumResolution: Swift.Duration { .nanoseconds(1) }
 
-    /// Waits until the test has turned the clock so far.
+    /// Waits until the test has advanced the clock to the deadline.
     ///
     /// - Throws: `CancellationError` if the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
         try await world.sleep(until: deadline.offset)
     }
 
-    /// Lets time pass while the caller keeps its thread, as a long computation or a blocking call would.
+    /// Lets time pass while the caller occupies its thread, like a long computation or a blocking call.
     ///
     /// Called on the main actor, it hangs the app's main loop: pings that come meanwhile are answered afterwards, if the
     /// watchdog has not killed the app by then.

@@ -22,7 +22,7 @@ internal import WatchdogWire
 /// ```
 ///
 /// Code under test that runs on the main actor is deterministic: a task that the clock has woken runs until it waits
-/// again before the clock is turned further. Work on other threads takes real time, of which the clock knows nothing.
+/// again before the clock advances. Work on other threads takes real time, which the clock does not see.
 ///
 /// Isolation: the main actor.
 @MainActor
@@ -33,7 +33,7 @@ public final class VirtualSupervisor {
         public let code: TerminationCode
         /// What the app was being watched for.
         public let event: WatchdogEvent
-        /// When, counted from the beginning of the test.
+        /// The time since the beginning of the test.
         public let time: Duration
         /// The background tasks that were open, by name.
         public let openTasks: [String]
@@ -43,9 +43,9 @@ public final class VirtualSupervisor {
     public let clock: VirtualClock
     /// The app, whose delegate is under test.
     public let application: Application
-    /// When the policy decided to kill the app; the app hears nothing from then on.
+    /// The policy's decision to kill the app, which receives nothing from then on.
     public private(set) var kill: Kill?
-    /// Whether the app has ended by itself or on request.
+    /// Whether the app has exited, by itself or on request.
     public private(set) var hasEnded = false
     private let world: VirtualWorld
 
@@ -53,7 +53,7 @@ public final class VirtualSupervisor {
     ///
     /// - Parameters:
     ///   - settings: The app's allowances; those about processes have no effect.
-    ///   - delegate: Makes the delegate, with the clock that its code must use.
+    ///   - delegate: Creates the delegate, with the clock that its code must use.
     public init(_ settings: LaunchSettings? = nil, _ delegate: (VirtualClock) -> any ApplicationDelegate) {
         let world = VirtualWorld((settings ?? .inherited).spec)
         let clock = VirtualClock(world)
@@ -79,7 +79,7 @@ public final class VirtualSupervisor {
     ///
     /// - Parameters:
     ///   - isInBackground: Whether the app begins in the background.
-    ///   - event: The kind of the event for whose sake it is launched.
+    ///   - event: The kind of the event that it is launched to handle.
     public func launch(inBackground isInBackground: Bool = false, for event: String? = nil) async {
         world.receive(.launchRequested)
         var hello = ClientMessage()
@@ -114,17 +114,16 @@ public final class VirtualSupervisor {
 
     // MARK: - Time
 
-    /// Turns the clock, and runs whatever becomes due on the way: the app's own sleeps, pings, deadlines.
+    /// Advances the clock, and runs whatever becomes due on the way: the app's own sleeps, pings, deadlines.
     public func advance(by duration: Duration) async {
         let end = world.now + duration
         await settle()
         while kill == nil, let next = world.next, next <= end {
             // What the app does at an instant comes before what the policy decides at it.
             world.set(next)
-            world.wake()
-            await settle()
+            if world.wake() { await settle() }
             world.pass(to: world.now)
-            await settle()
+            await respond()
         }
         world.pass(to: max(end, world.now))
         await settle()
@@ -134,18 +133,25 @@ public final class VirtualSupervisor {
     private func settle() async {
         repeat {
             // Each turn runs what waits for the main actor, in order; what that leads to waits for the next turn.
-            for _ in 0..<8 { await Task.yield() }
-        } while deliver()
+            for _ in 0..<16 { await Task.yield() }
+        } while deliver() != nil
         note()
     }
 
-    /// Hands the app what it was sent; false if there was nothing.
-    private func deliver() -> Bool {
+    /// Delivers the app's messages; the app does nothing after a ping, of which an hour has thousands.
+    private func respond() async {
+        while let message = deliver() {
+            if message != SupervisorMessage(ping: message.ping ?? 0) { await settle() }
+        }
+    }
+
+    /// Delivers the app's next message; nil if there was none.
+    private func deliver() -> SupervisorMessage? {
         note()
-        guard kill == nil, let message = world.nextMessage() else { return false }
+        guard kill == nil, let message = world.nextMessage() else { return nil }
         if let nonce = message.ping { world.receive(.ponged(nonce: nonce)) }
         application.receive(message)
-        return true
+        return message
     }
 
     private func note() {

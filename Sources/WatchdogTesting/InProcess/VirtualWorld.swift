@@ -28,7 +28,7 @@ final class VirtualWorld: Sendable {
         var outcome: Outcome?
     }
 
-    /// Zero is no valid launch instant.
+    /// Zero is not a valid launch instant.
     private static let origin = Instant(nanoseconds: 1_000_000_000)
     private let state: Mutex<State>
 
@@ -86,9 +86,11 @@ final class VirtualWorld: Sendable {
     }
 
     /// Wakes those whose time has come, in the order of their deadlines.
-    func wake() {
+    ///
+    /// - Returns: whether there were any.
+    func wake() -> Bool {
         state.withLock { state in
-            guard !state.isFrozen else { return }
+            guard !state.isFrozen else { return false }
             let now = state.now
             let due = state.sleepers.filter { $0.value.deadline <= now }
                 .sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
@@ -96,12 +98,13 @@ final class VirtualWorld: Sendable {
                 state.sleepers[id] = nil
                 sleeper.continuation.resume()
             }
+            return !due.isEmpty
         }
     }
 
     // MARK: - The policy
 
-    /// What the app has to heed next; nil while it is suspended, or when there is nothing.
+    /// What the app must handle next; nil if there is nothing, or while it is suspended.
     func nextMessage() -> SupervisorMessage? {
         state.withLock { state in
             guard !state.isFrozen, state.outcome == nil, !state.inbox.isEmpty else { return nil }

@@ -58,13 +58,16 @@ final class AppJournal: Sendable {
     /// Waits until something can be said of the app.
     ///
     /// - Parameters:
+    ///   - what: What the test waits for, for messages.
     ///   - limit: How long to wait.
     ///   - late: The error when it has not come in time.
-    ///   - look: Finds it in the history; nil to go on waiting.
+    ///   - look: Finds it in the history; nil to keep waiting.
     func wait<Value: Sendable>(
-        within limit: Duration, else late: @escaping @Sendable (AppHistory) -> any Error,
+        for what: String, within limit: Duration, else late: @escaping @Sendable (AppHistory) -> any Error,
         for look: @escaping @Sendable (AppHistory) throws -> Value?
     ) async throws -> Value {
+        let note = ForgottenWaits.begin(what)
+        defer { ForgottenWaits.end(note) }
         let id = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter

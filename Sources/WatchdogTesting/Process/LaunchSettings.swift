@@ -16,7 +16,7 @@ public struct LaunchSettings: Sendable {
     public var pingInterval: Duration = .milliseconds(100)
     /// The factor that multiplies all allowances, so that a test of a 20 s allowance need not take 20 s.
     public var timeScale: Double = 1
-    /// How the program tells that it is ready, as after `watchdogd run --readiness`.
+    /// How the program reports that it is ready, as after `watchdogd run --readiness`.
     public var readiness: String?
     /// Whether an exhausted allowance only writes a report, and the app lives on.
     public var reportsOnly = false
@@ -32,7 +32,7 @@ public struct LaunchSettings: Sendable {
     /// Settings with the defaults.
     public init() {}
 
-    /// Settings of which only the allowances differ from the defaults.
+    /// Settings that differ from the defaults only in the allowances.
     public init(
         launch: Duration? = nil, update: Duration? = nil, terminate: Duration? = nil, backgroundTime: Duration? = nil,
         timeScale: Double = 1, environment: [String: String] = [:]

@@ -5,29 +5,65 @@ internal import Glibc
 internal import Synchronization
 
 /// A directory for one app's output and reports, removed with its last reference unless it is kept.
+///
+/// A runner that is killed leaves its directories behind; the next one removes them. They are told from others by a file
+/// that their runner holds locked.
 final class ScratchDirectory: Sendable {
     /// The most text of a file that is shown.
     private static let longest = 1 << 20
 
+    /// The locked file.
+    private static let lockName = ".lock"
+    private static let prefix = "watchdogd-testing-"
+
     private let path: String
     private let isKept = Mutex(false)
+    private let lock: Int32
+    private static let sweeping = Mutex<Set<String>>([])
 
     init() throws(TestSetupError) {
         let base = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
-        var template = Array("\(base)/watchdogd-testing-XXXXXX".utf8CString)
+        // Once for each runner and place.
+        if Self.sweeping.withLock({ $0.insert(base).inserted }) { Self.sweep(base) }
+        var template = Array("\(base)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw TestSetupError("cannot create a directory in \(base): \(String(cString: strerror(errno)))")
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // Locked before it has its name: nobody may find it free.
+        lock = open("\(path)/\(Self.lockName)-new", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 {
+            rename("\(path)/\(Self.lockName)-new", "\(path)/\(Self.lockName)")
+        }
     }
 
     deinit {
+        defer { if lock >= 0 { close(lock) } }
         if !isKept.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
     }
 
     subscript(name: String) -> String { "\(path)/\(name)" }
 
-    func keep() { isKept.withLock { $0 = true } }
+    func keep() {
+        isKept.withLock { $0 = true }
+        unlink("\(path)/\(Self.lockName)")
+    }
+
+    /// Removes the directories of this user's runners that were killed.
+    static func sweep(_ base: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
+        for name in names where name.hasPrefix(prefix) {
+            let path = "\(base)/\(name)"
+            var information = stat()
+            guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFDIR,
+                information.st_uid == geteuid()
+            else { continue }
+            let lock = open("\(path)/\(lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+            guard lock >= 0 else { continue }
+            if flock(lock, LOCK_EX | LOCK_NB) == 0 { try? FileManager.default.removeItem(atPath: path) }
+            close(lock)
+        }
+    }
 
     /// The contents of a file, without its last line break; empty if there is none.
     func text(_ name: String) -> String {

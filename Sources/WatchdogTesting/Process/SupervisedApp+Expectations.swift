@@ -44,7 +44,10 @@ extension SupervisedApp {
         struct Survived: Error {}
         let app = self
         do {
-            try await journal.wait(within: duration, else: { _ in Survived() }) { history -> Void? in
+            noteAwaited()
+            try await journal.wait(
+                for: "\(name) to survive", within: duration, else: { _ in Survived() }
+            ) { history -> Void? in
                 let expected = "expected \(app.name) to survive for \(duration)"
                 if history.isOver { throw app.fail("\(expected), but \(app.ending(history))") }
                 guard let incident = history.incidents.last else { return nil }

@@ -36,7 +36,27 @@ extension SupervisedApp {
         }
     }
 
-    /// Asks the app to end, and waits until it has; it is killed if it exhausts its allowance for that.
+    /// Injects a fault now, and waits until it begins.
+    ///
+    /// ```swift
+    /// try await app.inject("main-hang 5s")
+    /// try await app.expectKill(.ateBadFood, during: .sceneUpdate)
+    /// ```
+    ///
+    /// - Parameter fault: `stop SPAN`, `cpu N [for SPAN]`, `main-hang SPAN` or `kill-watchdogd`. The others must be
+    ///   prepared before the launch: ``LaunchSettings/faults``.
+    /// - Throws: ``ExpectationFailure`` if the fault is refused, with the reason.
+    public func inject(_ fault: String) async throws {
+        let start = journal.history.position
+        send(.fault(fault))
+        try await wait(for: "in the fault \(fault)") { history -> Void? in
+            for case .injected in history.events[start...] { return () }
+            if let refusal = history.refusal(after: start) { throw ExpectationFailure(refusal) }
+            return nil
+        }
+    }
+
+    /// Asks the app to exit, and waits until it has; watchdogd kills it if it exhausts that allowance.
     @discardableResult
     public func terminate() async throws -> Termination {
         send(.terminate)

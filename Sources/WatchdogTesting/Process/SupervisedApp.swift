@@ -18,12 +18,12 @@ internal import WatchdogRemote
 /// ```
 ///
 /// `watchdogd run` supervises the app in a process of its own: a test reaps and signals no other child of its runner, and
-/// tests run in parallel. When the last reference to an app goes, or the runner ends, however it ends, the app is killed.
+/// tests run in parallel. The app is killed when the last reference to it goes, or when the runner ends, however it ends.
 /// Nothing here polls or sleeps: each wait ends with the event that it is for, or throws after its limit.
 ///
 /// Isolation: any thread.
 public final class SupervisedApp: Sendable {
-    /// How long waits last if nothing else is said.
+    /// How long waits last by default.
     public static let patience: Duration = .seconds(60)
 
     /// The app's name in messages and reports.
@@ -31,6 +31,7 @@ public final class SupervisedApp: Sendable {
     let journal = AppJournal()
     private let scratch: ScratchDirectory
     private let process: SupervisorProcess
+    private let isAwaited = Mutex(false)
 
     private init(_ program: Program, _ settings: LaunchSettings) throws {
         name = program.name
@@ -62,7 +63,9 @@ public final class SupervisedApp: Sendable {
     private static func start(_ program: Program, _ settings: LaunchSettings) async throws -> SupervisedApp {
         let app = try SupervisedApp(program, settings)
         let scratch = app.scratch
-        try await app.journal.wait(within: patience, else: { _ in app.late("run", patience) }) { history -> Void? in
+        try await app.journal.wait(
+            for: "the launch of \(app.name)", within: patience, else: { _ in app.late("run", patience) }
+        ) { history -> Void? in
             if history.process != nil { return () }
             if let end = history.end, end.cause == "spawnFailed" { throw TestSetupError("\(app.name): \(end.words)") }
             if history.isOver {
@@ -72,6 +75,12 @@ public final class SupervisedApp: Sendable {
         }
         return app
     }
+
+    deinit {
+        if !isAwaited.withLock({ $0 }), journal.history.process != nil { ForgottenWaits.warn(name) }
+    }
+
+    func noteAwaited() { isAwaited.withLock { $0 = true } }
 
     // MARK: - What is known
 
@@ -115,7 +124,10 @@ public final class SupervisedApp: Sendable {
     /// - Throws: ``ExpectationFailure`` if it still runs after `limit`.
     public func termination(within limit: Duration) async throws -> Termination {
         let (app, scratch) = (self, scratch)
-        let history = try await journal.wait(within: limit, else: { _ in app.late("end", limit) }) { history in
+        noteAwaited()
+        let history = try await journal.wait(
+            for: "the end of \(name)", within: limit, else: { _ in app.late("end", limit) }
+        ) { history in
             history.isOver ? history : nil
         }
         guard let end = history.end else {
@@ -134,10 +146,16 @@ public final class SupervisedApp: Sendable {
         _ look: @escaping @Sendable (AppHistory) throws -> Value?
     ) async throws -> Value {
         let app = self
-        return try await journal.wait(within: limit, else: { _ in app.late("be \(what)", limit) }) { history in
+        noteAwaited()
+        return try await journal.wait(
+            for: "\(name) to be \(what)", within: limit, else: { _ in app.late("be \(what)", limit) }
+        ) { history in
             if let value = try look(history) { return value }
             guard history.isOver else { return nil }
-            throw app.fail("expected \(app.name) to be \(what), but \(app.ending(history))")
+            let sentence = "expected \(app.name) to be \(what), but \(app.ending(history))"
+            guard history.launchDuration == nil else { throw app.fail(sentence) }
+            throw app.fail(
+                "\(sentence)\nIt never said that it is ready: call Watchdog.ready(), or set LaunchSettings.readiness")
         }
     }
 
@@ -149,7 +167,7 @@ public final class SupervisedApp: Sendable {
 
     // MARK: - Failures
 
-    /// Keeps the crash log for the person who looks into the failure.
+    /// Keeps the crash log for whoever investigates the failure.
     func fail(_ sentence: String) -> ExpectationFailure {
         scratch.keep()
         let history = journal.history

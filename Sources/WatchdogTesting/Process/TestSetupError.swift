@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A test could not do what it was to do, which says nothing about the app.
+/// A test could not be set up; this says nothing about the app.
 public struct TestSetupError: Error, Sendable, CustomStringConvertible {
     /// One sentence without a final period.
     public let description: String
@@ -8,7 +8,7 @@ public struct TestSetupError: Error, Sendable, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// An app did not do what a test expects of it.
+/// An app did not do what a test expects.
 public struct ExpectationFailure: Error, Sendable, CustomStringConvertible {
     /// What was expected, what the app did, the verdict, and where its crash log is.
     public let description: String
