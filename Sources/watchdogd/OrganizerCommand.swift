@@ -16,7 +16,7 @@ struct OrganizerCommand: ParsableCommand {
         abstract: "Compare versions and hosts: hangs, launches, terminations and the most frequent faults.",
         discussion: """
             Reads crash logs from folders and journals, incidents from lines of JSON, and launches, hangs and exits from \
-            histories. If you name no source, reads your crash logs and the daemon's history. Marks faults that are \
+            histories, and hang rates from Prometheus. If you name no source, reads your crash logs and the daemon's history. Marks faults that are \
             new in the latest version, and those that occur more often than before.
             """
     )
@@ -35,6 +35,12 @@ struct OrganizerCommand: ParsableCommand {
         help: ArgumentHelp("Read this launch history file. May be repeated, one for each host.", valueName: "file"),
         completion: .file())
     var history: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Read how long each version ran and hung on all hosts from the recording rules of this Prometheus.",
+            valueName: "url"))
+    var prometheus: String?
 
     @OptionGroup var start: HistoryStart
 
@@ -59,6 +65,13 @@ struct OrganizerCommand: ParsableCommand {
         guard html != "-" || !output.json else {
             throw ValidationError("--html - and --json both write to standard output; give --html a file")
         }
+        if let prometheus {
+            do throws(WebAddress.ParsingError) {
+                _ = try WebAddress(parsing: prometheus)
+            } catch {
+                throw ValidationError("--prometheus \(prometheus.singleLine(limit: 200)) \(error.reason)")
+            }
+        }
         guard lines.count(where: { $0 == "-" }) < 2 else {
             throw ValidationError("--ndjson - can be given only once: standard input can be read only once")
         }
@@ -69,6 +82,7 @@ struct OrganizerCommand: ParsableCommand {
         var sources = OrganizerSources(location: location, lines: lines, history: history)
         sources.app = app
         sources.since = start.time
+        sources.prometheus = prometheus.flatMap { try? WebAddress(parsing: $0) }
         try sources.read(into: organizer)
         let table = OrganizerTable(organizer, OrganizerTable.Extent(signatures: top, hosts: top))
         if output.json { print(OrganizerReply(table).json, terminator: "") }

@@ -23,13 +23,17 @@ struct OrganizerSources {
     var app: String?
     /// When everything begins that counts.
     var since: WallTime?
+    /// The server with the recording rules.
+    var prometheus: WebAddress?
 
     private static let chunk = 1 << 20
 
     func read(into organizer: Organizer) throws {
-        let isNamed = !lines.isEmpty || !history.isEmpty || location.reports != nil || location.journal != nil
-        if !isNamed || location.reports != nil || location.journal != nil { try readReports(into: organizer) }
+        let isReporting = location.reports != nil || location.journal != nil
+        let isNamed = isReporting || !lines.isEmpty || !history.isEmpty || prometheus != nil
+        if !isNamed || isReporting { try readReports(into: organizer) }
         for path in lines { try readLines(path, into: organizer) }
+        if let prometheus { try readRates(prometheus, into: organizer) }
         if isNamed {
             for path in history { try readHistory(path, into: organizer) }
         } else if access(DaemonPlaces.historyPath(), R_OK) == 0 {
@@ -41,14 +45,17 @@ struct OrganizerSources {
 
     private func readReports(into organizer: Organizer) throws {
         let archive = try location.open()
-        try location.reading(archive) { archive in
+        let progress = WorkProgress()
+        try location.reading(archive, showing: progress) { archive in
             try archive.forEach(ReportFilter(app: app, since: since)) { stored, result in
                 do {
                     let line = IncidentLine(of: try result.get(), host: stored.host)
                     guard !organizer.add(OrganizerIncident(line)) else { return }
                     let path = stored.path.singleLine(limit: 4_096)
+                    progress.clear()
                     StandardError.say("\(path) was not counted: its time is missing or in the future")
                 } catch {
+                    progress.clear()
                     StandardError.say("\(error)")
                 }
             }
@@ -73,15 +80,22 @@ struct OrganizerSources {
             }
             return organizer.add(incident)
         }
+        let progress = WorkProgress()
+        defer { progress.clear() }
+        var (done, status) = (0, stat())
+        let size = fstat(file, &status) == 0 && status.st_size > 0 ? Int(status.st_size) >> 20 : nil
         var buffer = [UInt8](repeating: 0, count: Self.chunk)
         while true {
             let length = buffer.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
             if length < 0, errno == EINTR { continue }
             guard length >= 0 else { throw Self.failure(path, errno) }
             guard length > 0 else { break }
+            done += length
+            progress.show(done >> 20, of: size, "reading incidents, MiB")
             incidents.read(buffer.span.extracting(0..<length), count)
         }
         incidents.finish(count)
+        progress.clear()
         guard let fault = incidents.firstFault else { return }
         let name = isInput ? "standard input" : path.singleLine(limit: 4_096)
         let others = incidents.faults > 1 ? "; \(incidents.faults) lines in all are not incidents and were skipped" : ""

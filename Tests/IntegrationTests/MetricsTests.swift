@@ -149,15 +149,8 @@ extension EndToEnd {
 
         /// A service whose metrics are served on a free port of localhost.
         private func served(_ apps: [String: String], _ scratch: Scratch) throws -> (Service, port: UInt16) {
-            for _ in 0..<20 {
-                let port = UInt16.random(in: 20_000..<32_000)
-                guard let listener = try? TextServer.listen(on: ListenAddress(parsing: "127.0.0.1:\(port)")) else {
-                    continue
-                }
-                _ = consume listener
-                return (try Service(apps, options: ["--metrics", "\(port)"], scratch: scratch), port)
-            }
-            throw Failure("no port is free")
+            let port = try freePort()
+            return (try Service(apps, options: ["--metrics", "\(port)"], scratch: scratch), port)
         }
 
         private static let reader = """

@@ -105,7 +105,7 @@ struct HTTPAnswerTests {
         #expect(judge("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell", body: "o") == cut)
         #expect(
             judge("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", body: "o")
-                == .failed("the body of the HTTP answer has an encoding that was not asked for"))
+                == .failed("the body of the HTTP answer has an unsupported encoding"))
     }
 
     @Test("A server that sends without end is cut off, at exactly the limits")

@@ -133,7 +133,7 @@ public struct HTTPAnswer: Sendable {
             length = number
         case "transfer-encoding":
             guard String(decoding: value, as: UTF8.self).lowercased() == "chunked" else {
-                return .failed("the body of the HTTP answer has an encoding that was not asked for")
+                return .failed("the body of the HTTP answer has an unsupported encoding")
             }
             isChunked = true
         default:

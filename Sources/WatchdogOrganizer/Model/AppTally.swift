@@ -208,8 +208,16 @@ struct SignatureTally {
 }
 
 extension AppTally {
-    /// What histories tell of a version.
+    /// How long a version ran and hung on all hosts, in seconds.
+    struct FleetTime {
+        var hanging: Double
+        var running: Double
+    }
+
+    /// What histories and Prometheus tell of a version.
     struct Launches {
+        /// Nil if only histories tell.
+        private(set) var fleet: FleetTime?
         private(set) var count = 0
         private(set) var durations = LatencyHistogram()
         private(set) var hangs = 0
@@ -223,6 +231,12 @@ extension AppTally {
             count += 1
             if let duration { durations.record(duration) }
             see(time)
+        }
+
+        mutating func add(_ time: FleetTime, since first: Int64) {
+            fleet = FleetTime(
+                hanging: (fleet?.hanging ?? 0) + time.hanging, running: (fleet?.running ?? 0) + time.running)
+            see(first)
         }
 
         mutating func add(hang: Duration, at time: Int64) {

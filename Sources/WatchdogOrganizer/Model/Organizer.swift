@@ -129,6 +129,15 @@ public final class Organizer {
         for (place, seconds) in running.seconds { app.add(seconds, of: place) }
     }
 
+    /// Counts how long a version ran and hung on all hosts, which is more than histories know.
+    func add(_ rate: PrometheusRates.Rate) {
+        let app = tally(of: rate.app)
+        let version = app.historyVersion(Self.known(rate.version))
+        app.launches[version, default: AppTally.Launches()].add(
+            AppTally.FleetTime(hanging: rate.hanging, running: rate.running), since: rate.first)
+        isLimited = isLimited || app.isLimited
+    }
+
     private func tally(of name: String) -> AppTally {
         if let known = apps[name] { return known }
         let name = apps.count < limits.apps ? name : Self.others

@@ -124,7 +124,10 @@ extension OrganizerTable.Version {
                     p25: kept.durations.quantile(0.25), p50: kept.durations.quantile(0.5),
                     p75: kept.durations.quantile(0.75), p90: kept.durations.quantile(0.9))
         }
-        if let kept, kept.running > 0 {
+        if let fleet = kept?.fleet {
+            let hours = fleet.running / 3_600
+            hangRate = .secondsPerHour(fleet.hanging / hours, hours: hours)
+        } else if let kept, kept.running > 0 {
             let hours = Double(kept.running) / 3_600
             let seconds = Double(kept.hangTime.components.seconds) + Double(kept.hangTime.components.attoseconds) / 1e18
             hangRate = .secondsPerHour(seconds / hours, hours: hours)

@@ -52,9 +52,9 @@ enum OrganizerWords {
         let days = rates.contains { if case .hangsPerDay = $0 { true } else { false } }
         return switch (hours, days) {
         case (true, true):
-            "s/h: seconds of hangs per hour of running; /day: hangs per day, where no history tells how long the app ran"
+            "s/h: seconds of hangs per hour of running; /day: hangs per day, where it is not known how long the app ran"
         case (true, false): "s/h: seconds of hangs per hour of running"
-        case (false, true): "/day: hangs per day; --history tells how long the app ran"
+        case (false, true): "/day: hangs per day; --history and --prometheus tell how long the app ran"
         case (false, false): nil
         }
     }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+/// How long each version of each app ran and hung on all hosts, as the recording rules in Prometheus tell.
+///
+/// Pure: whoever asks the server passes the question on, and the answer back.
+public struct PrometheusRates {
+    /// What one version of an app did, on all hosts together.
+    struct Rate: Equatable {
+        let app: String
+        let version: String
+        /// In seconds.
+        let hanging: Double
+        let running: Double
+        /// When it ran for the first time; seconds since 1970.
+        let first: Int64
+    }
+
+    /// Rules of packaging/prometheus/rules.yml.
+    private static let hangs = "app_version_instance:watchdogd_hang_seconds:rate1h"
+    private static let running = "app_version_instance:watchdogd_running_seconds:rate1h"
+    /// More points would cost the server time and tell nothing: the rules look back an hour.
+    private static let points: Int64 = 720
+    /// How often Prometheus usually evaluates rules.
+    private static let shortestStep: Int64 = 15
+    /// Without `--since`.
+    public static let window = Duration.seconds(30 * 86_400)
+
+    private let seconds: Int64
+    private let host: String?
+    private let now: Int64
+
+    /// Prepares the questions.
+    ///
+    /// - Parameters:
+    ///   - since: when everything begins that counts; nil for ``window``.
+    ///   - host: the only host that counts, as the label `instance` names it, with or without its port; nil for all.
+    public init(since: WallTime?, host: String?, now: WallTime) {
+        let window = since.map { now.seconds - $0.seconds } ?? Self.window.components.seconds
+        seconds = min(max(window, 60), 10 * 366 * 86_400)
+        self.host = host
+        self.now = now.seconds
+    }
+
+    /// Asks, and adds the answers to an organizer.
+    ///
+    /// - Parameters:
+    ///   - app: the only app that counts, in any case; nil for all.
+    ///   - ask: sends one request for a path; returns the HTTP status and the body.
+    public func read<Problem: Error>(
+        into organizer: Organizer, app: String?, _ ask: (String) throws(Problem) -> (status: Int, body: [UInt8])
+    ) throws {
+        func samples(_ query: String) throws -> [PrometheusAnswer.Sample] {
+            let answer = try ask("/api/v1/query?timeout=20s&query=\(Self.encoded(query))")
+            return try PrometheusAnswer.samples(status: answer.status, body: answer.body)
+        }
+        let answers = try (
+            running: samples(sum(of: Self.running)), hangs: samples(sum(of: Self.hangs)), first: samples(firstTimes)
+        )
+        for rate in rates(running: answers.running, hangs: answers.hangs, first: answers.first)
+        where app.map({ $0.lowercased() == rate.app.lowercased() }) ?? true {
+            organizer.add(rate)
+        }
+    }
+
+    // MARK: - Questions
+
+    private var step: Int64 { max(Self.shortestStep, seconds / Self.points) }
+
+    private var selector: String {
+        guard let host else { return "" }
+        // A regular expression in a string: what is not a letter or a digit is escaped in both.
+        let name = host.unicodeScalars.map { scalar in
+            scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "-" || scalar == "_"
+                ? String(scalar) : scalar.value < 0x20 || scalar.value == 0x7f ? "." : #"\\"# + Self.quoted(scalar)
+        }
+        return #"{instance=~"(?i)\#(name.joined())(:[0-9]+)?"}"#
+    }
+
+    private static func quoted(_ scalar: Unicode.Scalar) -> String {
+        scalar == "\"" || scalar == "\\" ? "\\\(scalar)" : String(scalar)
+    }
+
+    /// Seconds: the sum of rates, each of which stands for one step.
+    private func sum(of rule: String) -> String {
+        "sum by (app, version) (sum_over_time(\(rule)\(selector)[\(seconds)s:\(step)s])) * \(step)"
+    }
+
+    private var firstTimes: String {
+        "min by (app, version) (min_over_time(timestamp(\(Self.running)\(selector) > 0)[\(seconds)s:\(step)s]))"
+    }
+
+    /// RFC 3986.
+    static func encoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        return text.utf8.reduce(into: "") { encoded, byte in
+            let scalar = Unicode.Scalar(byte)
+            if scalar.isASCII,
+                scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "-._~".contains(Character(scalar))
+            {
+                encoded.unicodeScalars.append(scalar)
+            } else {
+                encoded += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+    }
+
+    // MARK: - Answers
+
+    private struct Key: Hashable {
+        let app: String
+        let version: String
+
+        /// Names are as long as those of crash logs.
+        init?(_ labels: [String: String]) {
+            guard let app = labels["app"], !app.isEmpty else { return nil }
+            self.app = Self.cut(app)
+            version = Self.cut(labels["version"] ?? "")
+        }
+
+        private static func cut(_ name: String) -> String {
+            String(decoding: name.utf8.prefix(LineScanner.textBytes), as: UTF8.self)
+        }
+    }
+
+    /// What the answers say together; what contradicts itself does not count.
+    func rates(
+        running: [PrometheusAnswer.Sample], hangs: [PrometheusAnswer.Sample], first: [PrometheusAnswer.Sample]
+    ) -> [Rate] {
+        func values(_ samples: [PrometheusAnswer.Sample]) -> [Key: Double] {
+            samples.reduce(into: [:]) { values, sample in
+                guard let key = Key(sample.labels), (0...1e15).contains(sample.value) else { return }
+                values[key, default: 0] += sample.value
+            }
+        }
+        let (hangs, first) = (values(hangs), values(first))
+        return values(running).compactMap { key, running in
+            guard running > 0 else { return nil }
+            let since = first[key].map { Int64($0) } ?? now
+            return Rate(
+                app: key.app, version: key.version, hanging: min(hangs[key] ?? 0, running), running: running,
+                first: min(max(since, 0), now))
+        }
+        .sorted { ($0.app, $0.version) < ($1.app, $1.version) }
+    }
+}
