@@ -106,6 +106,7 @@ struct CodecTests {
                 default: bytes[place] = spice.randomElement(using: &generator, or: 0)
                 }
             }
+            expectSame(bytes, decoder)
             guard let call = try? VarlinkCall(decoding: bytes, with: decoder) else { continue }
             read += 1
             _ = try? call.parameters(as: AppRequest.self, with: decoder)
@@ -119,6 +120,60 @@ struct CodecTests {
     }
 
     private static let fuzzRounds = 3_000
+
+    private struct DecodedCall: Decodable {
+        let method: String
+        let parameters: AppRequest
+    }
+
+    /// What is read without a decoder is what the decoder reads.
+    private func expectSame(_ bytes: [UInt8], _ decoder: JSONDecoder) {
+        guard let plain = PlainCall(decoding: bytes) else { return }
+        let decoded = try? decoder.decode(DecodedCall.self, from: Data(bytes))
+        #expect(plain.method == decoded?.method && plain.request == decoded?.parameters, "\(bytes)")
+    }
+
+    @Test(
+        "a plain call is read without a decoder",
+        arguments: [
+            #"{"method":"a.B","parameters":{"name":"web"}}"#,
+            #"{"method":"a.B","parameters":{"name":"web","wait":true}}"#,
+            #" { "method" : "a.B" , "parameters" : { "name" : "" , "wait" : false } } "#,
+        ])
+    func plain(text: String) throws {
+        let plain = try #require(PlainCall(decoding: Array(text.utf8)))
+        #expect(plain.method == "a.B")
+        expectSame(Array(text.utf8), JSONDecoder())
+        let call = try VarlinkCall(decoding: Array(text.utf8), with: JSONDecoder())
+        #expect(!call.isOneway && !call.wantsMore && !call.wantsUpgrade)
+        #expect(try call.parameters(as: AppRequest.self, with: JSONDecoder()) == plain.request)
+        #expect(throws: ControlError.self) { try call.parameters(as: EmptyRequest.self, with: JSONDecoder()) }
+    }
+
+    @Test(
+        "every other call is left to the decoder",
+        arguments: [
+            #"{"method":"a.B","parameters":{"name":"web"},"oneway":true}"#,
+            #"{"method":"a.B","parameters":{"name":"web","wait":null}}"#,
+            #"{"method":"a.B","parameters":{"name":"w\u0065b"}}"#,
+            #"{"method":"a.B","parameters":{"name":"wéb"}}"#,
+            #"{"method":"a.B","parameters":{"name":"web","name":"x"}}"#,
+            #"{"method":"a.B","parameters":{"name":"web"}}}"#,
+            #"{"method":"a.B","parameters":{"name":"web"}"#,
+            #"{"method":"a.B","parameters":{"name":"web}"#,
+            #"{"parameters":{"name":"web"},"method":"a.B"}"#,
+            #"["method":"a.B","parameters":{"name":"web"}}"#,
+            "",
+        ])
+    func notPlain(text: String) {
+        #expect(PlainCall(decoding: Array(text.utf8)) == nil)
+    }
+
+    @Test("names too long for a method are refused in plain calls as well")
+    func longPlainMethod() {
+        let text = #"{"method":"\#(String(repeating: "m", count: 257))","parameters":{"name":"web"}}"#
+        #expect(throws: MessageFault.self) { try VarlinkCall(decoding: Array(text.utf8), with: JSONDecoder()) }
+    }
 
     @Test("a reply written in pieces is the reply, whatever the size of the pieces")
     func pieces() throws {

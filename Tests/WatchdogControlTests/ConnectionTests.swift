@@ -265,6 +265,20 @@ struct ConnectionTests {
         #expect(station.handler.calls.count == 7)
     }
 
+    @Test("who may act launches a thousand apps on one connection without waiting for the limit; others wait")
+    func rateOfOthers() throws {
+        let limits = ControlLimits()
+        let now = Instant(nanoseconds: 1)
+        for (mayAct, admitted) in [(true, 1_000), (false, limits.callBurstOfOthers)] {
+            let pipe = try OwnedDescriptor.pipe()
+            let connection = ControlConnection(
+                id: 1, peer: ControlPeer(pid: 1, user: 1, group: 1), mayAct: mayAct, descriptor: pipe.read,
+                limits: limits, now: now)
+            let count = (0..<1_000).count { _ in connection.bucket.admit(at: now) }
+            #expect(count == admitted)
+        }
+    }
+
     @Test("what a caller sent before it went is carried out, and its answers go nowhere")
     func goneCaller() throws {
         let station = try Station()

@@ -33,6 +33,6 @@ public struct ControlPath: Hashable, Sendable {
         "XDG_RUNTIME_DIR is not set, so there is no place for the control socket;"
         + " log in to a session, or set a path with --control"
 
-    /// The mode of the socket: everybody may observe the system's apps, nobody else a user's.
+    /// The mode of the socket: everyone may observe the system's apps, but only the user may observe a user's.
     public var socketMode: UInt32 { self == .system ? 0o666 : 0o600 }
 }

@@ -15,12 +15,24 @@ struct VarlinkCall {
     /// The client wants to switch to another protocol.
     let wantsUpgrade: Bool
 
-    private let message: Data
+    private let bytes: [UInt8]
+    /// The parameters of a plain call, if they are those of an app's method.
+    private let plainRequest: AppRequest?
+
+    private var message: Data { Data(bytes) }
 
     /// Decodes a message without its NUL.
     init(decoding bytes: [UInt8], with decoder: JSONDecoder) throws(MessageFault) {
+        self.bytes = bytes
+        if let plain = PlainCall(decoding: bytes), plain.method.utf8.count <= Self.longestMethod {
+            method = plain.method
+            (isOneway, wantsMore, wantsUpgrade) = (false, false, false)
+            plainRequest = plain.request
+            return
+        }
+        plainRequest = nil
         try JSONShape.check(bytes)
-        message = Data(bytes)
+        let message = Data(bytes)
         let head: Head
         do {
             head = try decoder.decode(Head.self, from: message)
@@ -40,6 +52,7 @@ struct VarlinkCall {
     func parameters<Request: ControlRequest>(
         as type: Request.Type, with decoder: JSONDecoder
     ) throws(ControlError) -> Request {
+        if let request = plainRequest as? Request { return request }
         do {
             guard let request = try decoder.decode(Body<Request>.self, from: message).parameters else {
                 return try decoder.decode(Request.self, from: Data("{}".utf8))

@@ -57,7 +57,10 @@ final class ControlConnection {
         self.mayAct = mayAct
         self.descriptor = descriptor
         input = MessageBuffer(limit: mayAct ? limits.messageBytes : limits.messageBytesOfOthers)
-        bucket = TokenBucket(capacity: limits.callBurst, perSecond: limits.callsPerSecond)
+        bucket =
+            mayAct
+            ? TokenBucket(capacity: limits.callBurst, perSecond: limits.callsPerSecond)
+            : TokenBucket(capacity: limits.callBurstOfOthers, perSecond: limits.callsPerSecondOfOthers)
         lastSign = now
     }
 

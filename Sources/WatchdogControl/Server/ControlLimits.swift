@@ -16,9 +16,15 @@ public struct ControlLimits: Hashable, Sendable {
     /// At this many unread bytes, a client receives nothing more until it reads.
     public var outputBytes = 64 << 10
     /// The number of calls that a connection may make in a burst.
-    public var callBurst = 200
+    ///
+    /// A script that launches every app waits for each answer; it must not wait for this limit as well.
+    public var callBurst = 20_000
     /// The number of calls per second after that; further calls wait.
-    public var callsPerSecond = 500
+    public var callsPerSecond = 5_000
+    /// The same limits for users who may not act.
+    public var callBurstOfOthers = 200
+    /// The number of calls per second of users who may not act, after the burst.
+    public var callsPerSecondOfOthers = 500
     /// A connection is closed when a client leaves a reply unread for this long.
     public var unreadPatience = Duration.seconds(30)
     /// A connection is closed when it is silent for this long, unless it monitors or waits for a reply.

@@ -20,7 +20,7 @@ extension ControlServer {
         guard !connection.isQueued, connections[connection.id] != nil else { return }
         connection.isQueued = true
         queue.append(connection.id)
-        if queue.count == 1 { turns?.arm(at: loop.now) }
+        if queue.count == 1 { turns?.callAgain() }
     }
 
     func giveTurn() {
@@ -30,7 +30,14 @@ extension ControlServer {
             connection.isQueued = false
             takeTurn(connection)
         }
-        if !queue.isEmpty { turns?.arm(at: loop.now) }
+        if !queue.isEmpty { turns?.callAgain() }
+    }
+
+    /// Sends the answer that came first.
+    func giveReply() {
+        guard !answeredConnections.isEmpty else { return }
+        if let connection = connections[answeredConnections.removeFirst()] { takeTurn(connection) }
+        if !answeredConnections.isEmpty { replies?.callAgain() }
     }
 
     /// Does one short step for a connection: handles a call, or writes part of a reply.
@@ -150,8 +157,10 @@ extension ControlServer {
         return connection
     }
 
-    /// Sends a reply in the current turn, or soon.
+    /// Sends a reply in the current turn, or after the current handler.
     func answered(_ connection: ControlConnection) {
-        if !connection.isBusy { enqueue(connection) }
+        guard !connection.isBusy else { return }
+        answeredConnections.append(connection.id)
+        if answeredConnections.count == 1 { replies?.callAgain() }
     }
 }

@@ -8,7 +8,8 @@ public import WatchdogLinux
 /// Serves `org.watchdogd.Supervisor` to the clients of a socket.
 ///
 /// Clients cannot stall the loop: nothing here waits, no turn takes longer than handling one call or encoding a few
-/// values, and turns come after everything more important, including deadlines. ``ControlLimits`` bounds what a client
+/// values, and turns come after everything more important, including deadlines. Only an answer that the daemon owed is
+/// sent before deadlines: there is one for each call, and the client waits for it. ``ControlLimits`` bounds what a client
 /// may use.
 ///
 /// Isolation: the loop's thread.
@@ -35,13 +36,16 @@ public final class ControlServer {
     let socket: ControlSocket
     let priority: EventLoop.Priority
     var arrivals: IOSource?
-    private(set) var turns: Timer?
+    private(set) var turns: CallSource?
+    private(set) var replies: CallSource?
     private(set) var patience: Timer?
     /// By connection number, which is never reused.
     var connections: [UInt64: ControlConnection] = [:]
     var lastID: UInt64 = 0
     /// Connections waiting for a turn.
     var queue: [UInt64] = []
+    /// Connections whose answer has come since their last turn.
+    var answeredConnections: [UInt64] = []
     /// When connections are accepted again after a failure.
     var acceptAgainAt: Instant?
     private var noticeBucket = TokenBucket(capacity: 10, perSecond: 1)
@@ -71,7 +75,8 @@ public final class ControlServer {
         self.priority = priority
         events = EventRing(capacity: limits.eventHistory)
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        turns = try loop.timer(priority: priority) { [weak self] _ in self?.giveTurn() }
+        turns = try loop.soon(priority: priority) { [weak self] in self?.giveTurn() }
+        replies = try loop.soon { [weak self] in self?.giveReply() }
         // After the connections: what came in time counts, however late it is handled.
         let last = EventLoop.Priority(rawValue: priority.rawValue + 1)
         patience = try loop.timer(priority: last) { [weak self] _ in self?.losePatience() }
@@ -90,8 +95,8 @@ public final class ControlServer {
     ///
     /// The socket stays until ``ControlSocket/remove()``.
     public func stop() {
-        for source in [arrivals, turns, patience] as [EventSource?] { source?.cancel() }
-        (arrivals, turns, patience) = (nil, nil, nil)
+        for source in [arrivals, turns, replies, patience] as [EventSource?] { source?.cancel() }
+        (arrivals, turns, replies, patience) = (nil, nil, nil, nil)
         for connection in connections.values {
             switch connection.activity {
             case .answering, .monitoring: connection.output.append(encode(.shuttingDown))

@@ -65,7 +65,7 @@ public final class ControlSocket: Sendable {
     ///
     /// - Parameters:
     ///   - path: at most 107 bytes.
-    ///   - mode: who may connect: 0o666 for everybody, 0o600 for the user only.
+    ///   - mode: who may connect: 0o666 for everyone, 0o600 for the user only.
     public static func bind(path: String, mode: UInt32) throws(BindError) -> ControlSocket {
         try makeFolder(of: path)
         let lock = try lock("\(path).lock", for: path)

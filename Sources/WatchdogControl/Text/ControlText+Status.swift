@@ -95,7 +95,10 @@ extension ControlText {
             ("useful", launch.useful), ("tasks over", launch.extended),
         ].compactMap { name, span in span.map { "\(name) \($0.duration.measured)" } }
         let tasks = (launch.openTasks ?? []).map(\.shown).joined(separator: ", ")
-        return "ready after \(launch.duration.duration.measured) (\(launch.source.shown))"
+        let duration = launch.duration.duration
+        // A program may be ready before watchdogd hears that it was executed.
+        let time = duration <= .zero ? "at once" : "after \(duration.measured)"
+        return "ready \(time) (\(launch.source.shown))"
             + (phases.isEmpty ? "" : "; " + phases.joined(separator: ", "))
             + (tasks.isEmpty ? "" : "; tasks open: \(tasks)")
     }

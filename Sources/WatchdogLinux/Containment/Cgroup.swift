@@ -28,10 +28,15 @@ public final class Cgroup: Sendable {
     }
 
     /// Opens a cgroup by its directory, for example one whose app outlived a restart of the supervisor.
-    public init(opening path: String) throws(LinuxError) {
+    public convenience init(opening path: String) throws(LinuxError) {
+        self.init(created: path)
+        _ = try openEvents()
+    }
+
+    /// A cgroup that was just created.
+    init(created path: String) {
         self.path = path.withoutSpareRoom
         mounted = Self.mounts.lazy.compactMap { $0.cgroup(at: path) }.first
-        _ = try openEvents()
     }
 
     private func openEvents() throws(LinuxError) -> OwnedDescriptor {
@@ -67,26 +72,11 @@ public final class Cgroup: Sendable {
     ///
     /// Every cgroup2 has `cpu.stat`, with or without the controller.
     public var cpuTime: Duration? {
-        guard let text = Procfs.read("\(path)/cpu.stat", limit: 4096) else { return nil }
+        guard let text = Procfs.page("\(path)/cpu.stat") else { return nil }
         return KeyedNumbers(text)["usage_usec"].map { .microseconds(Int64(clamping: $0)) }
     }
 
-    /// The CPU time of all current and former processes by mode; nil when that cannot be read.
-    public var cpuTimes: (user: Duration, system: Duration)? {
-        guard let text = Procfs.read("\(path)/cpu.stat", limit: 4096) else { return nil }
-        let numbers = KeyedNumbers(text)
-        guard let user = numbers["user_usec"], let system = numbers["system_usec"] else { return nil }
-        return (.microseconds(Int64(clamping: user)), .microseconds(Int64(clamping: system)))
-    }
-
-    /// The memory charged to the cgroup, in bytes; nil without the memory controller.
-    public var memory: Int? {
-        Procfs.read("\(path)/memory.current", limit: 64).flatMap { text in
-            UInt64(decimal: text.prefix { $0 != UInt8(ascii: "\n") }).map { Int(clamping: $0) }
-        }
-    }
-
-    private func event(_ name: String) -> Bool? {
+    private func event(_ name: StaticString) -> Bool? {
         guard let text = Procfs.read("\(path)/cgroup.events", limit: 4096) else { return nil }
         return KeyedNumbers(text)[name].map { $0 != 0 }
     }

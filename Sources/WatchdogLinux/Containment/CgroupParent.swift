@@ -56,11 +56,11 @@ public struct CgroupParent: Sendable {
         let name = Self.component(app)
         for attempt in 1...64 {
             let directory = attempt == 1 ? "\(path)/\(name)" : "\(path)/\(name)-\(attempt)"
-            if mkdir(directory, 0o755) == 0 { return try Cgroup(opening: directory) }
+            if mkdir(directory, 0o755) == 0 { return Cgroup(created: directory) }
             let error = Errno.current
             guard error == .fileExists else { throw LinuxError("create cgroup \(directory)", error) }
             // An empty cgroup is left over from an earlier launch.
-            if rmdir(directory) == 0, mkdir(directory, 0o755) == 0 { return try Cgroup(opening: directory) }
+            if rmdir(directory) == 0, mkdir(directory, 0o755) == 0 { return Cgroup(created: directory) }
         }
         throw LinuxError("create cgroup \(path)/\(name)", .fileExists)
     }

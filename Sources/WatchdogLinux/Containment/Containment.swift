@@ -23,6 +23,8 @@ public enum Containment {
     public func send(_ signal: Int32) {
         switch self {
         case .cgroup(let cgroup):
+            // Usually nothing is left when the main process has ended: one read instead of four lists.
+            guard cgroup.isPopulated != false else { return }
             // Open the pidfds first, then list again: a process whose ID was reused in between is not in the cgroup.
             let opened = cgroup.processes().compactMap { try? Pidfd(opening: $0) }
             let present = Set(cgroup.processes())

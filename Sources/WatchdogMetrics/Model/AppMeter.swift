@@ -74,11 +74,14 @@ public struct AppMeter: Hashable, Sendable {
     public private(set) var launches = 0
     /// Launches without a process.
     public private(set) var launchFailures = 0
-    /// By event and action: the reported incidents of an event precede those that killed.
-    private var incidents = noIncidents
-    private var verdicts = noVerdicts
-    private var faults = noFaults
-    private var terminations = noTerminations
+    /// Exhausted allowances by event and action: those of an event that were only reported precede those that killed.
+    private(set) var incidentCounts = noIncidents
+    /// Reports, written or not, by verdict.
+    private(set) var verdictCounts = noVerdicts
+    /// Reports by the party that they blame.
+    private(set) var faultCounts = noFaults
+    /// Ends of processes by cause.
+    private(set) var terminationCounts = noTerminations
     /// From `execve` to ready.
     public private(set) var launchDurations = noLaunchDurations
     /// Round trips of answered pings.
@@ -101,17 +104,17 @@ public struct AppMeter: Hashable, Sendable {
 
     /// Exhausted allowances.
     public func incidents(_ event: WatchdogEvent, isEnforced: Bool) -> Int {
-        incidents[Self.index(event, isEnforced: isEnforced)]
+        incidentCounts[Self.index(event, isEnforced: isEnforced)]
     }
 
     /// Reports with this verdict, written or not.
-    public func verdicts(_ kind: Verdict.Kind) -> Int { verdicts[Self.index(kind)] }
+    public func verdicts(_ kind: Verdict.Kind) -> Int { verdictCounts[Self.index(kind)] }
 
     /// Reports that blame this party.
-    public func faults(_ fault: Fault) -> Int { faults[Self.index(fault)] }
+    public func faults(_ fault: Fault) -> Int { faultCounts[Self.index(fault)] }
 
     /// Ends of processes with this cause.
-    public func terminations(_ cause: Termination) -> Int { terminations[Self.index(cause)] }
+    public func terminations(_ cause: Termination) -> Int { terminationCounts[Self.index(cause)] }
 
     /// What was counted until an instant.
     public func settled(at now: Instant) -> AppMeter {
@@ -142,7 +145,7 @@ public struct AppMeter: Hashable, Sendable {
         case .ready(_, let duration): launchDurations.record(duration)
         case .hung(let duration): hangs.record(duration)
         case .transgressed(let incident):
-            incidents[Self.index(incident.event, isEnforced: incident.isEnforced)] += 1
+            incidentCounts[Self.index(incident.event, isEnforced: incident.isEnforced)] += 1
         default: break
         }
     }
@@ -180,15 +183,15 @@ public struct AppMeter: Hashable, Sendable {
         case (.exited, .signaled): cause = .crash
         case (.exited, .unknown), (.exited, nil): cause = .unknown
         }
-        terminations[Self.index(cause)] += 1
+        terminationCounts[Self.index(cause)] += 1
     }
 
     /// Counts what a report found.
     ///
     /// - Parameter fault: nil if no report was made that could tell.
     public mutating func reported(_ verdict: Verdict.Kind, fault: Fault?) {
-        verdicts[Self.index(verdict)] += 1
-        if let fault { faults[Self.index(fault)] += 1 }
+        verdictCounts[Self.index(verdict)] += 1
+        if let fault { faultCounts[Self.index(fault)] += 1 }
     }
 
     // MARK: - Sums
@@ -197,10 +200,10 @@ public struct AppMeter: Hashable, Sendable {
     public mutating func add(_ other: AppMeter) {
         launches += other.launches
         launchFailures += other.launchFailures
-        Self.add(other.incidents, to: &incidents)
-        Self.add(other.verdicts, to: &verdicts)
-        Self.add(other.faults, to: &faults)
-        Self.add(other.terminations, to: &terminations)
+        Self.add(other.incidentCounts, to: &incidentCounts)
+        Self.add(other.verdictCounts, to: &verdictCounts)
+        Self.add(other.faultCounts, to: &faultCounts)
+        Self.add(other.terminationCounts, to: &terminationCounts)
         launchDurations.add(other.launchDurations)
         pings.add(other.pings)
         hangs.add(other.hangs)

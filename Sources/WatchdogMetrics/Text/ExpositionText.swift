@@ -11,7 +11,7 @@ public struct ExpositionText: Sendable {
 
     /// What was written, as UTF-8.
     public private(set) var bytes: [UInt8] = []
-    private var name: [UInt8] = []
+    private var name = ""
 
     /// Creates an empty text.
     ///
@@ -20,69 +20,93 @@ public struct ExpositionText: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
+    // MARK: - Families
+
     /// Begins a family; all its series must follow before the next one begins.
     public mutating func begin(_ family: MetricFamily) {
-        name = Array(family.name.utf8)
+        name = family.name
         bytes += "# HELP \(family.name) \(Self.escaped(family.help))\n# TYPE \(family.name) \(family.kind)\n".utf8
     }
 
     /// Writes a series of the current family.
-    public mutating func add(_ labels: MetricLabels = .none, _ more: MetricLabels = .none, count value: Int) {
-        head("", labels, more)
-        append(value)
-        bytes.append(UInt8(ascii: "\n"))
+    public mutating func add(_ labels: MetricLabels = .none, count value: Int) {
+        add(SeriesPattern(name, isLabeled: false, labels), .none, count: value)
     }
 
     /// Writes a series of the current family whose unit is seconds.
-    public mutating func add(_ labels: MetricLabels = .none, _ more: MetricLabels = .none, time value: Duration) {
-        head("", labels, more)
+    public mutating func add(_ labels: MetricLabels = .none, time value: Duration) {
+        add(SeriesPattern(name, isLabeled: false, labels), .none, time: value)
+    }
+
+    /// Writes the buckets, the sum and the count of a histogram.
+    public mutating func add(histogram: FixedHistogram) {
+        add(HistogramPattern(name, isLabeled: false, histogram.bounds), .none, histogram)
+    }
+
+    // MARK: - Patterns
+
+    /// Writes a series.
+    ///
+    /// - Parameter labels: of the app, if the pattern has a place for them.
+    mutating func add(_ series: SeriesPattern, _ labels: MetricLabels, count value: Int) {
+        head(series, labels)
         append(value)
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Writes the buckets, the sum and the count of a histogram.
+    /// Writes a series whose unit is seconds.
+    mutating func add(_ series: SeriesPattern, _ labels: MetricLabels, time value: Duration) {
+        head(series, labels)
+        append(value)
+        bytes.append(UInt8(ascii: "\n"))
+    }
+
+    /// Writes a series for each pattern.
     ///
-    /// - Parameter bounds: the bounds as ``boundLabels(of:)`` renders them.
-    public mutating func add(
-        _ labels: MetricLabels = .none, histogram: FixedHistogram, bounds: [MetricLabels]
-    ) {
-        precondition(bounds.count == histogram.buckets.count, "each bucket needs its bound")
+    /// Most of the text is written here: in one piece for each app and family, because a thousand apps have a hundred
+    /// thousand lines.
+    mutating func add(_ series: SeriesPatterns, _ labels: MetricLabels, counts: [Int]) {
+        precondition(series.count == counts.count, "each series has its value")
+        let room = series.text.count + counts.count * (labels.bytes.count + BytePen.mostDigits + 1)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: room) { page in
+            var pen = BytePen(page)
+            series.text.withUnsafeBufferPointer { text in
+                labels.bytes.withUnsafeBufferPointer { labels in
+                    var start = 0
+                    for index in counts.indices {
+                        let (front, back) = (series.ends[2 * index], series.ends[2 * index + 1])
+                        pen.write(UnsafeBufferPointer(rebasing: text[start..<front]))
+                        pen.write(labels)
+                        pen.write(UnsafeBufferPointer(rebasing: text[front..<back]))
+                        pen.write(counts[index])
+                        pen.write(UInt8(ascii: "\n"))
+                        start = back
+                    }
+                }
+            }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: page[..<pen.count]))
+        }
+    }
+
+    /// Writes the series of a histogram.
+    mutating func add(_ pattern: HistogramPattern, _ labels: MetricLabels, _ histogram: FixedHistogram) {
         var total = 0
-        for (bound, count) in zip(bounds, histogram.buckets) {
+        let totals = histogram.buckets.map { count in
             total += count
-            head("_bucket", labels, bound)
-            append(total)
-            bytes.append(UInt8(ascii: "\n"))
+            return total
         }
-        head("_sum", labels, .none)
-        append(histogram.sum)
-        bytes.append(UInt8(ascii: "\n"))
-        head("_count", labels, .none)
-        append(total)
-        bytes.append(UInt8(ascii: "\n"))
+        add(pattern.buckets, labels, counts: totals)
+        add(pattern.sum, labels, time: histogram.sum)
+        add(pattern.count, labels, count: total)
     }
 
-    /// `le="0.1"` … `le="+Inf"`.
-    public static func boundLabels(of bounds: [Duration]) -> [MetricLabels] {
-        bounds.map { bound in
-            var text = ExpositionText()
-            text.append(bound)
-            return MetricLabels(["le": String(decoding: text.bytes, as: UTF8.self)])
-        } + [MetricLabels(["le": "+Inf"])]
+    private mutating func head(_ series: SeriesPattern, _ labels: MetricLabels) {
+        bytes += series.front
+        bytes += labels.bytes
+        bytes += series.back
     }
 
-    private mutating func head(_ suffix: StaticString, _ labels: MetricLabels, _ more: MetricLabels) {
-        bytes += name
-        suffix.withUTF8Buffer { bytes += $0 }
-        if !labels.bytes.isEmpty || !more.bytes.isEmpty {
-            bytes.append(UInt8(ascii: "{"))
-            bytes += labels.bytes
-            if !labels.bytes.isEmpty, !more.bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
-            bytes += more.bytes
-            bytes.append(UInt8(ascii: "}"))
-        }
-        bytes.append(UInt8(ascii: " "))
-    }
+    // MARK: - Values
 
     private mutating func append(_ value: Int) {
         if (0..<10).contains(value) {
@@ -93,7 +117,7 @@ public struct ExpositionText: Sendable {
     }
 
     /// Whole seconds, and as many digits of the fraction as it has, at most nine.
-    private mutating func append(_ value: Duration) {
+    mutating func append(_ value: Duration) {
         let nanoseconds = value.nanoseconds
         if nanoseconds < 0 { bytes.append(UInt8(ascii: "-")) }
         let (seconds, rest) = nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)

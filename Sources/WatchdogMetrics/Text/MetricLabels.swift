@@ -27,6 +27,11 @@ public struct MetricLabels: Hashable, Sendable {
         self.init(bytes: bytes)
     }
 
+    /// Creates one label.
+    init(_ name: String, _ value: String) {
+        self.init([name: value])
+    }
+
     /// Escapes what would end the value or the line.
     ///
     /// The format knows no other escapes: any other character stands for itself.

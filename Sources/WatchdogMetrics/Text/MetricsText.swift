@@ -19,9 +19,9 @@ public enum MetricsText {
         let isSummed = apps.count > mostApps
         var text = ExpositionText(capacity: 2_048 + (isSummed ? 1 : apps.count) * 8_192)
         write(daemon, to: &text)
-        let rows = isSummed ? [Row(summing: apps)] : apps.map(Row.init)
-        if !isSummed { writeSingle(rows, to: &text) }
-        writeSummable(rows, to: &text)
+        let table = isSummed ? Table(summing: apps) : Table(apps)
+        if !isSummed { writeSingle(table, to: &text) }
+        writeSummable(table, to: &text)
         return text.bytes
     }
 
@@ -35,7 +35,7 @@ public enum MetricsText {
         text.begin(.invalidFiles)
         text.add(count: daemon.invalidFiles)
         text.begin(.loopLateness)
-        text.add(histogram: daemon.loopLateness, bounds: ExpositionText.boundLabels(of: daemon.loopLateness.bounds))
+        text.add(histogram: daemon.loopLateness)
         text.begin(.longestTurn)
         text.add(time: daemon.longestTurn)
         text.begin(.failedReports)
@@ -48,15 +48,30 @@ public enum MetricsText {
     // MARK: - Apps
 
     /// One app, or all of them.
-    private struct Row {
+    ///
+    /// A class: what is read of it is not copied with the rest, a hundred times for each app.
+    private final class Row {
         let labels: MetricLabels
         let app: AppReading
-        let states: [AppReading.State: Int]
+        /// How many apps are in each state.
+        let states: [Int]
 
-        init(_ app: AppReading) {
-            labels = MetricLabels(["app": app.name])
-            self.app = app
-            states = [app.state: 1]
+        init(_ labels: MetricLabels, _ app: AppReading, _ states: [Int]) {
+            (self.labels, self.app, self.states) = (labels, app, states)
+        }
+    }
+
+    /// The rows of every family.
+    private struct Table {
+        let rows: [Row]
+        /// Whether rows have the label `app`.
+        let isLabeled: Bool
+
+        init(_ apps: [AppReading]) {
+            rows = apps.map { app in
+                Row(MetricLabels(["app": app.name]), app, AppReading.State.allCases.map { $0 == app.state ? 1 : 0 })
+            }
+            isLabeled = true
         }
 
         init(summing apps: [AppReading]) {
@@ -69,114 +84,126 @@ public enum MetricsText {
                 sum.hasReload = sum.hasReload || app.hasReload
                 if let memory = app.memory { sum.memory = (sum.memory ?? 0) + memory }
             }
-            labels = .none
-            app = sum
-            self.states = states
+            rows = [Row(.none, sum, AppReading.State.allCases.map { states[$0] ?? 0 })]
+            isLabeled = false
+        }
+
+        func pattern(_ family: MetricFamily, _ labels: MetricLabels = .none) -> SeriesPattern {
+            SeriesPattern(family.name, isLabeled: isLabeled, labels)
         }
     }
 
     /// Writes what cannot be summed.
-    private static func writeSingle(_ rows: [Row], to text: inout ExpositionText) {
+    private static func writeSingle(_ table: Table, to text: inout ExpositionText) {
         text.begin(.appInfo)
-        for row in rows {
-            let app = row.app
-            text.add(
-                row.labels,
-                MetricLabels(["version": app.version, "readiness": app.readiness, "enforce": app.enforcement]),
-                count: 1)
+        for row in table.rows {
+            let more =
+                ["version": row.app.version, "readiness": row.app.readiness, "enforce": row.app.enforcement]
+                as KeyValuePairs
+            text.add(table.pattern(.appInfo, MetricLabels(more)), row.labels, count: 1)
         }
-        for (family, time) in [
-            (MetricFamily.appStart, \AppReading.started), (.appReady, \.ready), (.appAnswer, \.lastAnswer),
-            (.appIncident, \.lastIncident),
-        ] {
-            text.begin(family)
-            // 1970 for what never happened: the age is then enormous, and no series is missing.
-            for row in rows { text.add(row.labels, time: row.app[keyPath: time] ?? .zero) }
-        }
+        // 1970 for what never happened: the age is then enormous, and no series is missing.
+        write(.appStart, table, &text) { $0.started ?? .zero }
+        write(.appReady, table, &text) { $0.ready ?? .zero }
+        write(.appAnswer, table, &text) { $0.lastAnswer ?? .zero }
+        write(.appIncident, table, &text) { $0.lastIncident ?? .zero }
         text.begin(.appAllowance)
-        let purposes: [(MetricLabels, KeyPath<Allowances, Duration>)] = [
-            (MetricLabels(["allowance": "launch"]), \.launch), (MetricLabels(["allowance": "update"]), \.update),
-            (MetricLabels(["allowance": "terminate"]), \.terminate),
-        ]
-        for row in rows {
+        let purposes = ["launch", "update", "terminate"].map {
+            table.pattern(.appAllowance, MetricLabels(["allowance": $0]))
+        }
+        for row in table.rows {
             guard let allowances = row.app.allowances else { continue }
-            for (label, allowance) in purposes { text.add(row.labels, label, time: allowances[keyPath: allowance]) }
+            text.add(purposes[0], row.labels, time: allowances.launch)
+            text.add(purposes[1], row.labels, time: allowances.update)
+            text.add(purposes[2], row.labels, time: allowances.terminate)
         }
     }
 
-    private static func writeSummable(_ rows: [Row], to text: inout ExpositionText) {
-        write(.appState, AppReading.State.allCases.map { ($0, MetricLabels(["state": $0.rawValue])) }, rows, &text) {
-            $0.states[$1] ?? 0
+    private static func writeSummable(_ table: Table, to text: inout ExpositionText) {
+        write(.appState, labels("state", AppReading.State.self), table, &text, \.states)
+        write(.appLaunches, [.none], table, &text) { [$0.app.meter.launches] }
+        write(.appLaunchFailures, [.none], table, &text) { [$0.app.meter.launchFailures] }
+        write(.appTerminations, labels("cause", AppMeter.Termination.self), table, &text) {
+            $0.app.meter.terminationCounts
         }
-        write(.appLaunches, [((), .none)], rows, &text) { row, _ in row.app.meter.launches }
-        write(.appLaunchFailures, [((), .none)], rows, &text) { row, _ in row.app.meter.launchFailures }
-        write(
-            .appTerminations, AppMeter.Termination.allCases.map { ($0, MetricLabels(["cause": $0.rawValue])) }, rows,
-            &text
-        ) { $0.app.meter.terminations($1) }
-        write(.appIncidents, incidents, rows, &text) { $0.app.meter.incidents($1.event, isEnforced: $1.isEnforced) }
-        write(
-            .appVerdicts, Verdict.Kind.allCases.map { ($0, MetricLabels(["verdict": label(of: $0)])) }, rows, &text
-        ) { $0.app.meter.verdicts($1) }
-        write(.appFaults, AppMeter.Fault.allCases.map { ($0, MetricLabels(["fault": $0.rawValue])) }, rows, &text) {
-            $0.app.meter.faults($1)
-        }
-        write(.appLaunchDuration, \.launchDurations, AppMeter.launchBounds, rows, &text)
-        write(.appPingDuration, \.pings, AppMeter.pingBounds, rows, &text)
-        write(.appHangDuration, \.hangs, AppMeter.hangBounds, rows, &text)
-        write(.appProbeDuration, \.probes, AppMeter.probeBounds, rows.filter(\.app.hasProbe), &text)
-        write(.appReloadDuration, \.reloads, AppMeter.reloadBounds, rows.filter(\.app.hasReload), &text)
-        text.begin(.appRunning)
-        for row in rows { text.add(row.labels, time: row.app.meter.runningTime) }
-        writeUse(rows, to: &text)
+        write(.appIncidents, incidents, table, &text) { $0.app.meter.incidentCounts }
+        write(.appVerdicts, labels("verdict", Verdict.Kind.self), table, &text) { $0.app.meter.verdictCounts }
+        write(.appFaults, labels("fault", AppMeter.Fault.self), table, &text) { $0.app.meter.faultCounts }
+        write(.appLaunchDuration, AppMeter.launchBounds, table, &text) { $0.meter.launchDurations }
+        write(.appPingDuration, AppMeter.pingBounds, table, &text) { $0.meter.pings }
+        write(.appHangDuration, AppMeter.hangBounds, table, &text) { $0.meter.hangs }
+        write(.appProbeDuration, AppMeter.probeBounds, table, &text) { $0.hasProbe ? $0.meter.probes : nil }
+        write(.appReloadDuration, AppMeter.reloadBounds, table, &text) { $0.hasReload ? $0.meter.reloads : nil }
+        write(.appRunning, table, &text) { $0.meter.runningTime }
+        writeUse(table, to: &text)
     }
 
     /// Writes what the kernel counts, as far as it is known: an unknown use is not 0.
-    private static func writeUse(_ rows: [Row], to text: inout ExpositionText) {
-        if rows.contains(where: { $0.app.cpuTime != nil }) {
-            let modes = (user: MetricLabels(["mode": "user"]), system: MetricLabels(["mode": "system"]))
+    private static func writeUse(_ table: Table, to text: inout ExpositionText) {
+        if table.rows.contains(where: { $0.app.cpuTime != nil }) {
+            let user = table.pattern(.appCPU, MetricLabels(["mode": "user"]))
+            let system = table.pattern(.appCPU, MetricLabels(["mode": "system"]))
             text.begin(.appCPU)
-            for row in rows {
+            for row in table.rows {
                 guard let time = row.app.cpuTime else { continue }
-                text.add(row.labels, modes.user, time: time.user)
-                text.add(row.labels, modes.system, time: time.system)
+                text.add(user, row.labels, time: time.user)
+                text.add(system, row.labels, time: time.system)
             }
         }
-        if rows.contains(where: { $0.app.memory != nil }) {
+        if table.rows.contains(where: { $0.app.memory != nil }) {
+            let memory = table.pattern(.appMemory)
             text.begin(.appMemory)
-            for row in rows { if let memory = row.app.memory { text.add(row.labels, count: memory) } }
+            for row in table.rows { if let bytes = row.app.memory { text.add(memory, row.labels, count: bytes) } }
         }
     }
 
-    private static var incidents: [((event: WatchdogEvent, isEnforced: Bool), MetricLabels)] {
+    // MARK: - Labels
+
+    /// A label for each case, in their order; values without blanks are easier to query: `partly-running`.
+    private static func labels<Value: CaseIterable & RawRepresentable<String>>(
+        _ name: String, _: Value.Type
+    ) -> [MetricLabels] {
+        Value.allCases.map { MetricLabels(name, $0.rawValue.replacing(" ", with: "-")) }
+    }
+
+    /// In the order of ``AppMeter/incidentCounts``.
+    private static var incidents: [MetricLabels] {
         WatchdogEvent.allCases.flatMap { event in
-            [false, true].map { isEnforced in
-                (
-                    (event, isEnforced),
-                    MetricLabels(["event": event.rawValue, "action": isEnforced ? "killed" : "reported"])
-                )
-            }
+            ["reported", "killed"].map { MetricLabels(["event": event.rawValue, "action": $0]) }
         }
     }
 
-    /// `partly-running`: label values without blanks are easier to query.
-    private static func label(of kind: Verdict.Kind) -> String { kind.rawValue.replacing(" ", with: "-") }
+    // MARK: - Families
 
-    private static func write<Key>(
-        _ family: MetricFamily, _ keys: [(Key, MetricLabels)], _ rows: [Row], _ text: inout ExpositionText,
-        _ value: (Row, Key) -> Int
+    private static func write(
+        _ family: MetricFamily, _ labels: [MetricLabels], _ table: Table, _ text: inout ExpositionText,
+        _ counts: (Row) -> [Int]
     ) {
         text.begin(family)
-        for row in rows { for (key, labels) in keys { text.add(row.labels, labels, count: value(row, key)) } }
+        let series = SeriesPatterns(labels.map { table.pattern(family, $0) })
+        for row in table.rows { text.add(series, row.labels, counts: counts(row)) }
     }
 
     private static func write(
-        _ family: MetricFamily, _ histogram: KeyPath<AppMeter, FixedHistogram>, _ bounds: [Duration], _ rows: [Row],
-        _ text: inout ExpositionText
+        _ family: MetricFamily, _ table: Table, _ text: inout ExpositionText, _ time: (AppReading) -> Duration
     ) {
-        guard !rows.isEmpty else { return }
         text.begin(family)
-        let labels = ExpositionText.boundLabels(of: bounds)
-        for row in rows { text.add(row.labels, histogram: row.app.meter[keyPath: histogram], bounds: labels) }
+        let series = table.pattern(family)
+        for row in table.rows { text.add(series, row.labels, time: time(row.app)) }
+    }
+
+    /// Writes the histogram of each app that has one; nothing if none has.
+    private static func write(
+        _ family: MetricFamily, _ bounds: [Duration], _ table: Table, _ text: inout ExpositionText,
+        _ histogram: (AppReading) -> FixedHistogram?
+    ) {
+        let pattern = HistogramPattern(family.name, isLabeled: table.isLabeled, bounds)
+        var hasBegun = false
+        for row in table.rows {
+            guard let histogram = histogram(row.app) else { continue }
+            if !hasBegun { text.begin(family) }
+            hasBegun = true
+            text.add(pattern, row.labels, histogram)
+        }
     }
 }

@@ -127,12 +127,13 @@ final class MetricsCollection {
     private static func render(_ daemon: DaemonReading, _ readings: [Reading]) -> Metrics {
         // All cgroups of apps are children of one, and have the same controllers.
         var hasMemory = true
+        var reader = CgroupReader()
         let apps = readings.map { reading in
             var app = reading.app
             guard readings.count <= MetricsText.mostApps, let cgroup = reading.cgroup else { return app }
-            app.cpuTime = cgroup.cpuTimes.map { AppReading.CPUTime(user: $0.user, system: $0.system) }
+            app.cpuTime = reader.cpuTimes(of: cgroup).map { AppReading.CPUTime(user: $0.user, system: $0.system) }
             if hasMemory {
-                app.memory = cgroup.memory
+                app.memory = reader.memory(of: cgroup)
                 hasMemory = app.memory != nil || app.cpuTime == nil
             }
             return app
