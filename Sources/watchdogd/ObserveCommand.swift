@@ -22,7 +22,8 @@ struct ObserveCommand: ParsableCommand {
     )
 
     @Argument(
-        help: ArgumentHelp("A service, a process ID or a container ID; may be repeated.", valueName: "target"),
+        help: ArgumentHelp(
+            "A service, a process ID, or a container's name or ID; may be repeated.", valueName: "target"),
         transform: ObserveCommand.target)
     var targets: [ObservedTarget] = []
 

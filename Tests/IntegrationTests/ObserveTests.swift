@@ -82,8 +82,11 @@ extension EndToEnd {
                 ([], 64, "name what to observe"),
                 (["\(idle.pid)"], 64, "add a probe, such as tcp:127.0.0.1:80"),
                 (["2147483646", "--probe", "tcp:127.0.0.1:9"], 66, "there is no process 2147483646"),
-                (["a b"], 64, "is not a service, a process ID or a container ID"),
-                (["0123456789abcdef", "--probe", "tcp:127.0.0.1:9"], 66, "no container with the ID 0123456789abcdef"),
+                (["a b"], 64, "is not a service, a process ID or a container"),
+                (
+                    ["0123456789abcdef", "--probe", "tcp:127.0.0.1:9"], 66,
+                    "no container with the ID or name 0123456789abcdef"
+                ),
                 (["7", "--enforce", "restart-unit"], 64, "applies only to services"),
                 (["nginx", "redis", "--probe", "tcp:127.0.0.1:9"], 64, "--probe applies to one target"),
             ]

@@ -14,6 +14,8 @@ struct ObservedTests {
             ("nginx.service", .service("nginx.service")),
             ("postgresql@15-main", .service("postgresql@15-main.service")),
             ("3f2a9c1b77de", .container("3f2a9c1b77de")),
+            ("container:web", .container("web")),
+            ("container:shop/web-0/nginx", .container("shop/web-0/nginx")),
             // One digit less is the name of a service.
             ("3f2a9c1b77d", .service("3f2a9c1b77d.service")),
             (String(repeating: "a", count: 64), .container(String(repeating: "a", count: 64))),
@@ -29,13 +31,18 @@ struct ObservedTests {
             ("x.timer", "x.timer has no process; only services can be observed, such as nginx.service"),
             (
                 "a b",
-                "\"a b\" is not a service, a process ID or a container ID; "
-                    + "use a name such as nginx.service or a number such as 1234"
+                "\"a b\" is not a service, a process ID or a container; "
+                    + "use a name such as nginx.service or container:web, or a number such as 1234"
+            ),
+            (
+                "container:../x",
+                "\"container:../x\" is not a service, a process ID or a container; "
+                    + "use a name such as nginx.service or container:web, or a number such as 1234"
             ),
             (
                 "../x",
-                "\"../x\" is not a service, a process ID or a container ID; "
-                    + "use a name such as nginx.service or a number such as 1234"
+                "\"../x\" is not a service, a process ID or a container; "
+                    + "use a name such as nginx.service or container:web, or a number such as 1234"
             ),
         ])
     func noTargets(text: String, message: String) {

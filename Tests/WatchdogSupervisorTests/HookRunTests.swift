@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 import WatchdogBase
+import WatchdogConfiguration
+import WatchdogLinux
 import WatchdogVerdict
 
+@testable import WatchdogPolicy
 @testable import WatchdogSupervisor
 
 @Suite("Hooks that run", .serialized)
@@ -25,23 +29,61 @@ struct HookRunTests {
         }
     }
 
+    private func request(_ command: String, within limit: Duration = .seconds(30)) -> HookRequest {
+        var hook = IncidentHook(command)
+        hook.timeout = limit
+        return HookRequest(hook)
+    }
+
     @Test("One that never ends is killed at its limit, with what it started; a short one before it is not")
     func limit() throws {
-        hooks.limit = .milliseconds(300)
         var ends = 0
         hooks.onIdle = { ends += 1 }
-        hooks.run(HookRequest(command: "exit 0"), for: facts("short"))
+        let marker = "\(Environment.inherited["TMPDIR"] ?? "/tmp")/watchdogd-hook-\(UInt64.random(in: .min ... .max))"
+        defer { unlink(marker) }
+        hooks.run(request("exec touch \(marker)", within: .seconds(30)), for: facts("short"))
         try bench.turn("the short one ends") { ends == 1 }
-        hooks.run(HookRequest(command: "setsid sleep 31415 & exec sleep 31415"), for: facts("long"))
+        #expect(access(marker, F_OK) == 0)
+        hooks.run(request("setsid sleep 31415 & exec sleep 31415", within: .milliseconds(300)), for: facts("long"))
         #expect(!hooks.isIdle)
         try bench.turn("the long one is killed") { ends == 2 }
         #expect(hooks.isIdle)
         try expectNothingLeft()
     }
 
+    @Test("Each has its own limit, half a minute unless another is set")
+    func ownLimits() {
+        #expect(HookRequest(IncidentHook("true")).limit == .seconds(30))
+        #expect(request("true", within: .seconds(7)).limit == .seconds(7))
+    }
+
+    @Test("A hang that ended by itself has a command only if that is wanted, and its own count")
+    func hangs() throws {
+        let hang = Hang(
+            event: .sceneUpdate, startedAt: Instant(nanoseconds: 0), duration: .seconds(2), allowance: .seconds(10))
+        let report = ReportOutcome(verdict: Verdict(judging: HangEvidence(processorCount: 2)))
+        let facts = HookFacts(hang, report, of: "app")
+        #expect(facts.variables.contains { $0.name == "WATCHDOGD_EVENT" && $0.value == "hang" })
+        for isWanted in [false, true] {
+            var hook = IncidentHook("exec sleep 31415")
+            hook.includesHangs = isWanted
+            var run = RunConfiguration(spec: AppSpec(name: "app"), command: ["/bin/true"])
+            run.onIncident = hook
+            hooks.run(run, for: facts)
+            #expect(hooks.isIdle == !isWanted)
+        }
+        var limit = HookLimit()
+        let start = Instant(nanoseconds: 1_000_000_000_000)
+        for _ in 0..<6 { _ = limit.admit(facts.limitKey, current: 0, at: start) }
+        #expect(limit.admit(self.facts("app").limitKey, current: 0, at: start) == .run(dropped: 0))
+        hooks.stop()
+        bench.host.childrenChanged()
+        try expectNothingLeft()
+    }
+
     @Test("Four run at a time, twelve wait, and the next is dropped")
     func many() throws {
-        for number in 1...17 { hooks.run(HookRequest(command: "exit 0"), for: facts("app\(number)")) }
+        for number in 1...17 { hooks.run(request("exit 0"), for: facts("app\(number)")) }
         var most = 0
         try bench.turn("all have ended") {
             most = max(most, hooks.children.count)
@@ -53,7 +95,7 @@ struct HookRunTests {
 
     @Test("What still runs when watchdogd ends is killed")
     func stop() throws {
-        hooks.run(HookRequest(command: "exec sleep 31415"), for: facts("app"))
+        hooks.run(request("exec sleep 31415"), for: facts("app"))
         try bench.turn("it runs") { !hooks.children.isEmpty }
         hooks.stop()
         #expect(hooks.isIdle)

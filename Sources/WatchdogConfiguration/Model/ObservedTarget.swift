@@ -6,10 +6,10 @@ public enum ObservedTarget: Hashable, Sendable {
     case process(Int32)
     /// A service of systemd, over all its restarts, by its complete name: `nginx.service`.
     case service(String)
-    /// A container by its ID or the beginning of it, as podman, Docker and containerd name cgroups.
+    /// A container by its ID or the beginning of it, as podman, Docker and containerd name cgroups, or by its name.
     case container(String)
 
-    /// A text that is no target.
+    /// A text that is not a target.
     public struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         /// One sentence without a period that says what to write.
         public let description: String
@@ -20,15 +20,54 @@ public enum ObservedTarget: Hashable, Sendable {
     /// The most digits.
     private static let longestID = 64
 
-    /// Reads a target as people write it: `1234`, `nginx`, `nginx.service`, `3f2a9c1b77de`.
-    public init(parsing text: String) throws(ParseError) {
-        let isHexadecimal = text.utf8.allSatisfy {
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+    private static let containerPrefix = "container:"
+
+    /// Whether a text can be a container's ID, or the beginning of one.
+    public static func isContainerID(_ text: String) -> Bool {
+        (shortestID...longestID).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            }
+    }
+
+    /// The container of `container:NAME`; nil for any other text.
+    public static func container(in text: String) -> String? {
+        guard text.hasPrefix(containerPrefix) else { return nil }
+        let name = String(text.dropFirst(containerPrefix.count))
+        return isContainerName(name) ? name : nil
+    }
+
+    /// Docker and podman: `[a-zA-Z0-9][a-zA-Z0-9_.-]*`; Kubernetes: NAMESPACE/POD/CONTAINER.
+    private static func isContainerName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, isLetterOrDigit(first), text.utf8.count <= 400 else { return false }
+        return text.utf8.allSatisfy { isLetterOrDigit($0) || "_./-".utf8.contains($0) }
+            && !text.split(separator: "/", omittingEmptySubsequences: false).contains { ["", ".", ".."].contains($0) }
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
         }
+    }
+
+    /// The container that a service's name may also mean; nil if it cannot.
+    public var containerName: String? {
+        guard case .service = self, Self.isContainerName(name), !name.contains("/") else { return nil }
+        return name
+    }
+
+    /// Reads a target as people write it: `1234`, `nginx`, `nginx.service`, `3f2a9c1b77de`, `container:web`.
+    public init(parsing text: String) throws(ParseError) {
         if let pid = Int32(text), pid > 0 {
             self = .process(pid)
-        } else if isHexadecimal, (Self.shortestID...Self.longestID).contains(text.utf8.count) {
+        } else if Self.isContainerID(text) {
             self = .container(text)
+        } else if let name = Self.container(in: text) {
+            self = .container(name)
         } else if let dot = text.lastIndex(of: "."), Self.otherUnits.contains(String(text[text.index(after: dot)...])) {
             throw ParseError(
                 description:
@@ -37,8 +76,8 @@ public enum ObservedTarget: Hashable, Sendable {
             self = .service(name)
         } else {
             throw ParseError(
-                description: "\(text.quoted()) is not a service, a process ID or a container ID; "
-                    + "use a name such as nginx.service or a number such as 1234")
+                description: "\(text.quoted()) is not a service, a process ID or a container; "
+                    + "use a name such as nginx.service or container:web, or a number such as 1234")
         }
     }
 
@@ -53,14 +92,7 @@ public enum ObservedTarget: Hashable, Sendable {
     private static func serviceName(completing text: String) -> String? {
         let name = text.hasSuffix(".service") ? text : text + ".service"
         let stem = name.dropLast(".service".count)
-        let isValid = stem.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: ":-_.\\@".utf8.contains(byte)
-            }
-        }
+        let isValid = stem.utf8.allSatisfy { isLetterOrDigit($0) || ":-_.\\@".utf8.contains($0) }
         return isValid && !stem.isEmpty && name.utf8.count <= 255 ? name : nil
     }
 
@@ -69,7 +101,7 @@ public enum ObservedTarget: Hashable, Sendable {
         switch self {
         case .process(let pid): "pid \(pid)"
         case .service(let name): String(name.dropLast(".service".count))
-        case .container(let id): String(id.prefix(Self.shortestID))
+        case .container(let text): Self.isContainerID(text) ? String(text.prefix(Self.shortestID)) : text
         }
     }
 }

@@ -67,7 +67,9 @@ extension ConfigurationKey {
     fileprivate var appliesToObserved: Bool {
         switch self {
         case .observe, .description, .version, .enabled, .probe, .probeInterval, .probeTimeout, .probeThreshold,
-            .probeStatus, .probeBody, .enforce, .hangReports, .onIncident, .reportsInJournal, .keepReports, .timeScale:
+            .probeStatus, .probeBody, .enforce, .hangReports, .onIncident, .onIncidentTimeout, .onIncidentFor,
+            .reportsInJournal,
+            .keepReports, .timeScale:
             true
         default: false
         }

@@ -13,6 +13,8 @@ struct HookFacts {
     private let event: String
     private let code: String
     private let report: ReportOutcome
+    /// Whether it is about a hang that ended by itself.
+    private(set) var isHang = false
 
     init(app: String, event: String, code: String, _ report: ReportOutcome) {
         self.app = app
@@ -25,6 +27,15 @@ struct HookFacts {
     init(_ incident: Incident, _ report: ReportOutcome, of app: String) {
         self.init(app: app, event: incident.event.rawValue, code: incident.code.hexadecimal, report)
     }
+
+    /// A hang that ended by itself.
+    init(_ hang: Hang, _ report: ReportOutcome, of app: String) {
+        self.init(app: app, event: ReportKind.hang.rawValue, code: "", report)
+        isHang = true
+    }
+
+    /// What is counted together: many hangs that end by themselves must not use up the commands of a kill.
+    var limitKey: String { isHang ? "\(app) hang" : app }
 
     /// An unexpected end; nil if there is nothing to tell.
     init?(_ crash: Crash, _ report: ReportOutcome, of app: String) {

@@ -9,10 +9,13 @@ import WatchdogPolicy
 /// How a hook is run, before anything of the incident is known.
 struct HookRequest: Sendable {
     private let request: SpawnRequest
+    /// How long it may run.
+    let limit: Duration
 
     /// A command of the command line, with the rights of whoever wrote it.
-    init(command: String) {
-        request = Self.shell(command, Environment.inherited.forApp(variables: [], user: nil))
+    init(_ hook: IncidentHook) {
+        request = Self.shell(hook.command, Environment.inherited.forApp(variables: [], user: nil))
+        limit = hook.timeout
     }
 
     /// The hook of an app: with watchdogd's rights if only root, or watchdogd's user, can write the app's files, otherwise with
@@ -22,7 +25,10 @@ struct HookRequest: Sendable {
     ///
     /// - Throws: ``LaunchRefusal`` if the app's own user or environment cannot be found.
     init(_ hook: IncidentHook, of app: AppConfiguration, scope: DaemonPlaces.Scope) throws(LaunchRefusal) {
-        guard !hook.files.allSatisfy(Self.isTrusted) else {
+        let isTrusted = hook.files.allSatisfy(Self.isTrusted)
+        // Few run at a time: whoever can write only an app's file must not hold up the others.
+        limit = isTrusted ? hook.timeout : min(hook.timeout, IncidentHook.defaultTimeout)
+        guard !isTrusted else {
             let environment = LaunchConfiguration.baseEnvironment(scope: scope)
             request = Self.shell(hook.command, environment.forApp(variables: [], user: nil))
             return

@@ -12,8 +12,6 @@ import WatchdogWire
 ///
 /// Isolation: the loop's thread.
 final class IncidentHooks {
-    /// How long a hook may run.
-    var limit = Duration.seconds(30)
     /// How many run at a time; the others wait.
     static let runningLimit = 4
     /// Of ``BlockingWork``: one for all hooks, so that a file system that never answers takes no more than its threads.
@@ -59,7 +57,9 @@ final class IncidentHooks {
     /// Runs the hook of an app for an incident, if it has one and there is something to tell; first, its files are
     /// looked at, off the loop.
     func run(of app: AppConfiguration?, scope: DaemonPlaces.Scope, for facts: HookFacts?) {
-        guard let app, let hook = app.watchdog.incidentHook, let facts, let dropped = admit(facts) else { return }
+        guard let app, let hook = app.watchdog.incidentHook, let facts, hook.admits(facts),
+            let dropped = admit(facts)
+        else { return }
         lookups += 1
         host.work.run(in: Self.lane, within: .seconds(5)) {
             Result { () throws(LaunchRefusal) in try HookRequest(hook, of: app, scope: scope) }
@@ -77,8 +77,8 @@ final class IncidentHooks {
     /// Runs the hook of a run, if it has one and there is something to tell.
     func run(_ configuration: RunConfiguration, for facts: HookFacts?) {
         guard let facts else { return }
-        if let command = configuration.onIncident {
-            run(HookRequest(command: command), for: facts)
+        if let hook = configuration.onIncident {
+            if hook.admits(facts) { run(HookRequest(hook), for: facts) }
         } else {
             run(of: configuration.app, scope: .ofThisUser, for: facts)
         }
@@ -92,7 +92,7 @@ final class IncidentHooks {
 
     /// How many incidents had no hook before this one; nil if it has none either.
     private func admit(_ facts: HookFacts) -> Int? {
-        switch bound.admit(facts.app, current: running.count + waiting.count + lookups, at: host.loop.now) {
+        switch bound.admit(facts.limitKey, current: running.count + waiting.count + lookups, at: host.loop.now) {
         case .run(let dropped): return dropped
         case .drop(let isFirst):
             if isFirst {
@@ -111,8 +111,8 @@ final class IncidentHooks {
             let null = try host.system.openNull()
             let process = try CommandProcess(
                 hook.request.filled(with: hook.facts, dropped: hook.dropped, null: null), in: cgroup, on: host,
-                limit: limit,
-                onEnd: { [unowned self] result in ended(number, hook.facts, result) })
+                limit: hook.request.limit,
+                onEnd: { [unowned self] result in ended(number, hook, result) })
             withExtendedLifetime(null) { running[number] = Running(process: process, cgroup: cgroup) }
         } catch {
             retire(cgroup)
@@ -120,10 +120,11 @@ final class IncidentHooks {
         }
     }
 
-    private func ended(_ number: Int, _ facts: HookFacts, _ result: Result<ExitStatus, any Error>) {
+    private func ended(_ number: Int, _ started: Waiting, _ result: Result<ExitStatus, any Error>) {
         guard let hook = running.removeValue(forKey: number) else { return }
+        let facts = started.facts
         switch result {
-        case .success where hook.process.hasTimedOut: fail(facts, "killed after \(limit.brief)")
+        case .success where hook.process.hasTimedOut: fail(facts, "killed after \(started.request.limit.brief)")
         case .success(.exited(code: 0)): break
         case .success(let status): fail(facts, status.words)
         case .failure(let error): fail(facts, "\(error)")
@@ -161,4 +162,9 @@ final class IncidentHooks {
     private func say(_ facts: HookFacts, _ words: String) {
         host.log.tell(nil, line: "\(facts.app.printable(limit: 64)): the command for incidents \(words)")
     }
+}
+
+extension IncidentHook {
+    /// Whether it runs for an incident.
+    fileprivate func admits(_ facts: HookFacts) -> Bool { includesHangs || !facts.isHang }
 }

@@ -53,10 +53,31 @@ struct ObservedProcess: Sendable {
             switch target {
             case .process(let pid): return .found(try ObservedProcess(pid, owner: "by someone else"), nil)
             case .container(let id): return .found(try ObservedProcess(container: id), nil)
-            case .service(let name): return try find(service: name, on: bus, known: known)
+            case .service(let name): return try find(serviceOrContainer: name, on: bus, known: known)
             }
         } catch {
             return .failed(error)
+        }
+    }
+
+    /// A service; if there is none of this name, a container.
+    private static func find(
+        serviceOrContainer name: String, on bus: ServiceBus, known: Int32?
+    ) throws(RunError) -> Finding {
+        do throws(RunError) {
+            return try find(service: name, on: bus, known: known)
+        } catch {
+            guard let stem = ObservedTarget.service(name).containerName else { throw error }
+            do throws(RunError) {
+                let found = try ObservedProcess(container: stem)
+                guard known == nil || found.process.pid == known else { throw error }
+                return .found(found, nil)
+            } catch let other {
+                // It was a service, and systemd does not answer for a moment.
+                guard known == nil else { throw error }
+                guard other.exitCode == RunError.noInput("").exitCode else { throw other }
+                throw RunError("\(error.description); \(other.description)", exitCode: error.exitCode)
+            }
         }
     }
 
@@ -110,36 +131,17 @@ struct ObservedProcess: Sendable {
         return configuration
     }
 
-    private init(container id: String) throws(RunError) {
-        // libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope, or a folder named ID.
-        func holds(_ cgroup: String) -> Substring? {
-            for part in cgroup.split(separator: "/") {
-                let name = part.hasSuffix(".scope") ? part.dropLast(".scope".count) : part
-                let number = name.split(separator: "-").last ?? name
-                if number.hasPrefix(id), number.utf8.count == 64 { return cgroup[..<part.endIndex] }
-            }
-            return nil
+    private init(container text: String) throws(RunError) {
+        let container = try ContainerProcess(text)
+        let id = container.id.prefix(12)
+        try self.init(
+            container.pid,
+            owner: container.id.hasPrefix(text) ? "in container \(id)" : "in container \(text) (\(id))")
+        let own = ProcessFacts.cgroup(container.pid).flatMap { ContainerProcess.container(container.id, in: $0) }
+        guard own.map({ String($0.cgroup) }) == container.cgroup else {
+            throw .unavailable("process \(container.pid) ended before it could be observed")
         }
-        let members = ProcessFacts.all.compactMap { pid in
-            ProcessFacts.cgroup(pid).flatMap(holds).map { (pid: pid, cgroup: $0) }
-        }
-        guard Set(members.map(\.cgroup)).count <= 1 else {
-            throw .usage("several containers begin with \(id); use more of the ID")
-        }
-        // The first process of a container is the one whose parent is outside: the runtime or its monitor.
-        let pids = Set(members.map(\.pid))
-        let first = members.first { member in
-            ProcessStat.read(member.pid).map { !pids.contains($0.parent) } ?? false
-        }
-        guard let first else {
-            throw .noInput(
-                "no container with the ID \(id) runs here; 'podman ps' and 'docker ps' print IDs")
-        }
-        try self.init(first.pid, owner: "in container \(id.prefix(12))")
-        guard ProcessFacts.cgroup(first.pid).flatMap(holds) == first.cgroup else {
-            throw .unavailable("process \(first.pid) ended before it could be observed")
-        }
-        cgroup = Cgroup.directory(of: String(first.cgroup))
+        cgroup = Cgroup.directory(of: container.cgroup)
     }
 
     private init(_ pid: Int32, owner: String) throws(RunError) {

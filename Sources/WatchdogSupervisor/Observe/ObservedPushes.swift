@@ -33,7 +33,10 @@ struct ObservedPushes: Sendable {
         _ target: ObservedTarget, _ probe: ProbeSettings?, _ unit: ServiceUnit?
     ) throws(RunError) {
         guard probe == nil, unit?.watchdogInterval == nil else { return }
-        let why = if case .service(let name) = target { "\(name) has no WatchdogSec=" } else { "it does not report" }
+        let why =
+            if case .service(let name) = target, unit != nil { "\(name) has no WatchdogSec=" } else {
+                "it does not report"
+            }
         throw .usage("cannot detect a hang of \(target.name): \(why); add a probe, such as tcp:127.0.0.1:80")
     }
 

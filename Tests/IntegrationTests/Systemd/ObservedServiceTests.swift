@@ -4,6 +4,8 @@ import FoundationEssentials
 import Testing
 import WatchdogLinux
 import WatchdogRendering
+import WatchdogReport
+import WatchdogVerdict
 
 extension EndToEnd.SystemdTests {
     /// A service that pushes WATCHDOG=1 for a second, and then waits for ever.
@@ -85,6 +87,71 @@ extension EndToEnd.SystemdTests {
         // The end of watchdogd is not the end of what it observes.
         try container.shell("systemctl stop watchdogd")
         #expect(try container.property("ActiveState", of: "nginx") == "active")
+    }
+}
+
+extension EndToEnd.SystemdTests {
+    @Test(
+        "redis as Debian ships it: a script that never ends has a report about the main thread, and redis lives on",
+        .enabled(if: isInstalled("redis-server") && isInstalled("redis-cli"), "redis is not installed"))
+    func observedRedis() throws {
+        let container = try systemdContainer()
+        try container.shell("systemctl start redis-server")
+        defer { _ = try? container.run(["systemctl", "kill", "--signal=KILL", "redis-server"]) }
+        try container.serve([
+            "redis": """
+            [App]
+            Observe=redis-server
+            [Watchdog]
+            Probe=exec:redis-cli ping
+            ProbeInterval=500ms
+            ProbeTimeout=1s
+            ProbeThreshold=2
+            """
+        ])
+        let before = try #require(try container.app("redis", becomes: "running").pid)
+        try container.shell("setsid -f redis-cli eval 'while true do end' 0 >/dev/null 2>&1 </dev/null")
+        let path = try #require(try container.reports(count: 1, within: .seconds(60)).first)
+        let report = try container.report(path)
+        #expect(report.body.pid == Int(before))
+        #expect(report.faultingStack?.calls.contains { $0.name == "lua_pcall" } == true)
+        #expect(report.body.linux?.findings?.contains { $0.kind == .embeddedScript } == true)
+        let text = TextRenderer.render(report)
+        #expect(text.contains("Kill: none") && text.contains("redis-cli ping"), "\(text)")
+        #expect(try container.property("MainPID", of: "redis-server") == "\(before)")
+    }
+
+    @Test(
+        "PostgreSQL as Debian ships it: a postmaster that is stopped has a report, and is not blamed for it",
+        .enabled(if: isInstalled("pg_ctlcluster") && isInstalled("psql"), "PostgreSQL is not installed"))
+    func observedPostgres() throws {
+        let container = try systemdContainer()
+        let cluster = try container.shell("pg_lsclusters --no-header | awk 'NR == 1 { print $1 \"-\" $2 }'").trimmed
+        let unit = "postgresql@\(cluster)"
+        try container.shell("systemctl start \(unit)")
+        defer { _ = try? container.run(["systemctl", "kill", "--signal=KILL", unit]) }
+        try container.serve([
+            "postgres": """
+            [App]
+            Observe=\(unit)
+            [Watchdog]
+            Probe=exec:pg_isready --quiet --timeout=1
+            ProbeInterval=500ms
+            ProbeTimeout=2s
+            ProbeThreshold=2
+            """
+        ])
+        let postmaster = try #require(try container.app("postgres", becomes: "running").pid)
+        try container.shell("kill -STOP \(postmaster)")
+        let path = try #require(try container.reports(count: 1, within: .seconds(60)).first)
+        let report = try container.report(path)
+        #expect(report.body.pid == Int(postmaster))
+        #expect(report.body.linux?.verdict.kind == .stopped)
+        #expect(report.faultingStack?.calls.contains { $0.name == "PostmasterMain" } == true)
+        let processes = report.body.linux?.processes?.count ?? 0
+        #expect(processes >= 3, "its writers and its checkpointer are there: \(processes)")
+        // It serves again once whoever stopped it lets it go on.
+        try container.shell("kill -CONT \(postmaster); pg_isready --quiet --timeout=10")
     }
 }
 

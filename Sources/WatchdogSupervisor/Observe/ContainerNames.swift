@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+
+/// The names of this machine's containers, from the engines' files and their monitors' command lines.
+///
+/// No engine is asked: a client could hang as the engine does, and would run with our rights.
+struct ContainerNames {
+    /// A process that may be a container's monitor.
+    struct Process {
+        let name: String
+        let user: UInt32
+        let arguments: [String]
+    }
+
+    /// What was found, and where it was looked for.
+    struct Answer: Equatable {
+        var ids: Set<String> = []
+        /// As in "/var/lib/docker/containers (permission denied)".
+        var places: [String] = []
+    }
+
+    /// The folder that paths are below; `/` except in tests.
+    private let root: String
+    private let user: UInt32
+    private let processes: () -> [Process]
+
+    private static let fileBytes = 1 << 20
+    private static let mostEntries = 10_000
+
+    init(
+        root: String = "", user: UInt32 = geteuid(), processes: @escaping () -> [Process] = ContainerNames.monitors
+    ) {
+        self.root = root
+        self.user = user
+        self.processes = processes
+    }
+
+    /// The IDs of the containers with a name, as their engines show it; on Kubernetes, `CONTAINER`, `POD/CONTAINER` or
+    /// `NAMESPACE/POD/CONTAINER`.
+    func find(_ name: String) -> Answer {
+        var answer = Answer()
+        answer.places.append("the command lines of podman's monitors (conmon)")
+        // Anyone can call a process conmon.
+        for process in processes() where process.name == "conmon" && (process.user == 0 || process.user == user) {
+            guard Self.value(of: ["-n", "--name"], in: process.arguments) == name,
+                let id = Self.value(of: ["-c", "--cid"], in: process.arguments), Self.isID(id)
+            else { continue }
+            answer.ids.insert(id)
+        }
+        visit("/var/lib/docker/containers", &answer) { folder, id in
+            guard Self.isID(id), Self.dockerName(read("\(folder)/\(id)/config.v2.json")) == name else { return nil }
+            return id
+        }
+        visit("/var/log/containers", &answer) { _, file in
+            guard let (path, id) = Self.kubernetes(file) else { return nil }
+            return (1...3).contains { path.suffix($0).joined(separator: "/") == name } ? id : nil
+        }
+        // nerdctl: one folder for each containerd, in it one for each namespace.
+        for store in entries("/var/lib/nerdctl") ?? [] {
+            for namespace in entries("/var/lib/nerdctl/\(store)/names") ?? [] where !name.contains("/") {
+                guard let text = read("/var/lib/nerdctl/\(store)/names/\(namespace)/\(name)") else { continue }
+                let id = String(decoding: text, as: UTF8.self).filter { !$0.isWhitespace }
+                if Self.isID(id) { answer.ids.insert(id) }
+            }
+        }
+        return answer
+    }
+
+    // MARK: - Names
+
+    /// The value of `-n VALUE`, `--name VALUE` or `--name=VALUE`.
+    private static func value(of names: [String], in arguments: [String]) -> String? {
+        for (index, argument) in arguments.enumerated() {
+            if names.contains(argument), index + 1 < arguments.count { return arguments[index + 1] }
+            if let name = names.first(where: { $0.hasPrefix("--") && argument.hasPrefix("\($0)=") }) {
+                return String(argument.dropFirst(name.count + 1))
+            }
+        }
+        return nil
+    }
+
+    /// Docker writes `/web`.
+    private static func dockerName(_ file: [UInt8]?) -> String? {
+        struct Container: Decodable {
+            let name: String
+
+            enum CodingKeys: String, CodingKey { case name = "Name" }
+        }
+        guard let file, let container = try? JSONDecoder().decode(Container.self, from: Data(file)) else { return nil }
+        return container.name.hasPrefix("/") ? String(container.name.dropFirst()) : container.name
+    }
+
+    /// Namespace, pod and container of `POD_NAMESPACE_CONTAINER-ID.log`, which the kubelet makes.
+    private static func kubernetes(_ file: String) -> (path: [String], id: String)? {
+        guard file.hasSuffix(".log") else { return nil }
+        let stem = file.dropLast(".log".count)
+        guard let dash = stem.lastIndex(of: "-") else { return nil }
+        let id = String(stem[stem.index(after: dash)...])
+        let parts = stem[..<dash].split(separator: "_", omittingEmptySubsequences: false).map(String.init)
+        return parts.count == 3 && isID(id) ? ([parts[1], parts[0], parts[2]], id) : nil
+    }
+
+    private static func isID(_ text: String) -> Bool {
+        text.utf8.count == 64
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            }
+    }
+
+    // MARK: - Files
+
+    /// Adds the IDs that `body` finds in a folder, and the folder to the places if it exists.
+    private func visit(_ folder: String, _ answer: inout Answer, _ body: (_ folder: String, String) -> String?) {
+        guard let names = entries(folder) else {
+            if errno == EACCES { answer.places.append("\(folder) (permission denied)") }
+            return
+        }
+        answer.places.append(folder)
+        for name in names { if let id = body(folder, name) { answer.ids.insert(id) } }
+    }
+
+    private func entries(_ folder: String) -> [String]? {
+        guard let directory = opendir(root + folder) else { return nil }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while names.count < Self.mostEntries, let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    private func read(_ path: String) -> [UInt8]? {
+        guard let file = try? OwnedDescriptor.regularFile(at: ByteString(root + path)) else { return nil }
+        return try? file.contents(limit: Self.fileBytes)
+    }
+
+    /// The processes that are called as podman's monitor is.
+    private static func monitors() -> [Process] {
+        ProcessFacts.all.compactMap { pid in
+            guard let name = ProcessStat.read(pid)?.name, name == "conmon",
+                // A name may be given by a link to another program, such as one that is set-user-ID.
+                ProcessFacts.executable(pid)?.split(separator: "/").last?.hasPrefix("conmon") == true,
+                let user = ProcessStatus.read(pid)?.user
+            else { return nil }
+            let arguments = ProcessFacts.arguments(pid, limit: 64 << 10).map(\.description)
+            return Process(name: name, user: user, arguments: arguments)
+        }
+    }
+}

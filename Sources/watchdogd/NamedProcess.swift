@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import WatchdogConfiguration
+import WatchdogControl
+import WatchdogSupervisor
+
+/// A process that the command line names: by its ID, as a container, or as an app of the daemon.
+enum NamedProcess {
+    /// The process of `1234`, of a container's ID and of `container:NAME`; nil for anything else.
+    static func explicit(_ text: String) throws -> Int32? {
+        if let pid = Int32(text) { return pid }
+        guard isContainer(text) else { return nil }
+        return try Failure.running { () throws(RunError) in
+            try ContainerProcess(ObservedTarget.container(in: text) ?? text).pid
+        }
+    }
+
+    /// Whether a text is a container's ID or `container:NAME`.
+    static func isContainer(_ text: String) -> Bool {
+        ObservedTarget.isContainerID(text) || ObservedTarget.container(in: text) != nil
+    }
+
+    /// The container with a name that the daemon does not know, or that it cannot be asked for.
+    ///
+    /// - Parameter error: why the daemon has no answer.
+    /// - Throws: the exit code, after `error` is printed, if there is no such container either.
+    static func container(
+        named name: String, after error: ControlClientError, of daemon: DaemonChoice, printsJSON: Bool = false
+    ) throws -> Int32 {
+        guard error.mayBeNoApp else { throw daemon.report(error, printsJSON: printsJSON) }
+        do throws(RunError) {
+            return try ContainerProcess(name).pid
+        } catch let other {
+            throw daemon.report(error, adding: "; \(other.description)", printsJSON: printsJSON)
+        }
+    }
+}
+
+extension ControlClientError {
+    /// Whether the name may be that of something other than an app.
+    fileprivate var mayBeNoApp: Bool {
+        switch code {
+        case .notRunning, .refused(.noSuchApp): true
+        default: false
+        }
+    }
+}
