@@ -13,18 +13,30 @@ extension ReportArchive {
         _ filter: ReportFilter, _ visit: (StoredReport, Result<Report, ReportStoreError>) -> Void
     ) throws(ReportStoreError) {
         if let limit = filter.limit {
-            for stored in try list(filter, atMost: limit).reports { visit(stored, reading(stored)) }
+            visitEach(of: try list(filter, atMost: limit).reports, visit)
             return
         }
         let files = try stored(filter)
-        for stored in files.passing { visit(stored, reading(stored)) }
+        visitEach(of: files.passing, visit)
         guard let journal else { return }
+        var done = files.passing.count
         var seen = Set(files.all.compactMap { $0.metadata?.incidentID })
         journal.scan(filter, host: sources.host) { announcement in
             guard !journal.isRepeat, seen.insert(announcement.incident).inserted else { return true }
+            onProgress(done, nil)
+            done += 1
             let stored = journal.stored(announcement)
             visit(stored, journal.readingCurrent(stored))
             return true
+        }
+    }
+
+    private func visitEach(
+        of reports: [StoredReport], _ visit: (StoredReport, Result<Report, ReportStoreError>) -> Void
+    ) {
+        for (done, stored) in reports.enumerated() {
+            onProgress(done, journal == nil ? reports.count : nil)
+            visit(stored, reading(stored))
         }
     }
 
@@ -53,14 +65,17 @@ extension ReportArchive {
             return (tally.groups, failures)
         }
         let files = try stored(filter)
-        for stored in files.passing { add(stored, reading(stored)) }
+        visitEach(of: files.passing, add)
         var seen = Set(files.all.compactMap { $0.metadata?.incidentID })
         var signatures: [String: Signature] = [:]
         // Incidents that are newer than the report that counts them.
         var repeats: [String: [(time: WallTime, incident: String)]] = [:]
+        var done = files.passing.count
         journal.scan(filter, host: sources.host) { announcement in
             let (time, incident) = (announcement.time, announcement.incident)
             guard seen.insert(incident).inserted else { return true }
+            onProgress(done, nil)
+            done += 1
             let id = journal.signature
             let isRepeat = journal.isRepeat
             // A file counts its repeats itself.

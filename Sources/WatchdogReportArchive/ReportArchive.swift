@@ -47,6 +47,9 @@ public final class ReportArchive {
     /// Whether a journal is read.
     public var hasJournal: Bool { journal != nil }
 
+    /// Called before each report that is read, with how many were read and how many there are; nil if that is not known.
+    public var onProgress: (_ done: Int, _ total: Int?) -> Void = { _, _ in }
+
     let store: ReportStore?
     let journal: JournalReports?
     let sources: Sources

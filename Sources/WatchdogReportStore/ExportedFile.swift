@@ -4,13 +4,15 @@ import Glibc
 
 /// Writes reports to files outside the store, for other programs.
 public enum ExportedFile {
-    /// Writes a file that the user named and replaces its contents; only the owner may read a new file.
+    /// Writes a file that the user named; only the owner may read a new file.
     ///
-    /// A report reveals much about an app and its machine; sharing it is the user's decision.
+    /// A regular file is replaced when the new one is complete and on disk, and keeps its mode; if that fails, it stays as
+    /// it was. Anything else, such as `/dev/stdout`, is written in place. A report reveals much about an app and its
+    /// machine; sharing it is the user's decision.
     public static func write(_ text: String, to path: String) throws(ReportStoreError) {
-        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw ReportStoreError("create", path, errno: errno) }
-        try fill(file, path, text)
+        let file = try PartialFile(path)
+        try file.append(text)
+        try file.finish()
     }
 
     /// Creates a file that only this user may read.
@@ -37,7 +39,7 @@ public enum ExportedFile {
     }
 
     /// - Returns: the error number of the failed call; 0 if there is none.
-    fileprivate static func append(_ text: String, to file: Int32) -> Int32 {
+    private static func append(_ text: String, to file: Int32) -> Int32 {
         let bytes = Array(text.utf8)
         var offset = 0
         while offset < bytes.count {
@@ -52,23 +54,16 @@ public enum ExportedFile {
 
 /// A file outside the store to which lines are written as they come.
 public final class ExportedLines {
-    private let path: String
-    private let file: Int32
+    private let file: PartialFile
 
-    /// Creates a file that the user named, or empties it; only the owner may read a new file.
+    /// Begins a file that the user named, as ``ExportedFile/write(_:to:)`` does.
     public init(path: String) throws(ReportStoreError) {
-        self.path = path
-        file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw ReportStoreError("create", path, errno: errno) }
-    }
-
-    deinit {
-        if file >= 0 { close(file) }
+        file = try PartialFile(path)
     }
 
     /// Writes a line, which ends with a newline.
-    public func write(_ line: String) throws(ReportStoreError) {
-        let error = ExportedFile.append(line, to: file)
-        guard error == 0 else { throw ReportStoreError("write", path, errno: error) }
-    }
+    public func write(_ line: String) throws(ReportStoreError) { try file.append(line) }
+
+    /// Completes the file; one that is not completed leaves what was there before.
+    public func finish() throws(ReportStoreError) { try file.finish() }
 }

@@ -24,7 +24,7 @@ extension ReportStore {
             name, bytes, temporary: ".\(name.prefix(128)).\(UInt64.random(in: 0 ... .max)).tmp")
     }
 
-    /// Deletes a stored report; one that is already gone is no error.
+    /// Deletes a stored report; a missing report is not an error.
     ///
     /// The owner of a folder may exchange it after it was listed: no link is followed, and the file must be the one that
     /// was listed. The path must therefore be canonical.

@@ -19,7 +19,7 @@ struct ColorOption: ParsableArguments {
     var color: Choice?
 
     /// Whether to color what is written to a descriptor.
-    func isColored(on descriptor: Int32) -> Bool { (color ?? .auto).isColored(on: descriptor) }
+    func isColored(on descriptor: Int32) -> Bool { choice.isColored(on: descriptor) }
 
     /// Colors the beginning of watchdogd's own messages on standard error.
     func decorateMessages(withTime showsTime: Bool = false) {
@@ -27,10 +27,16 @@ struct ColorOption: ParsableArguments {
     }
 
     /// The style of what is printed.
-    var style: TextStyle { (color ?? .auto).style }
+    var style: TextStyle { choice.style }
+
+    /// The option of the command counts before one before the command.
+    private var choice: Choice { color ?? .leading }
 }
 
 extension ColorOption.Choice {
+    /// The choice before the command, as in `watchdogd --color never status`.
+    static var leading: Self { LeadingOptions.given?.color ?? .auto }
+
     /// no-color.org; `TERM=dumb` is a terminal without colors.
     func isColored(on descriptor: Int32) -> Bool {
         switch self {

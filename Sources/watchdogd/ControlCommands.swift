@@ -132,14 +132,18 @@ struct CaptureCommand: ParsableCommand {
             "For a process: write a crash log to this directory, and print its path instead.", valueName: "dir"))
     var reports: String?
 
-    @Argument(help: ArgumentHelp("The app's name, or a process ID.", valueName: "app"), completion: .appNames)
+    @Argument(
+        help: ArgumentHelp("The app's name, a process ID, or a container's name or ID.", valueName: "app"),
+        completion: .appNames)
     var name: String
 
     func validate() throws {
         guard reports != "" else { throw ValidationError("--reports is empty; give it a folder or leave it out") }
+        guard !NamedProcess.isContainer(name) else { return }
         guard let process = Int32(name) else {
             guard !stop, reports == nil else {
-                throw ValidationError("--stop and --reports are for processes; for \(name) the daemon decides")
+                throw ValidationError(
+                    "--stop and --reports are for processes and container:NAME; for \(name) the daemon decides")
             }
             return
         }
@@ -147,9 +151,15 @@ struct CaptureCommand: ParsableCommand {
     }
 
     func run() throws {
-        if let process = Int32(name) { return try capture(process) }
-        let reply = try daemon.withClient(output) { client throws(ControlClientError) in
-            try client.capture(CaptureRequest(name))
+        if let process = try NamedProcess.explicit(name) { return try capture(process) }
+        let reply: CaptureReply
+        do throws(ControlClientError) {
+            reply = try daemon.choice.attempt { client throws(ControlClientError) in
+                try client.capture(CaptureRequest(name))
+            }
+        } catch {
+            return try capture(
+                NamedProcess.container(named: name, after: error, of: daemon.choice, printsJSON: output.json))
         }
         print(output.json ? ControlText.json(reply) : "\(reply.report)\n", terminator: "")
     }

@@ -63,12 +63,26 @@ enum DaemonChoice {
         _ body: (ControlClient) throws(ControlClientError) -> Value
     ) throws -> Value {
         do throws(ControlClientError) {
-            return try body(ControlClient(try place, patience: patience))
+            return try attempt(within: patience, body)
         } catch {
-            if printsJSON { print(ControlText.json(error), terminator: "") }
-            StandardError.say(error.description + hint(for: error))
-            throw ExitCode(error.exitCode)
+            throw report(error, printsJSON: printsJSON)
         }
+    }
+
+    /// Connects and calls the body; prints nothing.
+    func attempt<Value>(
+        within patience: Duration = .seconds(10), _ body: (ControlClient) throws(ControlClientError) -> Value
+    ) throws(ControlClientError) -> Value {
+        try body(ControlClient(try place, patience: patience))
+    }
+
+    /// Prints an error; returns its sysexits.h exit code.
+    ///
+    /// - Parameter more: what else is known, as in "; no container named web runs here".
+    func report(_ error: ControlClientError, adding more: String = "", printsJSON: Bool) -> ExitCode {
+        if printsJSON { print(ControlText.json(error), terminator: "") }
+        StandardError.say(error.description + hint(for: error) + more)
+        return ExitCode(error.exitCode)
     }
 
     /// Names the other daemon if only that one runs.
@@ -115,7 +129,7 @@ struct OutputOptions: ParsableArguments {
     var style: ControlText.Style { Self.style(colors.style) }
 
     /// The same for commands without these options.
-    static var standard: ControlText.Style { style(ColorOption.Choice.auto.style) }
+    static var standard: ControlText.Style { style(ColorOption.Choice.leading.style) }
 
     private static func style(_ style: TextStyle) -> ControlText.Style {
         ControlText.Style(

@@ -17,7 +17,7 @@ struct EventsCommand: ParsableCommand {
             """)
 
     @Option(
-        name: .shortAndLong,
+        name: [.short, .customShort("n"), .long],
         help: ArgumentHelp(
             "Show this many earlier events first (default: 10, or all with --since).", valueName: "count"))
     var lines: Int?
@@ -26,7 +26,7 @@ struct EventsCommand: ParsableCommand {
         help: ArgumentHelp("Show only events since: a span (10m), a day (2026-11-20) or a time.", valueName: "time"))
     var since: String?
 
-    @Flag(inversion: .prefixedNo, help: "Keep showing new events.")
+    @Flag(name: .shortAndLong, inversion: .prefixedNo, help: "Keep showing new events.")
     var follow = true
 
     @OptionGroup var daemon: ControlOptions

@@ -18,6 +18,16 @@ enum Failure {
         }
     }
 
+    /// Prints why something cannot run, and throws its exit code.
+    static func running<Value>(_ body: () throws(RunError) -> Value) throws -> Value {
+        do throws(RunError) {
+            return try body()
+        } catch {
+            StandardError.say(error.description)
+            throw ExitCode(error.exitCode)
+        }
+    }
+
     /// Prints a failure and returns its exit code.
     static func exit(for error: ReportStoreError) -> ExitCode {
         StandardError.say(error.description)

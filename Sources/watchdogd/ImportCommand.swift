@@ -40,6 +40,9 @@ struct ImportCommand: ParsableCommand {
     @Flag(help: "Replace app files that exist.")
     var force = false
 
+    @Flag(help: "Print the app files, notes and errors as JSON.")
+    var json = false
+
     @Argument(
         help: ArgumentHelp("Files to import; for runit and s6, service folders.", valueName: "file"),
         completion: .file())
@@ -58,32 +61,40 @@ struct ImportCommand: ParsableCommand {
     func run() throws {
         let directory = try directory()
         var result = ImportResult()
-        var failure: ImportError?
+        var failures: [ImportError] = []
         let importer = Importer(
             HostFileSystem(), specifiers: .host, workingDirectory: FileManager.default.currentDirectoryPath)
-        for path in paths {
+        let progress = WorkProgress()
+        for (done, path) in paths.enumerated() {
+            progress.show(done, of: paths.count, "importing")
             do throws(ImportError) {
                 try result.add(
                     try importer.importing(path, format: format, name: name), from: path)
             } catch {
-                failure = failure?.isUnreadable == true ? failure : error
-                StandardError.list([error.description])
+                failures.append(error)
+                progress.clear()
+                if !json { StandardError.list([error.description]) }
             }
         }
-        print(result.apps.map(\.text).joined(separator: "\n"), terminator: "")
+        progress.clear()
+        print(
+            json ? ImportReply(result, failures).json : result.apps.map(\.text).joined(separator: "\n"),
+            terminator: "")
         // What was printed comes before what is said about it.
         if let loss = StandardOutput.flush() {
             StandardError.say(loss)
             throw ExitCode(74)
         }
-        StandardError.list(result.notes.map(\.description))
-        StandardError.list(result.apps.flatMap(\.definition.diagnostics).map(\.description))
+        if !json {
+            StandardError.list(result.notes.map(\.description))
+            StandardError.list(result.apps.flatMap(\.definition.diagnostics).map(\.description))
+        }
         // EX_NOINPUT, EX_DATAERR: sysexits.h.
-        if let failure {
+        if let failure = failures.first(where: \.isUnreadable) ?? failures.first {
             if directory != nil { StandardError.say("nothing was written, because of the errors above") }
             throw ExitCode(failure.isUnreadable ? 66 : 65)
         }
-        StandardError.say(result.summary)
+        if !json { StandardError.say(result.summary) }
         guard !result.apps.isEmpty else { throw ExitCode(65) }
         if let directory {
             try ImportedFiles(result.apps, directory: directory).write(asks: !yes, replaces: force)

@@ -16,7 +16,8 @@ struct LogsCommand: ParsableCommand {
             """
     )
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Show this many lines.", valueName: "count"))
+    @Option(
+        name: [.short, .customShort("n"), .long], help: ArgumentHelp("Show this many lines.", valueName: "count"))
     var lines = 50
 
     @Flag(name: .shortAndLong, help: "Keep showing new lines.")

@@ -21,7 +21,8 @@ struct PagerOption: ParsableArguments {
 
     /// The pager; nil if none is wanted, or where nobody could use it.
     private var command: String? {
-        guard !noPager, isatty(STDOUT_FILENO) == 1, isatty(STDIN_FILENO) == 1 else { return nil }
+        guard !noPager, LeadingOptions.given?.hasNoPager != true, isatty(STDOUT_FILENO) == 1, isatty(STDIN_FILENO) == 1
+        else { return nil }
         let environment = Environment.inherited
         // The caller of sudo chooses the environment, and must not choose what runs with root's rights.
         guard !Self.hasOthersRights else { return "less" }

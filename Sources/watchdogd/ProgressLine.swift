@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 
 /// One line on the terminal that says how far something is; nothing where standard error is no terminal.
 struct ProgressLine {
@@ -12,10 +13,12 @@ struct ProgressLine {
     /// - Parameter fraction: how much of it is done, from 0 to 1; nil if that is not known.
     func show(_ text: String, _ fraction: Double? = nil) {
         guard isTerminal else { return }
-        guard let fraction else { return write("\r\u{1b}[K\(text)") }
+        // A line that wraps could not be cleared.
+        let room = TerminalWidth.columns - 1
+        guard let fraction else { return write("\r\u{1b}[K\(text.singleLine(limit: room))") }
         let done = Int(min(1, max(0, fraction)) * Double(Self.width))
         let bar = String(repeating: "#", count: done) + String(repeating: "-", count: Self.width - done)
-        write("\r\u{1b}[K[\(bar)] \(text)")
+        write("\r\u{1b}[K[\(bar)] \(text.singleLine(limit: max(8, room - Self.width - 3)))")
     }
 
     func clear() {

@@ -76,6 +76,9 @@ struct RecordShowCommand: ParsableCommand {
 
     func run() throws {
         let bytes = try contents()
+        let line = ProgressLine()
+        // Smaller ones are shown before anybody could read that.
+        if bytes.count > 4 << 20 { line.show("reading \(path)") }
         let recording: LaunchRecording
         let text: String
         do throws(RecordingCodingError) {
@@ -85,11 +88,13 @@ struct RecordShowCommand: ParsableCommand {
                 ? String(decoding: try RecordingCoding.encode(recording), as: UTF8.self)
                 : recording.text(output.style.launchStyle)
         } catch {
+            line.clear()
             StandardError.say("\(path): \(error)".singleLine(limit: 4_096))
             // EX_DATAERR
             throw ExitCode(65)
         }
         try files.write(recording)
+        line.clear()
         print(text, terminator: "")
     }
 

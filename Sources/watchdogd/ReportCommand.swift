@@ -73,6 +73,7 @@ struct ReportListCommand: ParsableCommand {
 
     @OptionGroup var location: ReportsOption
     @OptionGroup var options: FilterOptions
+    @OptionGroup var colors: ColorOption
     @OptionGroup var pager: PagerOption
 
     @Flag(help: "Print JSON.")
@@ -87,7 +88,8 @@ struct ReportListCommand: ParsableCommand {
         guard !json else { return print(ReportListing.json(reports), terminator: "") }
         let text = ReportListing.text(
             reports, width: TerminalWidth.columns - 1,
-            showsHosts: archive.hasJournal || reports.contains { $0.host != nil }, showsUsers: location.allUsers)
+            showsHosts: archive.hasJournal || reports.contains { $0.host != nil }, showsUsers: location.allUsers,
+            in: colors.style)
         pager.show(text)
         if options.limit == nil, list?.isCut == true {
             StandardError.say("only the newest \(reports.count) are listed; --limit lists more")
@@ -104,15 +106,20 @@ struct ReportGroupCommand: ParsableCommand {
 
     @OptionGroup var location: ReportsOption
     @OptionGroup var options: FilterOptions
+    @OptionGroup var colors: ColorOption
+    @OptionGroup var pager: PagerOption
 
     @Flag(help: "Print JSON.")
     var json = false
 
     func run() throws {
-        let result = try location.reading(try location.open()) { try $0.groups(options.filter) }
+        let result = try location.reading(try location.open(), showing: WorkProgress()) {
+            try $0.groups(options.filter)
+        }
         for failure in result?.failures ?? [] { StandardError.say(failure.description) }
         let groups = result?.groups ?? []
-        print(json ? ReportGroup.json(groups) : ReportGroup.text(groups), terminator: "")
+        guard !json else { return print(ReportGroup.json(groups), terminator: "") }
+        pager.show(ReportGroup.text(groups, in: colors.style))
     }
 }
 

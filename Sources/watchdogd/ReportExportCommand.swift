@@ -119,7 +119,9 @@ struct ReportExportCommand: ParsableCommand {
         let lines = try Failure.reporting { try output == "-" ? nil : ExportedLines(path: output) }
         let filter = ReportFilter(app: app, since: start.time)
         let archive = try location.open()
-        try location.reading(archive) { archive in
+        // Lines on the terminal show themselves how far it is.
+        let progress = lines == nil && isatty(STDOUT_FILENO) == 1 ? nil : WorkProgress()
+        try location.reading(archive, showing: progress) { archive in
             var failure: (any Error)?
             try archive.forEach(filter) { stored, result in
                 do {
@@ -128,6 +130,7 @@ struct ReportExportCommand: ParsableCommand {
                     guard failure == nil else { return }
                     if let lines { try lines.write(line) } else { print(line, terminator: "") }
                 } catch let error as ReportStoreError where error.code == .damaged || error.code == .notFound {
+                    progress?.clear()
                     StandardError.say(error.description)
                 } catch {
                     failure = error
@@ -135,5 +138,6 @@ struct ReportExportCommand: ParsableCommand {
             }
             if let failure { throw failure }
         }
+        if let lines { try Failure.reporting { try lines.finish() } }
     }
 }

@@ -46,6 +46,8 @@ struct ReportDiffCommand: ParsableCommand {
     )
 
     @OptionGroup var location: ReportsOption
+    @OptionGroup var colors: ColorOption
+    @OptionGroup var pager: PagerOption
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -61,7 +63,8 @@ struct ReportDiffCommand: ParsableCommand {
 
     func run() throws {
         let comparison = ReportComparison(try location.report(old), try location.report(new))
-        print(json ? comparison.json : comparison.text, terminator: "")
+        guard !json else { return print(comparison.json, terminator: "") }
+        pager.show(comparison.text(in: colors.style))
     }
 }
 

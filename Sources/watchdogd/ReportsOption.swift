@@ -12,7 +12,7 @@ import WatchdogSupervisor
 /// Selects where crash logs are read from.
 struct ReportsOption: ParsableArguments {
     /// Stands for this machine's journal.
-    private static let local = "local"
+    static let local = "local"
 
     @Option(
         help: ArgumentHelp(
@@ -58,8 +58,16 @@ struct ReportsOption: ParsableArguments {
     }
 
     /// Reads from the archive, and says what was left out; nil if the default directory does not exist yet.
-    func reading<Value>(_ archive: ReportArchive, _ body: (ReportArchive) throws -> Value) throws -> Value? {
-        defer { for note in archive.takeNotes() { StandardError.say(note) } }
+    ///
+    /// - Parameter progress: shows how far it is; nil where that would be in the way.
+    func reading<Value>(
+        _ archive: ReportArchive, showing progress: WorkProgress? = nil, _ body: (ReportArchive) throws -> Value
+    ) throws -> Value? {
+        archive.onProgress = { progress?.show($0, of: $1, "reading crash logs") }
+        defer {
+            progress?.clear()
+            for note in archive.takeNotes() { StandardError.say(note) }
+        }
         do {
             return try body(archive)
         } catch let error as ReportStoreError where isStillEmpty(error) {

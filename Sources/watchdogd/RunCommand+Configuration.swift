@@ -49,7 +49,7 @@ extension RunCommand {
         configuration.probe = readiness.probe
         configuration.livenessTarget = probe?.target
         configuration.takesCrashStacks = crashes.crashStacks
-        configuration.onIncident = hook.onIncident
+        configuration.onIncident = hook.hook
         configuration.reportsInJournal = journal.reportsInJournal ?? true
         configuration.user = user
         configuration.workingDirectory = chdir

@@ -29,7 +29,8 @@ extension RunCommand {
             ("--terminate", terminate != nil), ("--ping", ping != nil), ("--readiness", readiness != nil),
             ("--enforce", enforce != nil), ("--crash-reports", crashes.crashReports != nil),
             ("--crash-stacks", crashes.crashStacks),
-            ("--on-incident", hook.onIncident != nil),
+            ("--on-incident", hook.onIncident != nil), ("--on-incident-timeout", hook.onIncidentTimeout != nil),
+            ("--on-incident-for", hook.onIncidentFor != nil),
             ("--reports-in-journal", journal.reportsInJournal != nil),
             ("--background-time", lifecycle.backgroundTime != nil),
             ("--background-cpu", lifecycle.backgroundCPU != nil), ("--time-scale", timeScale != nil),
@@ -49,6 +50,10 @@ extension RunCommand {
         guard config == nil else { throw ValidationError("--config requires --app") }
         guard !command.isEmpty else {
             let words = CommandLine.arguments.drop { $0 != "run" }.dropFirst()
+            if !words.contains("--"), let option = words.first(where: { ["-d", "--detach", "--daemon"].contains($0) }) {
+                throw ValidationError(
+                    "there is no \(option): run stays in the foreground; use 'watchdogd serve' instead")
+            }
             if let first = words.first, !first.hasPrefix("-"), !words.contains("--") {
                 throw ValidationError("put -- before the program: watchdogd run -- \(words.joined(separator: " "))")
             }

@@ -172,8 +172,8 @@ enum ReadinessChoice: CustomStringConvertible {
     func interval(_ probe: ProbeSettings?) -> Duration {
         switch self {
         case .command: .milliseconds(250)
-        case .probe: min(.milliseconds(250), probe?.interval ?? .milliseconds(250))
-        case .listening, .automatic, .channel, .notify, .none: .milliseconds(25)
+        case .probe, .automatic: probe.map { min(.milliseconds(250), $0.interval) } ?? .milliseconds(25)
+        case .listening, .channel, .notify, .none: .milliseconds(25)
         }
     }
 }

@@ -37,7 +37,9 @@ struct SampleCommand: ParsableCommand {
 
     @OptionGroup var daemon: ControlOptions
 
-    @Argument(help: ArgumentHelp("The app's name, or a process ID.", valueName: "app"), completion: .appNames)
+    @Argument(
+        help: ArgumentHelp("The app's name, a process ID, or a container's name or ID.", valueName: "app"),
+        completion: .appNames)
     var name: String
 
     func validate() throws {
@@ -49,7 +51,7 @@ struct SampleCommand: ParsableCommand {
     }
 
     func run() throws {
-        let process = try Int32(name) ?? mainProcess
+        let process = try NamedProcess.explicit(name) ?? mainProcess
         let line = ProgressLine()
         defer { line.clear() }
         do {
@@ -70,11 +72,16 @@ struct SampleCommand: ParsableCommand {
         }
     }
 
-    /// The main process of the app.
+    /// The main process of the app or container.
     private var mainProcess: Int32 {
         get throws {
-            let app = try daemon.choice.withClient { client throws(ControlClientError) in
-                try client.describe(DescribeRequest(name)).app
+            let app: AppSummary
+            do throws(ControlClientError) {
+                app = try daemon.choice.attempt { client throws(ControlClientError) in
+                    try client.describe(DescribeRequest(name)).app
+                }
+            } catch {
+                return try NamedProcess.container(named: name, after: error, of: daemon.choice)
             }
             guard let pid = app.pid else {
                 StandardError.say("\(name) is not running, so there is nothing to sample")

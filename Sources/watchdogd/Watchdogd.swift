@@ -4,6 +4,7 @@ import ArgumentParser
 import Glibc
 import WatchdogBase
 import WatchdogSupervisor
+import WatchdogSymbolication
 
 /// The command line of watchdogd.
 @main
@@ -29,10 +30,14 @@ struct Watchdogd: ParsableCommand {
 
     /// Prints errors in one line that names the option and what to do; the exit code is from sysexits.h.
     static func main() {
+        if SymbolicateCommand.isMeant(by: CommandLine.arguments) {
+            Glibc.exit(SymbolicateCommand.run(CommandLine.arguments))
+        }
         do {
             if try CommonCommand.run(CommandLine.arguments) { end(EXIT_SUCCESS) }
-            try checkCommand(in: CommandLine.arguments.dropFirst(), of: configuration)
-            var command = try parseAsRoot()
+            let words = try LeadingOptions(CommandLine.arguments.dropFirst()).words
+            try checkCommand(in: words[...], of: configuration)
+            var command = try parseAsRoot(words)
             try command.run()
             end(EXIT_SUCCESS)
         } catch {
@@ -44,7 +49,8 @@ struct Watchdogd: ParsableCommand {
             }
             let message = message(for: error)
             if !message.isEmpty {
-                let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
+                var line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
+                if line.hasPrefix("Missing expected argument '<app>") { line += "; 'watchdogd list' shows the apps" }
                 StandardError.say(line)
             }
             end(code.rawValue)
@@ -57,11 +63,6 @@ struct Watchdogd: ParsableCommand {
         if let loss { StandardError.say(loss) }
         Glibc.exit(code == EXIT_SUCCESS && loss != nil ? 74 : code)
     }
-
-    /// What other service managers call these commands.
-    private static let otherNames = [
-        "start": "launch", "stop": "terminate", "kill": "terminate", "ps": "list", "log": "logs",
-    ]
 
     /// Rejects a misspelled command by name; the parser would blame the next word.
     private static func checkCommand(
@@ -76,8 +77,13 @@ struct Watchdogd: ParsableCommand {
         if path == "watchdogd", word == "help" { return try checkCommand(in: words.dropFirst(), of: parent, path) }
         let names = commands.compactMap { $0.commandName } + (path == "watchdogd" ? ["help"] : [])
         guard !names.contains(word) else { return }
+        if path == "watchdogd", let advice = OtherNames.advice(on: word) {
+            throw ValidationError("there is no command '\(path) \(word)'; \(advice)")
+        }
         let question =
-            otherNames[word].flatMap { names.contains($0) ? $0 : nil } ?? Similarity.nearest(to: word, among: names)
+            (path == "watchdogd" ? OtherNames.commands : OtherNames.ofReports)[word].flatMap {
+                names.contains($0) ? $0 : nil
+            } ?? Similarity.nearest(to: word, among: names)
         if path == "watchdogd record", question == nil {
             throw ValidationError("put -- before the program: watchdogd record -- \(word)")
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Testing
 
 extension EndToEnd {
@@ -30,6 +31,33 @@ extension EndToEnd {
             #expect(answer.errors.contains("\nweb.service:4: dropped: Slice=x.slice has no counterpart: "))
             #expect(answer.errors.hasSuffix("watchdogd: 1 app, 1 changed, 1 dropped\n"))
             #expect(names(in: scratch["apps"]) == [])
+        }
+
+        @Test("As JSON, it prints apps, notes and errors in one object, and nothing else")
+        func json() throws {
+            let answer = try run("import", "--json", "web.service", "nowhere.service")
+            #expect(answer.code == 66)
+            #expect(answer.errors == "")
+            let reply = try JSONDecoder().decode(Reply.self, from: Data(answer.output.utf8))
+            #expect(reply.apps.map(\.file) == ["web.app"])
+            #expect(reply.apps.first?.text.contains("\nPolicy=always\n") == true)
+            #expect(reply.notes.contains { $0.kind == "dropped" && $0.line == 4 && $0.file == "web.service" })
+            #expect(reply.errors.map(\.file) == ["nowhere.service"])
+        }
+
+        private struct Reply: Decodable {
+            struct App: Decodable {
+                let name, file, text: String
+            }
+
+            struct Note: Decodable {
+                let kind, file, message: String
+                let line: Int?
+            }
+
+            let apps: [App]
+            let notes: [Note]
+            let errors: [Note]
         }
 
         @Test("Without a terminal it writes only with --yes, and replaces a file only with --force")

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import ReportFixtures
 import Testing
+import WatchdogBase
 
 @testable import WatchdogRendering
 @testable import WatchdogReport
@@ -38,6 +39,11 @@ struct ReportListingTests {
 
                 """)
         #expect(ReportListing.text([]) == "No reports.\n")
+        let colored = TextStyle(isColored: true)
+        let reports = Samples.goldens.map { stored($0.report) } + [damaged]
+        let text = ReportListing.text(reports, in: colored)
+        #expect(text.contains("\u{1b}[1;31mdamaged\u{1b}[0m") && text.contains("\u{1b}[1;31mscene-update"))
+        #expect(text.replacing(#/\u{1b}\[[0-9;]*m/#, with: "").lines == ReportListing.text(reports).lines)
     }
 
     @Test("No line is longer than 80 columns, whatever the names are, and none can steer a terminal")
@@ -68,5 +74,16 @@ struct ReportListingTests {
                     timestamp: "2026-11-21 00:20:22.12 +0000", app: "HangMain", event: "scene-update",
                     verdict: "blocked in recvfrom", size: 4_096, pid: 4_242)
             ])
+    }
+}
+
+extension String {
+    /// The lines without spaces at the end, which colored cells keep.
+    fileprivate var lines: [String] {
+        split(separator: "\n").map { line in
+            var line = line
+            while line.last == " " { line.removeLast() }
+            return String(line)
+        }
     }
 }

@@ -219,7 +219,7 @@ struct YAMLReader {
 
     // MARK: - Values on several lines
 
-    /// A flow value with the lines on which it goes on.
+    /// A flow value, with the lines that continue it.
     private mutating func joined(_ text: String, _ line: Int) throws(ImportError) -> String {
         var whole = Self.withoutComment(text)
         while !YAMLFlow.isBalanced(whole) {

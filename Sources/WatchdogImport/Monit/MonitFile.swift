@@ -6,7 +6,7 @@ import WatchdogConfiguration
 struct MonitFile {
     struct Token {
         let text: String
-        /// Whether it was in quotes, and so is no keyword.
+        /// Whether it was in quotes, and so is not a keyword.
         let isQuoted: Bool
         let place: ImportPlace
 

@@ -15,7 +15,7 @@ struct SystemdUnit {
 
     /// By line.
     private(set) var settings: [Setting] = []
-    /// What is no setting of a service.
+    /// Whatever is not a setting of a service.
     private(set) var strays: [ImportNote] = []
 
     /// Reads a unit and its drop-ins, in the order in which they apply.

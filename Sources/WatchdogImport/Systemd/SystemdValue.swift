@@ -77,7 +77,7 @@ struct RestartDelays {
         }
     }
 
-    /// The factor that leads from one delay to the other in so many steps, to a thousandth.
+    /// The factor that turns one delay into the other in this many steps, to a thousandth.
     private static func factor(from start: Duration, to end: Duration, in steps: Int) -> String {
         let ratio = Double(end.nanoseconds) / Double(start.nanoseconds)
         var (low, high) = (1.0, 100.0)

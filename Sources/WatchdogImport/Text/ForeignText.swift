@@ -9,7 +9,7 @@ enum ForeignText {
 
     /// The lines of a file without their ends.
     ///
-    /// - Throws: ``ImportError`` if the file is no text, or too long.
+    /// - Throws: ``ImportError`` if the file is not text, or too long.
     static func lines(of file: ConfigurationFile) throws(ImportError) -> [String] {
         guard file.contents.count <= maximumLength else {
             throw ImportError(ImportPlace(file: file.path), "the file is longer than 1 MiB")
@@ -21,7 +21,7 @@ enum ForeignText {
         for (index, line) in lines.enumerated() {
             let place = ImportPlace(file: file.path, line: index + 1)
             let bytes = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
-            guard !bytes.contains(0) else { throw ImportError(place, "a NUL byte: this is no text file") }
+            guard !bytes.contains(0) else { throw ImportError(place, "a NUL byte: this is not a text file") }
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw ImportError(place, "the line is not valid UTF-8")
             }

@@ -23,20 +23,24 @@ public struct ReportGroup: Equatable, Sendable {
         return tally.groups
     }
 
-    /// Two lines of at most 79 columns per group: count, times, app, event and cause, then the app's frames.
-    public static func text(_ groups: [ReportGroup]) -> String {
+    /// Three lines per group: count, times and signature; app, event and cause; the app's frames.
+    ///
+    /// They have at most 79 columns, or as many as the style has.
+    public static func text(_ groups: [ReportGroup], in style: TextStyle = TextStyle()) -> String {
         guard !groups.isEmpty else { return "No reports.\n" }
+        let columns = max(79, style.columns ?? 79)
         let width = max(5, groups.map { String($0.count).count }.max() ?? 5)
-        var text = "\("COUNT".alignedRight(width))  FIRST             LAST              NEWEST    SIGNATURE\n"
+        let title = "\("COUNT".alignedRight(width))  FIRST             LAST              NEWEST    SIGNATURE"
+        var text = style(title, .faint) + "\n"
         let indent = String(repeating: " ", count: width + 2)
         for group in groups {
             let dates = [group.first, group.last].map { String($0.text(fractionDigits: 0).prefix(16)) }
             let newest = String(group.newest.singleLine().prefix(8)).alignedLeft(8)
-            text += String(group.count).alignedRight(width) + "  \(dates[0])  \(dates[1])  \(newest)  "
-            text += "\(group.signature.id)\n"
+            text += style(String(group.count).alignedRight(width), .emphasis)
+            text += "  \(dates[0])  \(dates[1])  \(newest)  \(group.signature.id)\n"
             let what = "\(group.signature.app) · \(group.signature.event) · \(group.signature.cause)"
-            text += indent + what.singleLine(limit: 79 - indent.count) + "\n"
-            text += indent + group.signature.path.singleLine(limit: 79 - indent.count) + "\n"
+            text += indent + style(what.singleLine(limit: columns - indent.count), .failure) + "\n"
+            text += indent + group.signature.path.singleLine(limit: columns - indent.count) + "\n"
         }
         return text
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 public import WatchdogReport
 
 /// A list of reports for people or programs.
@@ -20,6 +20,8 @@ public enum ReportListing {
         /// The narrowest and the usual widest; nil if it is never cut for others.
         var limits: ClosedRange<Int>?
         var isRightAligned = false
+        /// What the text means, which decides its color.
+        var meaning: (StoredReport, ReportMetadata?) -> TextStyle.Meaning? = { _, _ in nil }
         /// The text for a report, with its metadata unless it is damaged.
         let cell: (StoredReport, ReportMetadata?) -> String
     }
@@ -31,8 +33,10 @@ public enum ReportListing {
     /// - Parameters:
     ///   - showsHosts: whether there are the columns HOST and VERSION, in place of PID and, if the text is narrow, EVENT.
     ///   - showsUsers: whether there is the column UID: who sent the report.
+    ///   - style: whether parts are colored by their meaning; its width does not count.
     public static func text(
-        _ reports: [StoredReport], width: Int = defaultWidth, showsHosts: Bool = false, showsUsers: Bool = false
+        _ reports: [StoredReport], width: Int = defaultWidth, showsHosts: Bool = false, showsUsers: Bool = false,
+        in style: TextStyle = TextStyle()
     ) -> String {
         guard !reports.isEmpty else { return "No reports.\n" }
         let width = max(width, defaultWidth)
@@ -41,16 +45,31 @@ public enum ReportListing {
             [columns.map(\.title)]
             + reports.map { report in columns.map { $0.cell(report, report.metadata).singleLine() } }
         let widths = widths(of: columns, rows, width)
-        return rows.map { row in
+        return rows.enumerated().map { index, row in
+            let report = index > 0 ? reports[index - 1] : nil
             let cells = row.indices.map { column in
                 let cut = row[column].singleLine(limit: widths[column])
-                return columns[column].isRightAligned
-                    ? cut.alignedRight(widths[column]) : cut.alignedLeft(widths[column])
+                let isLast = column == row.indices.last
+                let cell =
+                    columns[column].isRightAligned
+                    ? cut.alignedRight(widths[column]) : isLast ? cut : cut.alignedLeft(widths[column])
+                // Colors are added to cells that have their width already, so that columns stay aligned.
+                return style(cell, report.map { columns[column].meaning($0, $0.metadata) } ?? .faint)
             }
             var line = cells.joined(separator: gap)
             while line.last == " " { line.removeLast() }
             return line + "\n"
         }.joined()
+    }
+
+    /// Kills and crashes are failures, hangs that ended need attention, captures are neither.
+    private static func meaning(_ metadata: ReportMetadata?) -> TextStyle.Meaning? {
+        switch metadata?.linux?.event {
+        case "hang": .caution
+        case "capture": nil
+        case nil: metadata == nil ? .failure : nil
+        default: .failure
+        }
     }
 
     /// The verdict, which comes last, gets space before the names, because names usually differ at the beginning.
@@ -80,7 +99,9 @@ public enum ReportListing {
             columns.append(
                 Column(title: "UID", isRightAligned: true) { report, _ in report.entry.map { "\($0.user)" } ?? "-" })
         }
-        columns.append(Column(title: "APP", limits: 12...widest) { $1?.appName ?? $0.name })
+        columns.append(
+            Column(title: "APP", limits: 12...widest, meaning: { _, _ in .emphasis }) { $1?.appName ?? $0.name }
+        )
         if showsHosts {
             columns.append(
                 Column(title: "VERSION", limits: 7...widest) { _, metadata in
@@ -93,9 +114,13 @@ public enum ReportListing {
                 })
         }
         if !showsHosts || width >= wide {
-            columns.append(Column(title: "EVENT") { $1?.linux?.event.singleLine(limit: 16) ?? "-" })
+            columns.append(
+                Column(title: "EVENT", meaning: { meaning($1) }) { $1?.linux?.event.singleLine(limit: 16) ?? "-" })
         }
-        return columns + [Column(title: "VERDICT") { $1.map { $0.linux?.verdict ?? "-" } ?? "damaged" }]
+        let verdict = Column(title: "VERDICT", meaning: { $1 == nil ? .failure : nil }) { _, metadata in
+            metadata.map { $0.linux?.verdict ?? "-" } ?? "damaged"
+        }
+        return columns + [verdict]
     }
 
     /// A JSON array with one object per report.

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A file that replaces another, or appears, only when it is complete.
+///
+/// What is not a regular file (`/dev/stdout`, a pipe, a link) or cannot be replaced (a mount point, a file in a
+/// directory that cannot be written to) is written in place.
+final class PartialFile {
+    private let path: String
+    private var file: Int32
+    /// The name until the file is complete; nil for one that is written in place.
+    private var temporary: String?
+
+    /// Opens the file; only the owner may read a new one, and one that is replaced keeps its mode and owner.
+    init(_ path: String) throws(ReportStoreError) {
+        self.path = path
+        var old = stat()
+        let exists = lstat(path, &old) == 0
+        if !exists || old.st_mode & S_IFMT == S_IFREG {
+            let name = Self.temporaryName(path)
+            file = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            if file >= 0 {
+                temporary = name
+                guard exists else { return }
+                // A file of somebody else, who may have put it there, or of a group that cannot be kept is written in place.
+                if old.st_uid == geteuid(), fchown(file, uid_t.max, old.st_gid) == 0 {
+                    _ = fchmod(file, old.st_mode & 0o777)
+                    return
+                }
+                discard()
+            } else if !exists {
+                throw ReportStoreError("create", path, errno: errno)
+            }
+        }
+        file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw ReportStoreError("create", path, errno: errno) }
+    }
+
+    deinit { discard() }
+
+    /// Appends text.
+    func append(_ text: String) throws(ReportStoreError) {
+        let bytes = Array(text.utf8)
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes[offset...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw ReportStoreError("write", path, errno: count < 0 ? errno : EIO) }
+            offset += count
+        }
+    }
+
+    /// Gives the file its name; without this, what was written is removed again.
+    func finish() throws(ReportStoreError) {
+        guard let temporary else {
+            // Network file systems may report a full disk only on close.
+            let isClosed = close(file) == 0
+            file = -1
+            guard isClosed else { throw ReportStoreError("write", path, errno: errno) }
+            return
+        }
+        guard fsync(file) == 0 else { throw ReportStoreError("write", path, errno: errno) }
+        if rename(temporary, path) == 0 {
+            self.temporary = nil
+            return
+        }
+        // A file that is a mount point, as in containers, cannot be renamed over.
+        guard errno == EBUSY, copied() else { throw ReportStoreError("write", path, errno: errno) }
+    }
+
+    /// Writes the whole file in place; false with errno if that fails.
+    private func copied() -> Bool {
+        let target = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
+        guard target >= 0 else { return false }
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var offset: off_t = 0
+        while true {
+            let length = pread(file, &buffer, buffer.count, offset)
+            guard length > 0 else { return close(target) == 0 && length == 0 }
+            guard Glibc.write(target, buffer, length) == length else {
+                close(target)
+                return false
+            }
+            offset += off_t(length)
+        }
+    }
+
+    private func discard() {
+        if file >= 0 { close(file) }
+        if let temporary { unlink(temporary) }
+        (file, temporary) = (-1, nil)
+    }
+
+    /// In the same directory, hidden; a long name keeps its end for the number.
+    private static func temporaryName(_ path: String) -> String {
+        let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        let number = String(UInt64.random(in: .min ... .max), radix: 36)
+        return "\(path[..<slash]).\(path[slash...].prefix(50)).\(number).tmp"
+    }
+}
