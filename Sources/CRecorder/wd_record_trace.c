@@ -24,10 +24,16 @@ static enum wd_record_change stop_of(int status) {
     }
 }
 
-int wd_record_wait(pid_t process, struct wd_record_event_of_process *event) {
+int wd_record_wait(pid_t process, bool may_reap, struct wd_record_event_of_process *event) {
     int status;
     struct rusage usage;
     memset(event, 0, sizeof *event);
+    if (!may_reap) {
+        siginfo_t stop = {0};
+        int options = WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL;
+        if (waitid(P_PID, (id_t)process, &stop, options) < 0) return -1;
+        if (stop.si_pid == 0 || (stop.si_code != CLD_TRAPPED && stop.si_code != CLD_STOPPED)) return 0;
+    }
     pid_t found = wait4(process, &status, __WALL | WNOHANG, &usage);
     if (found < 0) return -1;
     if (found == 0) return 0;

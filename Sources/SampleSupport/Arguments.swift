@@ -28,7 +28,7 @@ package struct Arguments: Sendable {
         --help               show this help
         """
 
-    /// Reads the command line of this process; what is wrong ends it with 64 (EX_USAGE), `--help` with 0.
+    /// Reads the command line of this process; exits with 64 (EX_USAGE) for a mistake, and with 0 for `--help`.
     package init(app: String, help: String, values: Set<String> = [], flags: Set<String> = []) {
         self.app = app
         var rest = CommandLine.arguments.dropFirst()
@@ -70,7 +70,7 @@ package struct Arguments: Sendable {
 
     // MARK: - Kinds of values
 
-    /// Which of the `names` is meant, by its number from 1 or by its name.
+    /// The index of one of the `names`, given by number from 1 or by name.
     package func choice(_ option: String, _ names: [String]) -> Int? {
         guard let text = values[option] else { return nil }
         if let number = Int(text), names.indices.contains(number - 1) { return number - 1 }

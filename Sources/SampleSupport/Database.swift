@@ -9,7 +9,7 @@ package final class Database {
         package let description: String
     }
 
-    /// The columns of one row, valid while it is looked at.
+    /// The columns of one row, valid during the callback.
     package struct Row {
         fileprivate let statement: OpaquePointer
 

@@ -3,7 +3,7 @@
 import Glibc
 package import NetworkConditioner
 
-/// Fetches over HTTP/1.1, a connection each, and keeps the calling thread until it is done: what a background queue is for.
+/// Fetches over HTTP/1.1, one connection each, and blocks the calling thread until done: use it on a background queue.
 package struct HTTPClient: Sendable {
     /// Why nothing was fetched.
     package struct Failure: Error, CustomStringConvertible {
@@ -12,7 +12,7 @@ package struct HTTPClient: Sendable {
 
     private static let largestHeader = 16384
     private static let largestBody = 16 << 20
-    /// How often a waiting download looks whether it is still wanted.
+    /// How often a waiting download checks whether it is still wanted.
     private static let slice: Int32 = 20
 
     package let server: SocketAddress
@@ -23,7 +23,7 @@ package struct HTTPClient: Sendable {
 
     /// The body of the answer to a GET.
     ///
-    /// - Parameter isCancelled: Asked again and again. Without it nothing at all limits how long an answer may take.
+    /// - Parameter isCancelled: Called repeatedly. Without it, nothing limits how long an answer may take.
     @inline(never)
     package func get(_ path: String, isCancelled: (() -> Bool)? = nil) throws(Failure) -> [UInt8] {
         let descriptor = socket(server.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

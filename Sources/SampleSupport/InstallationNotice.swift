@@ -5,14 +5,14 @@ import Glibc
 
 /// Tells a supervisor that an app is being installed, which its launch does not count.
 ///
-/// The app's library cannot say so: it does not speak before the launch. So each second a datagram of sd_notify(3) asks for
-/// as long as the launch has without the installation.
+/// The app's library cannot report that, because it is silent before the launch. So a datagram of sd_notify(3) requests the
+/// allowance of a launch each second.
 ///
 /// Isolation: one thread.
 struct InstallationNotice {
     private let timer: any DispatchSourceTimer
 
-    /// Begins to ask.
+    /// Starts the notice.
     ///
     /// - Parameter launch: How long the launch may take once the installation is over.
     init(leaving launch: Duration) {
@@ -33,7 +33,7 @@ struct InstallationNotice {
     /// Ends the notice; the launch counts from here.
     func end() { timer.cancel() }
 
-    /// Sends a datagram without waiting; nobody may be there to read it.
+    /// Sends a datagram without waiting; there may be no reader.
     private static func send(_ text: String, to path: String) {
         var name = Array(path.utf8)
         var address = sockaddr_un()

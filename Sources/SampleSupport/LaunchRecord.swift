@@ -13,9 +13,9 @@ package final class LaunchRecord: Sendable {
         package let name: String
         package let start: Duration
         package let end: Duration
-        /// How much of it the thread ran.
+        /// For how long the thread ran.
         package let running: Duration
-        /// How much of it the thread had work and no CPU.
+        /// For how long the thread had work but no CPU.
         package let waiting: Duration
         package let isOnMain: Bool
 
@@ -46,7 +46,7 @@ package final class LaunchRecord: Sendable {
 
     package func add(_ interval: Interval) { state.withLock { $0.intervals.append(interval) } }
 
-    /// Something about this run that is not a time.
+    /// A fact about this run that is not a time.
     package func note(_ name: String, _ value: String) {
         state.withLock { state in
             state.notes.removeAll { $0.name == name }
@@ -58,7 +58,7 @@ package final class LaunchRecord: Sendable {
 
     func addLatency(_ latency: Duration) { state.withLock { $0.latencies.append(latency) } }
 
-    /// Times that are set once; nil when the time was set before.
+    /// Sets a time once; nil if it was set before.
     func mark(_ milestone: Milestone, at now: Duration = ProcessClock.now) -> Duration? {
         state.withLock { state in
             let path = milestone.path

@@ -10,10 +10,10 @@ package enum PNG {
     }
 
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// What a sample app would ever show.
+    /// The largest picture that a sample app shows.
     private static let largestSide = 4096
 
-    /// - Parameter filters: Those of the rows, in turns: 0 none, 1 left, 2 up, 3 average, 4 Paeth.
+    /// - Parameter filters: The filters of the rows, repeated: 0 none, 1 left, 2 up, 3 average, 4 Paeth.
     package static func encode(_ raster: Raster, filters: [UInt8] = [0]) -> [UInt8] {
         var lines: [UInt8] = []
         let stride = raster.width * 3
@@ -84,7 +84,7 @@ package enum PNG {
         return raster
     }
 
-    /// What a filter expects a byte to be, from those before it.
+    /// The byte that a filter predicts from those before it.
     private static func prediction(_ bytes: [UInt8], _ index: Int, _ stride: Int, _ filter: UInt8) -> UInt8 {
         guard filter > 0 else { return 0 }
         let (hasLeft, hasUp) = (index % stride >= 3, index >= stride)

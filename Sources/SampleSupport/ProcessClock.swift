@@ -3,9 +3,9 @@
 import FoundationEssentials
 import Glibc
 
-/// Time as this process sees it: from its own start on.
+/// The time since this process started.
 package enum ProcessClock {
-    /// On `CLOCK_BOOTTIME`, in which the kernel keeps the start of a process, rounded to 10 ms: proc(5), field 22 of stat.
+    /// On `CLOCK_BOOTTIME`, which the kernel uses for the start of a process, rounded to 10 ms: proc(5), field 22 of stat.
     private static let start: Duration = {
         let stat = (try? Data(contentsOf: URL(filePath: "/proc/self/stat"))) ?? Data()
         // The second field, the name, may hold blanks and parentheses.
@@ -25,7 +25,7 @@ package enum ProcessClock {
     /// The CPU time of the calling thread.
     package static var threadTime: Duration { read(CLOCK_THREAD_CPUTIME_ID) }
 
-    /// How long the calling thread has waited for a CPU although it had work: the second field of schedstat, in nanoseconds.
+    /// How long the calling thread was runnable but waited for a CPU: the second field of schedstat, in nanoseconds.
     package static var threadDelay: Duration {
         let file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return .zero }

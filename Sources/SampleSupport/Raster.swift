@@ -98,7 +98,7 @@ package struct Raster: Sendable, Equatable, CustomStringConvertible {
 
     package var description: String { "\(width) × \(height) pixels" }
 
-    /// About the mean lightness, 0 to 255, from 64 of the pixels: quick enough to ask for it in every frame.
+    /// The approximate mean lightness, 0 to 255, from 64 of the pixels: fast enough for every frame.
     package var lightness: Int {
         var sum = 0
         for index in 0..<64 {
@@ -126,7 +126,7 @@ package struct Raster: Sendable, Equatable, CustomStringConvertible {
         return result
     }
 
-    /// A picture of its own for each number, with so much detail that it does not compress well.
+    /// A different picture for each number, detailed enough not to compress well.
     package static func photo(_ number: Int, side: Int) -> Raster {
         var raster = Raster(width: side, height: side, color: Color(0, 0, 0))
         var state = UInt32(truncatingIfNeeded: number &* 2_654_435_761) | 1

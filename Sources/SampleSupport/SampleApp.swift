@@ -11,11 +11,11 @@ package import Watchdog
 package protocol Story: AnyObject {
     /// The app is being launched; on return, the launch is over.
     func launch(_ options: Application.LaunchOptions)
-    /// Somebody touched the screen. The time until this returns is what they wait.
+    /// The user touched the screen, and waits until this returns.
     func touched(_ event: String)
-    /// The app goes to the background or ends: what must not be lost is saved now.
+    /// The app enters the background or exits: save what must not be lost.
     func leave()
-    /// The process is about to end.
+    /// The process is about to exit.
     func end()
 }
 
@@ -25,12 +25,12 @@ extension Story {
     package func end() { leave() }
 }
 
-/// What the sample apps have in common: their command line, screen, touches, milestones, and what they measure of themselves.
+/// What the sample apps have in common: command line, screen, touches, milestones and measurements.
 ///
 /// Isolation: the main actor, except for ``interval(_:_:)``, ``post(_:)`` and ``onMain(_:)``.
 @MainActor
 package final class SampleApp {
-    /// What has to exist before an app can be launched the way it is meant to.
+    /// What must exist before an app can be launched as intended.
     package struct Preparation: Error, CustomStringConvertible {
         package let description: String
     }
@@ -49,9 +49,9 @@ package final class SampleApp {
     private let touches: Touches
     private let quitWhen: LaunchRecord.Milestone?
 
-    /// Where files lie that were there before the app was ever launched.
+    /// The folder of the files that existed before the first launch.
     package nonisolated let bundle: String
-    /// Where the app writes.
+    /// The folder that the app writes to.
     package nonisolated let documents: String
     package private(set) var workload = Workload()
 
@@ -81,15 +81,15 @@ package final class SampleApp {
         keys.connect { [weak self] key in self?.press(key) }
     }
 
-    /// A span of the talk, on this run's scale.
+    /// A time span of the story, scaled for this run.
     package nonisolated func scaled(_ duration: Duration) -> Duration { duration * timeScale }
 
     // MARK: - Data
 
-    /// Sees to it that the app's files are there; `--prepare` ends here.
+    /// Ensures that the app's files exist; `--prepare` ends here.
     ///
-    /// - Parameter fill: Writes them into a folder and finds out how much work is wanted. It happens once, before the first launch,
-    ///   as an installation does.
+    /// - Parameter fill: Writes them into a folder, and measures how much work is wanted. It is called once, before the first
+    ///   launch, like an installation.
     package func prepare(_ fill: (_ folder: String, _ workload: inout Workload) throws -> Void) {
         do {
             Self.makeFolder(documents, arguments)
@@ -122,7 +122,7 @@ package final class SampleApp {
 
     // MARK: - Work
 
-    /// Does a piece of work under the name that it has on the launch bar.
+    /// Does a piece of work under its name on the launch bar.
     package nonisolated func interval<Result>(_ name: StaticString, _ work: () throws -> Result) rethrows -> Result {
         let (start, running, waiting) = (ProcessClock.now, ProcessClock.threadTime, ProcessClock.threadDelay)
         defer {
@@ -137,7 +137,7 @@ package final class SampleApp {
         return try work()
     }
 
-    /// Hands a result to the main loop, which alone may change what is on the screen.
+    /// Passes a result to the main loop, which alone may change the screen.
     package nonisolated func onMain(_ work: @escaping @MainActor @Sendable () -> Void) {
         DispatchQueue.main.async {
             let start = ProcessClock.now
@@ -179,13 +179,13 @@ package final class SampleApp {
         reach(.firstFrame)
     }
 
-    /// The user can do now what the app is for.
+    /// The user can now do what the app is for.
     package func useful() {
         Watchdog.useful()
         reach(.useful)
     }
 
-    /// All that was begun at launch is done.
+    /// Everything begun at launch is done.
     package func complete() { reach(.complete) }
 
     private func reach(_ milestone: LaunchRecord.Milestone) {
@@ -220,7 +220,7 @@ extension SampleApp: ApplicationDelegate {
         story?.launch(options)
     }
 
-    /// An event of the supervisor is a touch like any other; its latency is the supervisor's to measure.
+    /// Treats an event of the supervisor as a touch; the supervisor measures its latency.
     package func application(_ application: Application, handle event: Application.Event) {
         story?.touched(event.payload.isEmpty ? event.kind : "\(event.kind) \(event.payload)")
     }
@@ -246,7 +246,7 @@ extension SampleApp: ApplicationDelegate {
     }
 }
 
-/// Passes keys on once there is somebody to take them.
+/// Passes keys on once there is a receiver.
 private final class KeyboardRelay: Sendable {
     // SAFETY: touched on the main actor only; `press` hops there first.
     private nonisolated(unsafe) var handler: ((Character) -> Void)?

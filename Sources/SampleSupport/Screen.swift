@@ -3,10 +3,10 @@
 import FoundationEssentials
 import Glibc
 
-/// What the user of a sample app sees: a title, rows, perhaps a large picture, a line of state.
+/// What the user of a sample app sees: a title, rows, possibly a large picture, and a status line.
 ///
-/// On a terminal it is drawn there; with `--frames`, every frame is a text file and a PNG file. Without either it is composed all
-/// the same, as the app would for a display that nobody looks at.
+/// It is drawn on a terminal; with `--frames`, every frame is a text file and a PNG file. Without either, the screen is still
+/// composed, as an app would for a display that is off.
 ///
 /// Isolation: the main actor, as screens are everywhere.
 @MainActor
@@ -16,7 +16,7 @@ package final class Screen {
         package var title: String
         package var detail: String
         package var picture: Raster?
-        /// True while it stands for something that has not arrived.
+        /// Whether it is a placeholder for something that has not arrived.
         package var isPlaceholder: Bool
 
         package init(_ title: String, detail: String = "", picture: Raster? = nil, isPlaceholder: Bool = false) {

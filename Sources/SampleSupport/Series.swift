@@ -2,7 +2,7 @@
 
 /// Numbers that belong to equal steps of time.
 package enum Series {
-    /// A walk that is the same for the same seed.
+    /// A random walk that is the same for the same seed.
     package static func walk(_ count: Int, seed: Int) -> [Double] {
         var state = UInt32(truncatingIfNeeded: seed &* 2_654_435_761) | 1
         var value = 100.0
@@ -17,7 +17,7 @@ package enum Series {
 
     /// Each number replaced by the mean of those around it, as often as wanted.
     ///
-    /// - Parameter isCancelled: Asked between the passes: a safe place to stop.
+    /// - Parameter isCancelled: Called between the passes, where stopping is safe.
     package static func smoothed(_ values: [Double], passes: Int, isCancelled: () -> Bool = { false }) -> [Double]? {
         var (values, next) = (values, values)
         for _ in 0..<passes {

@@ -3,7 +3,7 @@
 import Dispatch
 import Glibc
 
-/// A terminal as a screen and a keyboard: the alternate screen without echo, given back at the end.
+/// A terminal as a screen and a keyboard: the alternate screen without echo, restored at the end.
 package final class Terminal: Sendable {
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
     private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
@@ -15,7 +15,7 @@ package final class Terminal: Sendable {
 
     /// Nil when standard input and output are not a terminal.
     ///
-    /// - Parameter onKey: Called for each key, on a queue of the keyboard's own.
+    /// - Parameter onKey: Called for each key, on the keyboard's own queue.
     package init?(onKey: @escaping @Sendable (Character) -> Void) {
         var settings = termios()
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &settings) == 0 else {
@@ -44,7 +44,7 @@ package final class Terminal: Sendable {
         Self.write("\u{1B}[H" + lines.map { "\($0)\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the terminal.
     package func restore() {
         Self.write(Self.leave)
         var settings = former

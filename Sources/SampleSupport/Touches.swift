@@ -4,9 +4,9 @@ import Dispatch
 import FoundationEssentials
 import WatchdogBase
 
-/// Touches that come without a person: those of a script, and a finger that does not rest.
+/// Touches without a person: those of a script, and a finger that never rests.
 ///
-/// They are posted from a queue of their own, because a main loop that hangs would not touch itself.
+/// They are posted from their own queue, because a hung main loop could not post them.
 package struct Touches: Sendable {
     /// Why a script cannot be read.
     package struct SyntaxError: Error, CustomStringConvertible {
@@ -35,7 +35,7 @@ package struct Touches: Sendable {
         }
     }
 
-    /// Begins to touch; the times of the script count from here.
+    /// Starts the touches; the times of the script count from here.
     package func start(_ post: @escaping @Sendable (String) -> Void) {
         for (delay, event) in script {
             queue.asyncAfter(deadline: .now() + delay.seconds) { post(event) }

@@ -6,13 +6,13 @@ import Glibc
 
 /// Threads with a place and a rank.
 package enum Work {
-    /// Which CPUs a thread may use, and before whom.
+    /// Which CPUs a thread may use, and its priority.
     package enum Rank: Sendable {
-        /// As the thread that starts it.
+        /// The same as the thread that starts it.
         case ordinary
         /// On the one CPU for work that is not urgent.
         case confined
-        /// There, and behind everybody else: nice(2), 19.
+        /// On that CPU, at the lowest priority: nice(2), 19.
         case background
     }
 

@@ -3,20 +3,20 @@
 import FoundationEssentials
 import Glibc
 
-/// How much work of each kind takes as long as it should on this machine.
+/// How much work of each kind takes the intended time on this machine.
 ///
-/// Measured when the data of a sample app are prepared, in CPU time, and fixed from then on: a machine that is busy does the same
+/// It is measured in CPU time when the data of a sample app are prepared, and fixed from then on: a busy machine does the same
 /// work and takes longer.
 package struct Workload: Sendable {
     private static let file = "workload"
-    /// Less than this cannot be told from noise.
+    /// Anything shorter is indistinguishable from noise.
     private static let measurable = Duration.milliseconds(20)
 
     private var counts: [String: Int] = [:]
 
     package init() {}
 
-    /// Reads what ``write(to:)`` has left.
+    /// Reads what ``write(to:)`` has written.
     package init(in folder: String) {
         let text = (try? String(contentsOfFile: "\(folder)/\(Self.file)", encoding: .utf8)) ?? ""
         for line in text.split(separator: "\n") {
@@ -35,7 +35,7 @@ package struct Workload: Sendable {
 
     /// Finds out how many units take `target` of CPU time.
     ///
-    /// - Parameter work: Does as many units as it is told, in proportion.
+    /// - Parameter work: Does the given number of units.
     @discardableResult
     package mutating func calibrate(_ name: String, to target: Duration, work: (Int) throws -> Void) rethrows -> Int {
         var count = 1

@@ -105,13 +105,19 @@ final class EventSet {
         }
     }
 
-    /// An ordinary user's rings must fit into perf_event_mlock_kb.
+    /// Maps a ring of as much memory as the kernel allows.
+    ///
+    /// An ordinary user's rings must fit into perf_event_mlock_kb. Root's hold what a program that does little but
+    /// system calls leaves behind while the recorder waits some hundred milliseconds for a CPU.
     private func map(_ event: Int32) throws(LinuxError) {
         var ring = wd_record_ring()
-        var bytes = geteuid() == 0 ? 1 << 20 : 256 << 10
+        let isFew = sysconf(Int32(_SC_NPROCESSORS_CONF)) <= 16
+        var bytes = geteuid() != 0 ? 256 << 10 : isFew ? 8 << 20 : 1 << 20
         while wd_record_ring_map(event, bytes, &ring) != 0 {
             let error = Errno(rawValue: errno)
-            guard error == .notPermitted, bytes > 32 << 10 else { throw LinuxError("map a ring of perf events", error) }
+            guard error == .notPermitted || error.rawValue == ENOMEM, bytes > 32 << 10 else {
+                throw LinuxError("map a ring of perf events", error)
+            }
             bytes /= 2
         }
         rings.append((event, ring))

@@ -146,9 +146,10 @@ public final class LaunchRecorder {
 
     private func followProcess() {
         // Once it is reaped, the kernel has forgotten what it counted.
-        if log.threads.isEmpty, held.pidfd.hasExited { collectFacts() }
+        let hasExited = held.pidfd.hasExited
+        if log.threads.isEmpty, hasExited { collectFacts() }
         changes: for _ in 0..<1000 {
-            switch tracer.next() {
+            switch tracer.next(mayReap: hasExited) {
             case .none: break changes
             case .handled: continue
             case .executed:

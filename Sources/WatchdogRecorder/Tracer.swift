@@ -35,9 +35,11 @@ final class Tracer {
     }
 
     /// The next change; the process stays stopped after ``Change/executed`` and ``Change/reached(_:)``.
-    func next() -> Change {
+    ///
+    /// - Parameter mayReap: whether the end of the process counts: the kernel then forgets what it has counted for it.
+    func next(mayReap: Bool) -> Change {
         var event = wd_record_event_of_process()
-        guard wd_record_wait(process, &event) == 0 else { return .none }
+        guard wd_record_wait(process, mayReap, &event) == 0 else { return .none }
         switch event.change {
         case WD_RECORD_EXITED, WD_RECORD_KILLED:
             isTracing = false
@@ -77,7 +79,7 @@ final class Tracer {
         let deadline = Instant.now() + .seconds(1)
         while Instant.now() < deadline {
             var event = wd_record_event_of_process()
-            guard wd_record_wait(process, &event) == 0 else { break }
+            guard wd_record_wait(process, true, &event) == 0 else { break }
             switch event.change {
             case WD_RECORD_UNCHANGED: poll(nil, 0, 1)
             case WD_RECORD_EXITED, WD_RECORD_KILLED:

@@ -82,7 +82,7 @@ extension Ledger {
         stage = .running
         launchedAt = now
         hasSpoken = true
-        probes.bookReady(at: now)
+        probes.bookReady(isAnswered: false, at: now)
         for case .sendPing(let nonce) in effects {
             outstanding.append(nonce)
             lastPing = now
@@ -102,7 +102,7 @@ extension Ledger {
             nextProbe = nil
             grace = nil
             answersPings = false
-            probes.bookReady(at: now)
+            probes.bookReady(isAnswered: false, at: now)
             if pushes { begin(.sceneUpdate, pushAllowance ?? spec.allowances.update, at: now) }
         case .running:
             nextPing = nil

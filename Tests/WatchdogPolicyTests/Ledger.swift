@@ -148,6 +148,8 @@ struct Ledger {
         if let answering, !wasCapturing, asked[answering] == answered { asked[answering] = nil }
         if wasHeard { bookWords(happened, at: now) }
         if wasHeard {
+            // Whoever speaks must say that it is ready, and is not probed before.
+            if stage == .launching, spec.readiness == .automatic, hasSpoken { probes.bookEnd() }
             let isLaunching = stage == .launching
             probes.bookWords(happened, isLaunching: isLaunching, isCaptureOver: isCaptureOver, at: now)
             if stage == .running, let complaint = probes.omission() { return complaint }
@@ -260,7 +262,7 @@ struct Ledger {
         switch notice {
         case .launched: return bookLaunch(at: now)
         case .adopted, .channelLost: return "\(notice) by \(happened)"
-        case .ready(let source, let duration): return bookReady(source, after: duration, at: now)
+        case .ready(let source, let duration): return bookReady(source, happened, after: duration, at: now)
         case .slow(let slowness): return slowness.remaining > .zero ? nil : "slow after its deadline"
         case .hung(let duration): return duration >= spec.hangThreshold ? nil : "no hang"
         case .starvationCredit(let credit, let event): return bookCredit(credit, event, happened, at: now)
@@ -303,7 +305,9 @@ struct Ledger {
         return nil
     }
 
-    private mutating func bookReady(_ source: ReadinessSource, after duration: Duration, at now: Instant) -> String? {
+    private mutating func bookReady(
+        _ source: ReadinessSource, _ happened: ProcessEvent, after duration: Duration, at now: Instant
+    ) -> String? {
         guard stage == .launching, duration == now - launchedAt else { return "ready at \(stage)" }
         if source == .assumed {
             guard spec.readiness == .automatic, !hasSpoken, now >= until else { return "taken as launched" }
@@ -312,7 +316,9 @@ struct Ledger {
         clock = .none
         nextProbe = nil
         grace = nil
-        probes.bookReady(at: now)
+        let isAnswered = if case .livenessProbed = happened { true } else { false }
+        if isAnswered, spec.readiness == .automatic, hasSpoken { return "ready by a probe although it speaks" }
+        probes.bookReady(isAnswered: isAnswered, at: now)
         if pushes, !answersPings { begin(.sceneUpdate, pushAllowance ?? spec.allowances.update, at: now) }
         return nil
     }
@@ -573,9 +579,13 @@ struct Ledger {
     }
 
     private mutating func bookLivenessProbe(_ id: Int, _ happened: ProcessEvent, at now: Instant) -> String? {
-        let isWanted = stage == .running || (stage == .launching && spec.readiness == .probe)
+        let isWanted = stage == .running || (stage == .launching && isProbedInLaunch)
         guard isWanted else { return "probe at \(stage)" }
         return probes.bookStart(id, happened, at: now)
+    }
+
+    private var isProbedInLaunch: Bool {
+        spec.readiness == .probe || (spec.readiness == .automatic && !hasSpoken && spec.livenessProbe != nil)
     }
 
     private mutating func bookTermination() -> String? {

@@ -96,6 +96,53 @@ struct LivenessProbeTests {
         #expect(!life.notices.contains { if case .probe = $0 { true } else { false } })
     }
 
+    @Test("An app that says nothing is ready at its first answer to a probe, and is probed from then on")
+    func silentAndAnswering() {
+        var life = Self.probed(Self.spec(.automatic) { $0.probeInterval = .milliseconds(250) })
+        life.livenessResult = .failed("connection refused")
+        life.run(to: .milliseconds(750))
+        #expect(life.machine.phase == .launching)
+        life.livenessResult = .answered
+        life.run(to: .milliseconds(1_002))
+        #expect(life.time(of: .ready(.probe, after: .milliseconds(1_002))) == .milliseconds(1_002))
+        life.run(to: .milliseconds(4_000))
+        #expect(life.probeTimes == [250, 500, 750, 1_000, 4_000].map { .milliseconds($0) })
+        #expect(!life.notices.contains { if case .probe = $0 { true } else { false } })
+    }
+
+    @Test("An app that has spoken must say that it is ready; an answer to a probe a moment before still counts")
+    func speakingAndAnswering() {
+        let spec = Self.spec(.automatic) { $0.probeInterval = .milliseconds(250) }
+        var speaking = Self.probed(spec)
+        speaking.at(.milliseconds(250) - .nanosecond, .notified)
+        speaking.run(to: .seconds(20))
+        #expect(speaking.probeTimes == [])
+        #expect(speaking.incidents.map(\.event) == [.processLaunch])
+        var asked = Self.probed(spec)
+        asked.at(.milliseconds(251), .notified)
+        asked.run(to: .seconds(19))
+        #expect(asked.probeTimes == [.milliseconds(250)] && asked.machine.phase == .launching)
+        #expect(asked.effects.contains(.cancelLivenessProbe))
+        var silent = Self.probed(spec)
+        silent.at(.milliseconds(253), .notified)
+        #expect(silent.time(of: .ready(.probe, after: .milliseconds(252))) == .milliseconds(252))
+    }
+
+    @Test("An app that neither speaks nor answers counts as launched at its limit; only failures after it count")
+    func silentAndUnanswering() {
+        let spec = Self.spec(.automatic) { $0.probeInterval = .milliseconds(700) }
+        var life = Self.probed(spec, answering: nil)
+        life.run(to: .seconds(20) - .nanosecond)
+        #expect(life.machine.phase == .launching && life.incidents.isEmpty)
+        life.run(to: .seconds(20))
+        #expect(life.time(of: .ready(.assumed, after: .seconds(20))) == .seconds(20))
+        #expect(life.probeTimes.last == .seconds(20))
+        life.run(to: .seconds(27) - .nanosecond)
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .seconds(27))
+        #expect(life.incidents.map(\.cause) == [.probesFailed(Self.incident)])
+    }
+
     // MARK: - Incidents
 
     @Test("Three probes without an answer are an incident, at the end of the third and not before")

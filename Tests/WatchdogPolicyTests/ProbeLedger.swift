@@ -93,15 +93,18 @@ struct ProbeLedger {
     // MARK: - Effects
 
     mutating func bookLaunch(at now: Instant) {
-        if spec.readiness == .probe { state = .waiting(until: now + spec.probeInterval) }
+        guard spec.livenessProbe != nil else { return }
+        if [.probe, .automatic].contains(spec.readiness) { state = .waiting(until: now + spec.probeInterval) }
     }
 
-    mutating func bookReady(at now: Instant) {
+    mutating func bookReady(isAnswered: Bool, at now: Instant) {
         guard spec.livenessProbe != nil else { return }
-        if spec.readiness == .probe {
+        if spec.readiness == .probe || isAnswered {
             wait(isLaunching: false, at: now)
         } else {
+            // These are other probes than those of the launch.
             state = .waiting(until: now)
+            isImpossibleTold = false
         }
     }
 

@@ -58,7 +58,9 @@ struct Storm {
                 timeout: generator.pick([.nanoseconds(1), .milliseconds(50), .seconds(3), .seconds(10)]),
                 threshold: 1 + generator.below(3)
             )
-            if generator.oneIn(3) { (spec.readiness, spec.probeInterval) = (.probe, .seconds(1)) }
+            if generator.oneIn(3) { spec.readiness = .probe }
+            // Both are probed for as long as the launch lasts.
+            if [.probe, .automatic].contains(spec.readiness) { spec.probeInterval = .seconds(1) }
         }
         spec.fairness.creditFloorPercent = generator.pick([0, 1, 50])
         spec.fairness.creditCapPercent = generator.pick([0, 100, 100])

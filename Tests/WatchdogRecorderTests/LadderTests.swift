@@ -41,6 +41,23 @@ struct LadderTests {
         #expect(recording.lanes.first?.spans.isEmpty == false)
     }
 
+    /// Half a percent on a quiet machine: docs/launches.md.
+    @Test("accounts for the main thread's CPU time as the kernel does, within three percent beside other tests")
+    func laneSums() throws {
+        let request = RecordingRequest(
+            executable: "/bin/sh", command: ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"],
+            timeLimit: .seconds(60), rung: .a)
+        do {
+            let lane = try #require(LaunchRecorder.record(request).recording.lanes.first)
+            let running = lane.spans.filter { $0.state == .running }.reduce(Duration.zero) { $0 + $1.wall }
+            let counted = try #require(lane.accounting?.running)
+            #expect(abs(running / counted - 1) <= 0.03, "\(running) in the lane, \(counted) counted")
+        } catch let error as RecordingError where error.exitCode == 77 {
+            // This machine refuses the rung, with a reason.
+            #expect(error.description.hasPrefix("rung A is not possible here: "))
+        }
+    }
+
     @Test("follows a script to its interpreter, and an exec to the program")
     func wrapperChain() throws {
         let recording = try LaunchRecorder.record(

@@ -138,6 +138,59 @@ struct LaunchDecoderTests {
         #expect(main?.time?.blocked == .microseconds(99 + 10))
     }
 
+    @Test("A switch or a wake-up that the scheduler's records miss is made up for by the task's own")
+    func missingSwitches() {
+        var records = records()
+        records.schedule(micro(60), from: 0, state: 0, to: 100)
+        records.change(micro(61), thread: 100, isOut: false)
+        records.schedule(micro(700), from: 100, state: 1, to: 0)
+        records.change(micro(701), thread: 100, isOut: true)
+        // An interrupt wakes it on an idle CPU: neither is recorded.
+        records.change(micro(720), thread: 100, isOut: false)
+        records.change(micro(760), thread: 100, isOut: true, isPreempted: true)
+        records.schedule(micro(790), from: 55, state: 0, to: 100)
+        records.change(micro(791), thread: 100, isOut: false)
+        let whole = recording(log(records, rung: .a))
+        let spans = whole.lanes[0].spans
+        #expect(spans.map(\.state) == [.blocked, .running, .blocked, .running, .preempted, .running])
+        #expect(spans[2].wall == .microseconds(20) && spans[4].wall == .microseconds(30))
+        #expect(spans[3].processor == 1)
+        #expect(whole.notes.contains { $0.hasPrefix("2 wake-ups are missing") })
+        var complete = self.records()
+        complete.wake(micro(5), thread: 100, by: 7)
+        complete.schedule(micro(10), from: 0, state: 0, to: 100)
+        complete.change(micro(11), thread: 100, isOut: false)
+        #expect(!recording(log(complete, rung: .a)).notes.contains { $0.contains("missing") })
+    }
+
+    @Test("A process that executes nothing has the name of the thread that created it")
+    func childNames() {
+        var records = records()
+        records.spawn(micro(650), process: 101)
+        records.exit(micro(700), thread: 101)
+        #expect(recording(log(records, rung: .a)).lanes.map(\.name) == ["app", "app"])
+    }
+
+    @Test("What a thread's exit takes is neither in its lane nor in what the kernel counted for it")
+    func exitTime() {
+        var records = records()
+        records.schedule(micro(10), from: 0, state: 0, to: 100)
+        records.exit(micro(600), thread: 100)
+        records.schedule(micro(650), from: 100, state: 0, to: 55)
+        records.schedule(micro(660), from: 55, state: 1, to: 100)
+        records.schedule(micro(700), from: 100, state: 0x10, to: 0)
+        var log = log(records, rung: .a)
+        log.threads = [
+            .init(
+                process: 100, thread: 100, name: "app",
+                accounting: ThreadTime(running: .microseconds(590 + 50 + 40), waiting: .microseconds(10)))
+        ]
+        let lane = recording(log).lanes[0]
+        #expect(lane.end == .microseconds(600))
+        #expect(lane.spans.filter { $0.state == .running }.reduce(.zero) { $0 + $1.wall } == .microseconds(590))
+        #expect(lane.accounting == ThreadTime(running: .microseconds(590)))
+    }
+
     @Test("A task's own records tell preempted from blocked, but not when it was woken")
     func ownRecords() {
         var records = records()
@@ -199,6 +252,7 @@ struct LaunchDecoderTests {
         var records = records()
         records.call(micro(begin), thread: 100, number: call)
         records.schedule(micro(begin + 1), from: 100, state: 1, to: 101)
+        records.wake(micro(991), thread: 100, by: 101)
         records.schedule(micro(995), from: 0, state: 0, to: 100)
         records.spawn(micro(650), process: 101)
         records.execute(micro(660), "tool")

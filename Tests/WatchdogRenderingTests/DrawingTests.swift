@@ -128,6 +128,45 @@ struct DrawingTests {
         #expect(TimelineLane(pings: nil, elapsed: 500) == nil)
     }
 
+    @Test("Each failed probe has its start and its end on a lane; the first and the last are moments")
+    func probes() throws {
+        var missed = MissedDetails(.probe, of: "tcp:1", failure: "connection refused", count: 3)
+        #expect(TimelineLane(probes: missed, elapsed: 7_000) == nil, "older reports have no times")
+        missed.add([
+            .init(sinceNanoseconds: 7_000, durationNanoseconds: 1_000),
+            .init(sinceNanoseconds: 4_000, durationNanoseconds: 1_000),
+            .init(sinceNanoseconds: 1_000, durationNanoseconds: 1_000, reason: "connection refused"),
+        ])
+        let lane = try #require(TimelineLane(probes: missed, elapsed: 7_000))
+        #expect(lane.title == "Probes of tcp:1: 3 failed")
+        #expect(lane.links.map(\.from) == [0, 3_000, 6_000] && lane.links.map(\.to) == [1_000, 4_000, 7_000])
+        #expect(lane.links.allSatisfy { !$0.isAnswered } && lane.dots.allSatisfy { !$0.isFilled })
+        var body = try body("tcp-peer")
+        body.linux?.missed = missed
+        let moments = try #require(Timeline(body)).moments.map(\.name).filter { $0.contains("probe") }
+        #expect(
+            moments == ["first failed probe: no answer in less than 0.1 ms", "last failed probe: connection refused"])
+        let times = "failed 0.00 s, 0.00 s and 0.00 s before the stacks were captured; the last one took 0.00 s"
+        #expect(missed.times == times)
+    }
+
+    @Test("Failed probes from a file, whatever their times, stay on the drawing and are few")
+    func hostileProbes() throws {
+        var body = try body("tcp-peer")
+        var missed = MissedDetails(.probe, of: "x", count: .max)
+        let numbers: [Int64] = [.min, -1, 0, 1, 1 << 61, .max]
+        missed.add(
+            numbers.flatMap { since in
+                numbers.map { .init(sinceNanoseconds: since, durationNanoseconds: $0, reason: "r") }
+            })
+        #expect(missed.failures?.count == MissedDetails.mostFailures)
+        body.linux?.missed = missed
+        let timeline = try #require(Timeline(body))
+        for lane in timeline.lanes where lane.title.hasPrefix("Probes") {
+            for link in lane.links { #expect((0...timeline.elapsed).contains(link.to)) }
+        }
+    }
+
     @Test("Counters give shares of a lane's height, never moments")
     func average() throws {
         let lane = try #require(Timeline(try body("starved"))?.lanes.first { $0.title.contains("average") })

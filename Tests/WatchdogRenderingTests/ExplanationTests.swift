@@ -3,6 +3,7 @@
 import FoundationEssentials
 import ReportFixtures
 import Testing
+import WatchdogBase
 import WatchdogPolicy
 
 @testable import WatchdogRendering
@@ -98,6 +99,22 @@ struct ExplanationTests {
         #expect(blame(.milliseconds(999), .seconds(9), throttled: .seconds(4)).party == .machine)
     }
 
+    @Test("Under an allowance of less than a second, running for all of it is enough")
+    func computesForItsAllowance() {
+        func party(_ run: Duration) -> Blame.Party {
+            var evidence = evidence(state: "R")
+            evidence.runTime = run
+            evidence.runDelay = .seconds(2)
+            evidence.window = .milliseconds(2_700)
+            evidence.strain = Strain(window: .seconds(5))
+            var facts = Samples.facts(evidence: evidence)
+            facts.allowance = .milliseconds(700)
+            return Blame(for: Samples.report(facts)).party
+        }
+        #expect(party(.milliseconds(700)) == .appAndMachine)
+        #expect(party(.milliseconds(699)) == .machine)
+    }
+
     @Test("Busy is the app's, and the machine's as well if it waited longer for a CPU than it ran")
     func busy() {
         #expect(Blame(for: report(evidence(running: 48, waiting: 48, state: "R"))).party == .app)
@@ -145,6 +162,9 @@ struct ExplanationTests {
 
     @Test("A report compared with itself has the same signature, no change and one common stack")
     func same() {
+        let colored = ReportComparison(Samples.goldens[0].report, Samples.report())
+        let text = colored.text(in: TextStyle(isColored: true))
+        #expect(text.contains("\u{1b}[32m") && text.replacing(#/\u{1b}\[[0-9;]*m/#, with: "") == colored.text)
         let comparison = ReportComparison(Samples.report(), Samples.report())
         #expect(comparison.isSameSignature)
         #expect(comparison.facts + comparison.verdict + comparison.images == [])

@@ -135,6 +135,20 @@ struct LaunchAdviceTests {
         }
     }
 
+    @Test("The time for which a phase waited for a CPU is not held against it")
+    func crowdedPhase() throws {
+        func recording(waiting: Double) -> LaunchRecording {
+            var recording = Launches.recording(
+                of: "/usr/bin/app", [], rung: .b, phases: [(.ownConstructors, 100), (.main, 1_000)],
+                end: LaunchEnd(kind: .firstFrame, time: ms(1_000)))
+            recording.phases[0].time = ThreadTime(running: ms(100 - waiting), waiting: ms(waiting))
+            return recording
+        }
+        #expect(kinds(recording(waiting: 50)) == [.ownConstructors])
+        #expect(try #require(recording(waiting: 50).advice.first).contains("ran 50 ms (5 %) before main"))
+        #expect(kinds(recording(waiting: 50.6)) == [])
+    }
+
     @Test("Wrappers count from 5 % on, and what they waited for does not count again")
     func wrappers() throws {
         func recording(_ time: Double, wrappers: [String] = ["/usr/bin/env", "/bin/sh"]) -> LaunchRecording {

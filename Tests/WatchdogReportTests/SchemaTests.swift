@@ -31,7 +31,12 @@ struct SchemaTests {
     @Test("A report of failed probes that counts later ones is what it describes")
     func missed() throws {
         var facts = Samples.facts()
-        facts.missed = MissedDetails(.probe, of: "tcp:localhost:1", failure: "connection refused", count: 3)
+        var missed = MissedDetails(.probe, of: "tcp:localhost:1", failure: "connection refused", count: 3)
+        missed.add([
+            .init(sinceNanoseconds: 6, durationNanoseconds: 1),
+            .init(sinceNanoseconds: 3, durationNanoseconds: 1, reason: "connection refused"),
+        ])
+        facts.missed = missed
         var report = Samples.report(facts)
         report.countRepeat(at: facts.captureTime)
         let bytes = try JSONEncoder().encode(try #require(report.body.linux))

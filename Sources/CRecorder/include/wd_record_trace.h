@@ -3,6 +3,7 @@
  * Stops of the recorded process: ptrace(2). All calls come from the thread that seized it.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,8 +32,8 @@ struct wd_record_event_of_process {
 /* Traces the process from now on; it stops at each execve(2). It goes on alone if this process exits. */
 int wd_record_seize(pid_t process);
 
-/* Looks for a change without waiting. */
-int wd_record_wait(pid_t process, struct wd_record_event_of_process *event);
+/* Looks for a change without waiting. may_reap: whether its end counts; without, it stays a zombie, which /proc shows. */
+int wd_record_wait(pid_t process, bool may_reap, struct wd_record_event_of_process *event);
 
 /* Lets a stopped process continue, and delivers a signal (0: none). */
 int wd_record_continue(pid_t process, int signal);

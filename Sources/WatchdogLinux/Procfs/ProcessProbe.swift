@@ -86,6 +86,13 @@ public struct ProcessProbe: Sendable {
             self.schedule = schedule
             self.processCPUTime = processCPUTime
         }
+
+        /// What a process has used that was just started.
+        public static func none(at instant: Instant) -> Usage {
+            Usage(
+                at: instant, schedule: ThreadSchedule(runTime: .zero, runDelay: .zero, timeslices: 0),
+                processCPUTime: .zero)
+        }
     }
 
     /// Reads only the CPU usage of the process.

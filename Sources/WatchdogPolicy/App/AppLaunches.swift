@@ -21,7 +21,7 @@ struct AppLaunches {
     var phase: AppPhase { state.phase }
     var current: LaunchID? { state.current }
     var deadline: Instant? { state.deadline }
-    /// Nil for an app of which the next watchdogd is to know nothing.
+    /// Nil for an app that the next watchdogd should not know.
     var saved: SavedApp.Stage? { state.saved }
     /// Those whose ends are accounted for, of which something may still be saved.
     var accounted: [LaunchID] { past.accounted }

@@ -2,7 +2,7 @@
 
 /// A request to a running app.
 ///
-/// The latest request counts: an app that is to be suspended first goes to the background, and turns around if it is
+/// The latest request counts: an app that should be suspended first goes to the background, and turns around if it is
 /// requested in the foreground in the meantime. Requests during the launch wait for its end.
 public enum LifecycleRequest: Hashable, Sendable, Codable, CustomStringConvertible {
     /// Serve somebody; resumes a suspended app.

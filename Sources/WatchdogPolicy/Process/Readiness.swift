@@ -4,8 +4,8 @@
 public enum Readiness: Hashable, Sendable, Codable {
     /// `READY=1` on the channel or the notify socket, whichever comes first.
     ///
-    /// It is required only of an app that has sent something on either; one that has sent nothing when its launch
-    /// allowance ends counts as launched.
+    /// It is required only of an app that has sent something on either. One that has sent nothing is ready at the first
+    /// success of its ``AppSpec/livenessProbe``, if it has one, and counts as launched when its launch allowance ends.
     case automatic
     /// `READY=1` on the channel of the `Watchdog` library.
     case channel
@@ -35,7 +35,7 @@ public enum ReadinessSource: String, Hashable, Sendable, Codable {
     case channel
     /// `READY=1` on the notify socket.
     case notify
-    /// A listening socket, or a command that succeeded.
+    /// A listening socket, a command that succeeded, or a liveness probe that was answered.
     case probe
     /// `execve` succeeded, and nothing more was required.
     case exec

@@ -40,12 +40,13 @@ struct Stages: Sendable, Equatable {
         }
         let before = watches.duties.observed
         perform(event, &turn)
+        watches.followLaunch(&turn)
         let isOver = watches.incidents.isCapturing || death.status != nil
         watches.duties.followObservation(since: before, isOver: isOver, &turn)
     }
 
     /// Whether an event counts: of a process that is gone or condemned only the death matters, and messages left in its
-    /// sockets are no signs of life.
+    /// sockets are not signs of life.
     func counts(_ event: ProcessEvent) -> Bool {
         switch life {
         case .ended: return false
@@ -142,14 +143,14 @@ struct Stages: Sendable, Equatable {
         switch turn.spec.readiness {
         case .none: becomeReady(.exec, &turn)
         case .listening, .command: launch.beginProbes(turn)
-        case .probe: watches.beginLaunchProbes(turn)
-        case .automatic, .channel, .notify: break
+        case .probe, .automatic: watches.beginLaunchProbes(turn)
+        case .channel, .notify: break
         }
         for _ in 0..<requests { terminate(isRequested: true, &turn) }
     }
 
     private mutating func becomeReady(_ source: ReadinessSource, _ turn: inout Turn) {
-        watches.duties.endLaunch(&turn)
+        watches.endLaunch(by: source, &turn)
         become(.running, &turn)
         withChangedLifecycle { lifecycle, _ in lifecycle.ready(&turn) }
         launch.ready(source, &turn)

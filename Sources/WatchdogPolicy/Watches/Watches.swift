@@ -46,17 +46,27 @@ struct Watches: Equatable, Sendable {
 
     /// Starts the probes that detect readiness.
     mutating func beginLaunchProbes(_ turn: Turn) {
+        guard turn.spec.livenessProbe != nil else { return }
         probes = ProbeWatch(nextProbe: turn.now + turn.spec.probeInterval)
+    }
+
+    /// With ``Readiness/automatic``, ends the probes of the launch once the app has spoken: it must then say that it is
+    /// ready.
+    mutating func followLaunch(_ turn: inout Turn) {
+        guard turn.life == .launching, turn.spec.readiness == .automatic, duties.hasSpoken else { return }
+        dropProbes(&turn)
+    }
+
+    /// Ends the launch, and the probes of the launch unless one of them has ended it.
+    mutating func endLaunch(by source: ReadinessSource, _ turn: inout Turn) {
+        duties.endLaunch(&turn)
+        let isAnswered = turn.spec.readiness == .probe || (source == .probe && !duties.hasSpoken)
+        if !isAnswered { dropProbes(&turn) }
     }
 
     mutating func beginProbes(_ turn: Turn) {
         guard turn.spec.livenessProbe != nil else { return }
-        var watch = ProbeWatch(nextProbe: turn.now)
-        if turn.spec.readiness == .probe, let launching = probes {
-            watch = launching
-            watch.schedule(turn)
-        }
-        probes = watch
+        if $probes.isEmpty { probes = ProbeWatch(nextProbe: turn.now) } else { probes?.schedule(turn) }
     }
 
     /// The app was asked to end, or is ending by itself.

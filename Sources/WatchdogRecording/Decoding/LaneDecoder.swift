@@ -12,6 +12,9 @@ struct LaneDecoder {
         var detail: String?
         var lastCall: String?
         var isGone = false
+        /// What it ran and waited for a CPU after its exit record, as far as the scheduler's records show it.
+        var afterExit = ThreadTime()
+        var exitState: (isRunning: Bool, since: Int64)?
     }
 
     /// More spans make a file that nobody can read.
@@ -45,11 +48,12 @@ struct LaneDecoder {
         for thread in order { close(thread, at: log.stopped.nanoseconds) }
         let facts = Dictionary(log.threads.map { ($0.thread, $0) }) { first, _ in first }
         return order.compactMap { thread in
-            guard var lane = lanes[thread]?.lane else { return nil }
+            guard let opened = lanes[thread] else { return nil }
+            var lane = opened.lane
             if let known = facts[thread], known.process == lane.processID {
                 if lane.name.isEmpty { lane.name = known.name }
                 lane.scheduling = known.scheduling
-                lane.accounting = known.accounting
+                lane.accounting = known.accounting.map { $0.without(opened.afterExit) }
             }
             addLooks(to: &lane)
             return lane
@@ -65,19 +69,21 @@ struct LaneDecoder {
 
     private func offset(_ time: Int64) -> Duration { .nanoseconds(time - log.requested.nanoseconds) }
 
-    private mutating func open(_ thread: Int32, of process: Int32, at time: Int64, as state: LaneSpan.State) {
+    private mutating func open(
+        _ thread: Int32, of process: Int32, at time: Int64, as state: LaneSpan.State, named name: String? = nil
+    ) {
         // A thread's number may be used again; its first life is shown.
         guard lanes[thread] == nil, order.count < 1 << 16 else { return }
         order.append(thread)
-        let name = thread == log.process ? "" : lanes[process]?.lane.name ?? ""
         lanes[thread] = Open(
-            lane: ThreadLane(threadID: thread, processID: process, name: name, begin: offset(time)), state: state,
-            since: time)
+            lane: ThreadLane(threadID: thread, processID: process, name: name ?? "", begin: offset(time)),
+            state: state, since: time)
     }
 
     private mutating func take(_ record: PerfRecord) {
         switch record.body {
-        case .created(let process, let thread, _): open(thread, of: process, at: record.time, as: .runnable)
+        case .created(let process, let thread, let parent):
+            open(thread, of: process, at: record.time, as: .runnable, named: lanes[parent]?.lane.name)
         case .name(let name, _): lanes[record.thread]?.lane.name = name
         case .exit(let thread):
             // The thread still switches afterward.
@@ -85,6 +91,7 @@ struct LaneDecoder {
             let end = offset(record.time)
             lanes[thread]?.isGone = true
             lanes[thread]?.lane.end = end
+            lanes[thread]?.exitState = (true, record.time)
         case .systemCall(let number):
             let name = log.callNames[number] ?? "system call \(number)"
             lanes[record.thread]?.lastCall = name
@@ -93,7 +100,9 @@ struct LaneDecoder {
         case .scheduled(let change) where isWide:
             leave(change.previousThread, at: record.time, state: change.previousState)
             enter(change.nextThread, at: record.time, on: record.processor)
-        case .contextSwitch(let isOut, let isPreempted) where !isWide:
+        case .contextSwitch(let isOut, let isPreempted) where isWide:
+            takeSecond(record, isOut: isOut, isPreempted: isPreempted)
+        case .contextSwitch(let isOut, let isPreempted):
             if isOut {
                 change(record.thread, to: isPreempted ? .preempted : .blockedOrRunnable, at: record.time)
             } else {
@@ -103,14 +112,43 @@ struct LaneDecoder {
         }
     }
 
+    /// The task's own record of a switch, right after the scheduler's: it says something new only if that one is missing.
+    ///
+    /// Seen on Linux 6.18: on one of two CPUs, tracepoints recorded no switch from idle and no wake-up by an interrupt, and
+    /// none was counted as lost. The records of the task itself were complete.
+    private mutating func takeSecond(_ record: PerfRecord, isOut: Bool, isPreempted: Bool) {
+        guard let state = lanes[record.thread]?.state, isOut == (state == .running) else { return }
+        if isOut {
+            leave(record.thread, at: record.time, state: isPreempted ? 0 : 1)
+        } else {
+            enter(record.thread, at: record.time, on: record.processor)
+        }
+    }
+
     private mutating func enter(_ thread: Int32, at time: Int64, on processor: Int) {
+        if lanes[thread]?.isGone == true { return changeAfterExit(thread, isRunning: true, at: time) }
         change(thread, to: .running, at: time)
         lanes[thread]?.processor = processor
+    }
+
+    /// The kernel counts for a thread what its exit takes, which includes closing the recorder's events.
+    private mutating func changeAfterExit(_ thread: Int32, isRunning: Bool?, at time: Int64) {
+        if let (wasRunning, since) = lanes[thread]?.exitState, time > since {
+            if wasRunning {
+                lanes[thread]?.afterExit.running += .nanoseconds(time - since)
+            } else {
+                lanes[thread]?.afterExit.waiting += .nanoseconds(time - since)
+            }
+        }
+        lanes[thread]?.exitState = isRunning.map { ($0, time) }
     }
 
     /// - Parameter state: `prev_state`; its low byte is the same on all kernels: 0 can run on, 2 is uninterruptible, 4 and
     ///   8 are stopped and traced.
     private mutating func leave(_ thread: Int32, at time: Int64, state: Int64) {
+        if lanes[thread]?.isGone == true {
+            return changeAfterExit(thread, isRunning: state & 0xff == 0 ? false : nil, at: time)
+        }
         let call = lanes[thread]?.lastCall
         change(thread, to: state & 0xff == 0 ? .preempted : .blocked, at: time)
         guard state & 0xff != 0 else { return }
@@ -182,6 +220,15 @@ struct LaneDecoder {
                 threadID: facts.thread, processID: facts.process, name: facts.name, scheduling: facts.scheduling,
                 begin: .zero, accounting: facts.accounting)
         }
+    }
+}
+
+extension ThreadTime {
+    fileprivate func without(_ part: ThreadTime) -> ThreadTime {
+        var time = self
+        time.running = max(running - part.running, .zero)
+        time.waiting = max(waiting - part.waiting, .zero)
+        return time
     }
 }
 

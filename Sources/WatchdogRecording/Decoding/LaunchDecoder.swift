@@ -87,8 +87,11 @@ public enum LaunchDecoder {
 
     private static func notes(on recording: LaunchRecording, _ log: LaunchLog) -> [String] {
         var notes: [String] = []
-        if recording.lostRecords > 0 {
-            notes.append("The kernel lost \(recording.lostRecords) records: lanes and objects may have gaps.")
+        let unseen = log.rung == .a ? recording.lanes.reduce(0) { $0 + $1.unseenWakeUps } : 0
+        if unseen > 0 {
+            let times = unseen == 1 ? "A wake-up is" : "\(unseen) wake-ups are"
+            notes.append(
+                "\(times) missing from the kernel's records: the blocked times before include waiting for a CPU.")
         }
         if let image = log.executions.last?.image, image.boundaries[.main] == nil, log.rung < .d {
             notes.append(
@@ -104,5 +107,12 @@ public enum LaunchDecoder {
                     + " to see them.")
         }
         return notes
+    }
+}
+
+extension ThreadLane {
+    /// How often the thread got a CPU after a block that nobody is recorded to have ended.
+    fileprivate var unseenWakeUps: Int {
+        zip(spans, spans.dropFirst()).count { $0.state == .blocked && $1.state == .running }
     }
 }

@@ -5,8 +5,8 @@ public import WatchdogBase
 /// Decides when a launch has ended, and by what.
 ///
 /// Without a goal, the best sign that the program gives counts: its own word (ready or first frame), else a listening
-/// socket, else its first idle moment, else its exit. A program that has said hello is waited for; and while one of its
-/// launch tasks is open, the recording goes on.
+/// socket, else its first idle moment, else its exit. The recording waits for a program that has said hello; and while one of its
+/// launch tasks is open, the recording continues.
 public struct LaunchEndJudge: Sendable {
     /// What happened.
     public enum Event: Hashable, Sendable {
@@ -45,7 +45,7 @@ public struct LaunchEndJudge: Sendable {
         deadline = requested + limit
     }
 
-    /// When ``handle(_:at:)`` is to be called even if nothing happens; nil when the recording may stop.
+    /// When to call ``handle(_:at:)`` even if nothing happens; nil when the recording may stop.
     public var nextDeadline: Instant? {
         if isDone { return nil }
         return Instant.earliest(deadline, goal == nil ? listening.map { $0 + Self.listeningGrace } : nil)

@@ -17,6 +17,8 @@ public struct ThreadLane: Equatable, Sendable {
     /// In order of time, without gaps from `begin` to the end.
     public var spans: [LaneSpan]
     /// What the kernel itself counted (schedstat), against which the spans can be checked; nil if unknown.
+    ///
+    /// On rung A without the thread's exit, which is no part of its lane.
     public var accounting: ThreadTime?
 
     /// Creates a lane.

@@ -22,7 +22,7 @@ struct PerfRecord {
         var length: UInt64
         /// Where in the file it begins, in bytes.
         var offset: UInt64
-        /// 0 if it is no file's.
+        /// 0 without a file.
         var inode: UInt64
         var protection: UInt32
         var path: String

@@ -10,6 +10,12 @@ enum Advice {
     /// - Parameter blame: who is at fault; nil for a capture on request.
     static func paragraph(for report: Report, _ blame: Blame?) -> String {
         guard let linux = report.body.linux else { return foreign(report) }
+        let advice = paragraph(for: report, linux, blame)
+        guard linux.crash == nil, let more = UnnamedFunctions.advice(for: report) else { return advice }
+        return "\(advice) \(more)"
+    }
+
+    private static func paragraph(for report: Report, _ linux: LinuxDetails, _ blame: Blame?) -> String {
         guard linux.kind != .capture else {
             return
                 "Somebody requested the stacks: no allowance was exhausted, and the app continues. They show one moment, in "

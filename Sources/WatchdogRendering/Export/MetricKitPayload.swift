@@ -2,6 +2,7 @@
 
 import WatchdogBase
 public import WatchdogReport
+import WatchdogVerdict
 
 /// A report in the form of MetricKit's diagnostics, for collectors that accept them.
 ///
@@ -114,7 +115,9 @@ public struct MetricKitPayload: Encodable, Equatable, Sendable {
         let stacks = body.threads.enumerated().map { index, thread in
             // Inlined calls do not have their own addresses, and interpreted ones share that of the interpreter.
             let machine = thread.frames.enumerated().filter { index, frame in
-                let isRepeated = frame.language != nil && index > 0 && thread.frames[index - 1].isSamePlace(as: frame)
+                let isRepeated =
+                    frame.language == Frame.Language.python.rawValue && index > 0
+                    && thread.frames[index - 1].isSamePlace(as: frame)
                 return frame.inline != true && !isRepeated
             }
             let frames = machine.prefix(depth).map(\.element)

@@ -42,6 +42,7 @@ struct Timeline: Equatable {
         lanes =
             [
                 allowanceLane(linux), TimelineLane(pings: linux.pings, elapsed: elapsed),
+                TimelineLane(probes: linux.missed, elapsed: elapsed),
                 TimelineLane(averageOf: linux, elapsed: elapsed),
                 linux.samples.flatMap { TimelineLane(looks: $0, elapsed: elapsed) },
             ].compactMap(\.self)
@@ -61,6 +62,7 @@ struct Timeline: Equatable {
             let name = linux.pings?.sent == 0 ? "last sign of life" : "last answer of the main loop"
             moments.append(Moment(name: name, nanoseconds: elapsed - Self.bounded(answer)))
         }
+        moments += probes(linux.missed)
         if let began = linux.samples?.beganNanoseconds ?? linux.stages?.firstNanoseconds {
             let name = "first look at the main thread"
             moments.append(Moment(name: name, nanoseconds: min(Self.bounded(began), elapsed)))
@@ -91,6 +93,20 @@ struct Timeline: Equatable {
             ($0.element.nanoseconds, $0.offset) < ($1.element.nanoseconds, $1.offset)
         }
         return sorted.map(\.element)
+    }
+
+    /// The first and the last probe that failed; the lane shows all of them.
+    private func probes(_ missed: MissedDetails?) -> [Moment] {
+        let failures = missed?.failures ?? []
+        let names = failures.count > 1 ? ["first failed probe", "last failed probe"] : ["failed probe"]
+        return zip(names, [failures.first, failures.last]).compactMap { name, failure in
+            failure.map {
+                let reason = $0.reason ?? "no answer in \(Self.span(Self.bounded($0.durationNanoseconds)))"
+                return Moment(
+                    name: "\(name): \(reason.singleLine(limit: 80))",
+                    nanoseconds: elapsed - min(Self.bounded($0.sinceNanoseconds), elapsed))
+            }
+        }
     }
 
     /// Whether the allowance that ran out was wall-clock time.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogReport
 import WatchdogVerdict
 
@@ -92,6 +93,19 @@ extension TimelineLane {
         }
         if let answer { dots.append(Dot(at: answer, isFilled: true)) }
         guard !dots.isEmpty else { return nil }
+    }
+
+    /// A lane with the probes that failed, each from its start to its end.
+    init?(probes missed: MissedDetails?, elapsed: Int64) {
+        guard let missed, let failures = missed.failures, !failures.isEmpty else { return nil }
+        let count = max(missed.count ?? 0, failures.count)
+        self.init(title: "Probes of \(missed.target.singleLine(limit: 48)): \(count) failed")
+        for failure in failures.suffix(MissedDetails.mostFailures) {
+            let start = elapsed - min(Timeline.bounded(failure.sinceNanoseconds), elapsed)
+            let end = min(Timeline.bounded(start + Timeline.bounded(failure.durationNanoseconds)), elapsed)
+            dots.append(Dot(at: start, isFilled: false))
+            links.append(Link(from: start, to: end, isAnswered: false))
+        }
     }
 
     /// A lane with the shares of the window, from the kernel's counters: how much of each, not when.

@@ -12,8 +12,11 @@ extension LaunchAdvice {
         ].compactMap(\.self)
     }
 
+    /// What the phases took without waiting for a CPU, which other programs caused.
     private static func time(_ kinds: [LaunchPhase.Kind], _ figures: LaunchFigures) -> Duration {
-        figures.recording.phases.filter { kinds.contains($0.kind) }.reduce(.zero) { $0 + max(.zero, $1.wall) }
+        figures.recording.phases.filter { kinds.contains($0.kind) }.reduce(.zero) {
+            $0 + max(.zero, $1.wall - ($1.time?.waiting ?? .zero))
+        }
     }
 
     private static func wrappers(_ figures: LaunchFigures) -> LaunchAdvice? {

@@ -24,10 +24,11 @@ struct LaunchFigures {
             ?? recording.lanes.first { $0.processID == process }
     }
 
-    /// The program's name.
+    /// The program's name: as it was called if nothing else was executed before, since the file may have several names.
     var name: String {
-        let path = recording.program.executables.last ?? recording.program.command.first ?? ""
-        return Self.fileName(path)
+        let program = recording.program
+        let called = program.executables.count == 1 ? program.command.first : nil
+        return Self.fileName(called ?? program.executables.last ?? program.command.first ?? "")
     }
 
     /// The last component of a path.

@@ -35,7 +35,7 @@ extension ProcessSamples {
             stopCount == 0
                 ? "none, no thread was stopped"
                 : "threads on a CPU were stopped \(stopCount) times, for \(milliseconds(longestStop)) ms at most")
-        text.field("Cost", "\(milliseconds(sampleCount > 0 ? cost / sampleCount : cost)) ms of CPU time for each look")
+        text.field("Cost", "\(milliseconds(sampleCount > 0 ? cost / sampleCount : cost)) ms of CPU time per sample")
         for note in notes { text.field("Note", note) }
     }
 

@@ -100,7 +100,7 @@ struct CrashPlace {
     ///   - stack: the stack of the thread that got the signal.
     ///   - crash: how the process ended.
     ///   - process: the process ID.
-    ///   - name: the app's name, which says nothing about a thread.
+    ///   - name: the app's name, which does not describe a thread.
     init?(_ stack: ReportStack, _ crash: CrashDetails, process: Int, name: String) {
         let calls = stack.calls
         guard let innermost = calls.first else { return nil }

@@ -75,4 +75,14 @@ extension IncidentFacts {
         evidence.syscall = thread.syscall
         evidence.waitChannel = thread.waitChannel
     }
+
+    /// Adds the main thread's system call from its capture, if nobody has read it before: on a busy machine, the answer
+    /// to that question can come too late.
+    public mutating func completeCall(from captured: CapturedProcess?) {
+        guard evidence.syscall == nil, let state = evidence.state, "SD".contains(state),
+            let thread = captured?.threads.first(where: { $0.id == mainThread ?? pid }),
+            case .inside? = thread.syscall.flatMap(SystemCall.position(in:))
+        else { return }
+        evidence.syscall = thread.syscall
+    }
 }

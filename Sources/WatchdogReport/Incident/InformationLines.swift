@@ -25,6 +25,7 @@ enum InformationLines {
         lines += insight.findings.map { "Finding: \($0.text)" }
         if let stages = insight.stages { lines.append(stages.line(threadIndex: stacks.faultingThread)) }
         if let missed = facts.missed { lines.append("\(missed.label): \(missed.words)") }
+        if let times = facts.missed?.times { lines.append("Probes: \(times)") }
         lines += occasion(facts) + (facts.crash.map(self.crash) ?? [state(facts)])
         lines += facts.faults.map { "Fault: \($0) (injected)" }
         if let status = facts.status { lines.append("Status: \(status)") }

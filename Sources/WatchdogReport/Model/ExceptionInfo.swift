@@ -2,7 +2,7 @@
 
 /// The exception of a report, in Apple's terms.
 public struct ExceptionInfo: Codable, Equatable, Sendable {
-    /// `EXC_CRASH` for every death by a signal that no instruction caused.
+    /// `EXC_CRASH` for every signal that no instruction caused.
     public var type: String
     /// The signal's name.
     public var signal: String?

@@ -21,6 +21,46 @@ public struct MissedDetails: Codable, Hashable, Sendable {
     /// How many probes in a row failed; nil for readiness.
     public var count: Int?
 
+    /// The failed probes, oldest first; nil if their times are not known, and for readiness.
+    public private(set) var failures: [Failure]?
+
+    /// A probe that failed.
+    public struct Failure: Codable, Hashable, Sendable {
+        /// The time from its start to the report, in nanoseconds.
+        public let sinceNanoseconds: Int64
+        /// How long it took, in nanoseconds.
+        public let durationNanoseconds: Int64
+        /// Why it failed; nil when no answer came.
+        public let reason: String?
+
+        /// Creates a failure; secrets in the reason are redacted.
+        public init(sinceNanoseconds: Int64, durationNanoseconds: Int64, reason: String? = nil) {
+            self.sinceNanoseconds = sinceNanoseconds
+            self.durationNanoseconds = durationNanoseconds
+            self.reason = reason.map { Redaction.value($0).singleLine(limit: 255) }
+        }
+    }
+
+    /// How many failures a report has at most.
+    package static let mostFailures = 32
+
+    /// Adds the times of the failures; the newest count.
+    package mutating func add(_ failures: [Failure]) {
+        self.failures = failures.isEmpty ? nil : Array(failures.suffix(Self.mostFailures))
+    }
+
+    /// `failed 7.00 s, 4.00 s and 1.00 s before the stacks were captured`; nil if no times are known.
+    package var times: String? {
+        guard let failures, let last = failures.last else { return nil }
+        let shown = failures.suffix(5)
+        let spans = shown.map { Duration.nanoseconds(max(0, $0.sinceNanoseconds)).seconds(fractionDigits: 2) + " s" }
+        let list =
+            spans.count > 1 ? "\(spans.dropLast().joined(separator: ", ")) and \(spans[spans.count - 1])" : spans[0]
+        let took = Duration.nanoseconds(max(0, last.durationNanoseconds)).seconds(fractionDigits: 2)
+        let which = shown.count < failures.count ? "the last five " : ""
+        return "\(which)failed \(list) before the stacks were captured; the last one took \(took) s"
+    }
+
     /// Creates details; secrets in the target are redacted.
     public init(_ kind: Kind, of target: String, failure: String? = nil, count: Int? = nil) {
         self.kind = kind

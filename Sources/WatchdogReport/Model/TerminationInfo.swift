@@ -17,7 +17,7 @@ public struct TerminationInfo: Codable, Equatable, Sendable {
     /// The ID of that process.
     public var byPid: Int?
 
-    /// A report is to be written (2), and the decision came from user space (4).
+    /// A report should be written (2), and the decision came from user space (4).
     public static let watchdogFlags = 6
 
     /// Creates the values.

@@ -5,7 +5,7 @@ import WatchdogBase
 /// Replaces likely secrets in arguments and environment with `<redacted>`.
 ///
 /// A name that sounds secret hides its value; a value that looks secret is hidden under any name. Redaction hides too
-/// much rather than too little, but it is no guarantee: a short password under a harmless name passes.
+/// much rather than too little, but it guarantees nothing: a short password under a harmless name passes.
 public enum Redaction {
     /// The replacement for a secret.
     public static let mark = "<redacted>"
