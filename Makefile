@@ -18,7 +18,7 @@ help: ## list the targets
 
 demo: ## watch four programs being supervised (less than 40 s)
 	@scripts/setup demo
-	@swift build
+	@scripts/build-quietly
 	@scripts/demo
 
 samples: ## four apps in all states of repair, as a table (3 min): SCALE=1
@@ -41,7 +41,7 @@ build: ## build for debugging, into .build/debug
 
 release: ## build for use, into .build/release
 	@scripts/setup build
-	@scripts/release watchdogd watchdogd-symbolicate
+	@scripts/release watchdogd
 
 install: ## build for use and install: PREFIX=/usr/local DESTDIR=
 	@# sudo hides Swift from PATH: what `make release` has built is installed then.

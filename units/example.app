@@ -124,6 +124,12 @@ ExecStart=/usr/bin/sleep infinity
 # What runs after the report of a kill or crash is written; a shell command, which finds the report in $WATCHDOGD_REPORT. For example:
 #OnIncident=/usr/share/watchdogd/hooks/mail admin@localhost
 
+# How long that command may run before it is killed, at most 1h.
+#OnIncidentTimeout=30s
+
+# Which reports it runs for: failures (kills and crashes), or all (also hangs that end by themselves).
+#OnIncidentFor=failures
+
 # Whether the journal entry of an incident carries the crash log.
 #ReportsInJournal=yes
 

@@ -9,7 +9,7 @@ struct Configuration: Sendable {
     enum Transport: Sendable {
         /// watchdogd's channel, over which it pings.
         case channel(Descriptor)
-        /// An sd_notify socket, to which signs of life are pushed when a rhythm is asked for.
+        /// An sd_notify socket, to which signs of life are sent if an interval is requested.
         case notify(Descriptor, NotifyAddress, pushEvery: DispatchTimeInterval?)
         /// Nobody listens.
         case none
@@ -18,6 +18,8 @@ struct Configuration: Sendable {
     var transport: Transport
     /// What a supervisor with a channel wants the launch to lead to; the default without one.
     var launch = Application.LaunchOptions()
+    /// Whether the supervisor may have the app block its main loop.
+    var allowsFaults = false
 
     init(transport: Transport) {
         self.transport = transport
@@ -26,10 +28,11 @@ struct Configuration: Sendable {
     /// Reads what the supervisor left in the environment, and takes the channel and what belongs to it out of it: programs that
     /// this one starts must not mistake it for theirs.
     static func takeFromEnvironment() -> Configuration {
-        let (channel, state, event) = (
+        let (channel, state, event, faults) = (
             takeVariable(Wire.Environment.channel),
             takeVariable(Wire.Environment.state),
-            takeVariable(Wire.Environment.event)
+            takeVariable(Wire.Environment.event),
+            takeVariable(Wire.Environment.faults)
         )
         var configuration = Configuration(
             channel: channel,
@@ -40,6 +43,7 @@ struct Configuration: Sendable {
         if case .channel = configuration.transport {
             configuration.launch.isInBackground = state == SupervisorMessage.Visibility.background.rawValue
             configuration.launch.eventKind = event
+            configuration.allowsFaults = faults == "1"
         }
         return configuration
     }

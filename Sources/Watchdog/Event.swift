@@ -5,7 +5,7 @@ extension Watchdog {
     public enum Event: Hashable, Sendable {
         /// The app is to end, and is killed if it has not ended within an allowance.
         ///
-        /// SIGTERM comes beside it, and ends the app first unless the app handles that.
+        /// SIGTERM is sent as well, and ends the app first unless the app handles it.
         case terminate
         /// The supervisor is gone. ``Link/descriptor`` is nil from now on, and nothing more will come.
         case disconnected

@@ -3,7 +3,7 @@
 import Dispatch
 
 extension Watchdog {
-    /// The connection to the supervisor in the hands of an app that serves its own loop.
+    /// The connection to the supervisor, for an app with its own main loop.
     ///
     /// The supervisor watches whatever calls ``service()``. Call it from the loop that must not hang, and from nowhere else:
     ///
@@ -23,7 +23,7 @@ extension Watchdog {
     /// Isolation: belongs to the thread of the loop; not sendable.
     public final class Link {
         private let session: Session
-        /// Keeps the number taken after the supervisor has gone, lest a loop that still waits on it waits on something else.
+        /// Keeps the number in use after the supervisor has exited, so that a loop that still waits on it does not wait on something else.
         private let heldDescriptor: Descriptor?
 
         init(_ session: Session) {
@@ -31,14 +31,14 @@ extension Watchdog {
             heldDescriptor = session.descriptor
         }
 
-        /// What to wait on for reading; nil when no message will come.
+        /// The descriptor to wait on for reading; nil if no message will arrive.
         ///
         /// Stop waiting on it when ``service()`` has returned ``Event/disconnected``.
         public var descriptor: Int32? {
             session.descriptor?.number
         }
 
-        /// How long the loop may wait before it calls ``service()`` even though nothing has arrived; nil for as long as it likes.
+        /// How long the loop may wait before it calls ``service()`` even if nothing has arrived; nil without a limit.
         public var timeout: Duration? {
             guard let deadline = session.deadline else { return nil }
             let (late, now) = (deadline.uptimeNanoseconds, DispatchTime.now().uptimeNanoseconds)
@@ -54,18 +54,22 @@ extension Watchdog {
             return Int32(milliseconds) + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
         }
 
-        /// Answers pings, sends what is due and returns what the app should know; never blocks.
+        /// Answers pings, sends what is due and returns what the app should know; never blocks, unless a test has the main
+        /// loop hang (`run --fault main-hang`).
         ///
-        /// Call it when ``descriptor`` is readable and when ``timeout`` has passed. A call too many does no harm.
+        /// Call it when ``descriptor`` is readable and when ``timeout`` has passed. Extra calls do no harm.
         ///
         /// - Returns: What has happened, in order.
         public func service() -> [Event] {
             session.service(at: .now()).compactMap { incoming in
                 switch incoming {
-                case .terminate: .terminate
-                case .disconnected: .disconnected
+                case .terminate: return .terminate
+                case .disconnected: return .disconnected
+                case .hang(let duration):
+                    HangOnDemand.block(for: duration)
+                    return nil
                 // Said only to apps that have a lifecycle.
-                case .transition, .backgroundTime, .expire, .event: nil
+                case .transition, .backgroundTime, .expire, .event: return nil
                 }
             }
         }

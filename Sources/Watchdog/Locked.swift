@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A value that threads share by turns.
+/// A value that only one thread at a time can access.
 ///
 /// Synchronization's `Mutex` would do, but adds libswiftSynchronization.so to what every app has to load.
 final class Locked<Value: Sendable>: @unchecked Sendable {

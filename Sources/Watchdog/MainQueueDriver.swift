@@ -53,7 +53,7 @@ final class MainQueueDriver: Sendable {
     /// Dispatch no longer watches it then: two threads fewer lie between a ping and its answer. To be called on the thread
     /// that serves the queue, between two of its items.
     ///
-    /// - Returns: -1 when there is no channel (any more), which poll(2) takes for nothing to wait for.
+    /// - Returns: -1 when there is no channel (any more), which poll(2) ignores.
     func takeOverChannel() -> Int32 {
         if !isTakenOver {
             isTakenOver = true

@@ -23,16 +23,19 @@ final class Session: Sendable {
         case backgroundTime(Duration)
         case expire
         case event(SupervisorMessage.Event)
+        /// Block the main loop for so long, to be tested.
+        case hang(Duration)
 
         /// Everything in a message but pings.
         ///
-        /// What is to happen first comes first: how long the background lasts is known when it begins.
+        /// In the order in which things happen: the length of the background is known before it begins.
         static func all(in message: SupervisorMessage) -> [Incoming] {
             var events: [Incoming] = []
             if let time = message.backgroundTime { events.append(.backgroundTime(time)) }
             if let transition = message.transition { events.append(.transition(transition)) }
             if message.isExpiring { events.append(.expire) }
             if let event = message.event { events.append(.event(event)) }
+            if let hang = message.hang { events.append(.hang(hang)) }
             if message.isTerminating { events.append(.terminate) }
             return events
         }
@@ -49,6 +52,7 @@ final class Session: Sendable {
         var retry: DispatchTime?
         var push: DispatchTime?
         var isLossUnreported = false
+        let allowsFaults: Bool
     }
 
     private let state: Locked<State>
@@ -58,7 +62,7 @@ final class Session: Sendable {
     /// - Parameters:
     ///   - configuration: With whom.
     ///   - outbox: What has been said before.
-    ///   - hasLifecycle: True when somebody heeds states, expirations and events and answers them.
+    ///   - hasLifecycle: True if something handles states, expirations and events, and answers them.
     ///   - now: The time.
     init(
         _ configuration: Configuration,
@@ -66,13 +70,15 @@ final class Session: Sendable {
         hasLifecycle: Bool = false,
         at now: DispatchTime
     ) {
-        var state = State(transport: configuration.transport, outbox: outbox)
+        var state = State(
+            transport: configuration.transport, outbox: outbox, allowsFaults: configuration.allowsFaults)
         switch configuration.transport {
         case .channel:
             state.outbox.hello = .init(
                 process: getpid(),
                 library: "Watchdog/\(Wire.version)",
-                hasLifecycle: hasLifecycle
+                hasLifecycle: hasLifecycle,
+                allowsFaults: configuration.allowsFaults
             )
         case .notify(_, _, let interval):
             state.push = interval.map { _ in now }
@@ -145,7 +151,10 @@ extension Session {
         for _ in 0..<readLimit {
             guard case .channel(let descriptor) = state.transport else { return }
             switch nextMessage(from: descriptor) {
-            case .success(let message?): take(message, &state, &events, at: now)
+            case .success(let message?):
+                take(message, &state, &events, at: now)
+                // What comes after a hang is answered after it.
+                if message.hang != nil, state.allowsFaults { return }
             case .success(nil): return
             case .failure: disconnect(&state)
             }
@@ -163,6 +172,8 @@ extension Session {
             state.outbox.thread = CurrentThread.numberUnlessFirst
             flush(&state, at: now)
         }
+        var message = message
+        if !state.allowsFaults { message.hang = nil }
         events += Incoming.all(in: message)
     }
 

@@ -11,7 +11,7 @@ final class Termination: Sendable {
         var isRequested = false
     }
 
-    /// Far more than it takes, and less than anybody notices at a launch.
+    /// Far more than necessary, and too short to notice during a launch.
     private static let installationLimit = DispatchTimeInterval.seconds(1)
 
     private let state = Locked(State())
@@ -23,7 +23,7 @@ final class Termination: Sendable {
         state.withLock { $0.handler = handler }
     }
 
-    /// Takes over SIGTERM if there is a handler; what the signal does is the app's affair otherwise.
+    /// Takes over SIGTERM if there is a handler; otherwise the app decides what the signal does.
     ///
     /// Waits until that is done: Dispatch installs a signal source on a thread of its own, and a SIGTERM that comes before
     /// would end the app.

@@ -4,12 +4,12 @@ import Dispatch
 import Glibc
 
 extension Watchdog {
-    /// Serves the main queue on the process's first thread, for ever.
+    /// Serves the main queue on the process's first thread, forever.
     ///
-    /// Use it in place of `dispatchMain()`. On Linux that function parks the first thread and hands the main queue to
-    /// Dispatch's worker threads, and so does an `async` main; pings are answered all the same, but a report's "main thread" is
-    /// then a parked one and the hang stands on another. Here, as under Foundation's `RunLoop.main.run()`, main queue, main
-    /// actor and main thread are one. It works without a supervisor too.
+    /// Use it in place of `dispatchMain()`. On Linux, that function parks the first thread and moves the main queue to
+    /// Dispatch's worker threads, and so does an `async` main. Pings are still answered, but a report's "main thread" is then
+    /// the parked one, and the hang is on another. With this function, as with Foundation's `RunLoop.main.run()`, the main
+    /// queue, the main actor and the main thread are the same. It also works without a supervisor.
     ///
     /// - Precondition: Called on the process's first thread, outside the main queue.
     public static func run() -> Never {

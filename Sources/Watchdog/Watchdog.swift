@@ -3,7 +3,7 @@
 import Dispatch
 import WatchdogWire
 
-/// The app's side of supervision: tells the supervisor when the app can be used, and proves that its main loop turns.
+/// The app's side of supervision: reports when the app can be used, and proves that its main loop runs.
 ///
 /// Call ``start()`` first thing in the program and ``ready()`` when the app can be used:
 ///
@@ -16,18 +16,18 @@ import WatchdogWire
 /// Watchdog.run()
 /// ```
 ///
-/// Who listens is decided by the environment, and nothing here fails or needs checking:
-/// - Under watchdogd (`WATCHDOG_CHANNEL`), the app says hello and answers each ping from its main loop. The channel is taken
-///   out of the environment and is not passed to programs that the app starts.
+/// The environment decides who listens. Nothing here fails or needs checking:
+/// - Under watchdogd (`WATCHDOG_CHANNEL`), the app says hello and answers each ping from its main loop. The channel is removed
+///   from the environment, and programs that the app starts do not inherit it.
 /// - Under systemd or any other supervisor that speaks sd_notify (`NOTIFY_SOCKET`), readiness and status go there, and the
 ///   main loop sends `WATCHDOG=1` at half of `WATCHDOG_USEC` if that is meant for this process (`WATCHDOG_PID`).
 /// - Otherwise the library is silent.
 ///
-/// Nothing blocks the caller and nothing raises SIGPIPE. If the supervisor does not read fast enough, what could not be sent
-/// is kept and tried again: of each kind of statement only the latest. If it goes away, the library falls silent.
+/// Nothing blocks the caller, and nothing raises SIGPIPE. If the supervisor does not read fast enough, the library keeps the
+/// latest message of each kind and sends it later. If the supervisor exits, the library falls silent.
 ///
-/// Isolation: every function may be called from any thread. Only the answers to pings, and what ``onTerminate(_:)`` was given,
-/// are bound to the main loop.
+/// Isolation: call every function from any thread. Only the answers to pings and the handler of ``onTerminate(_:)`` run on the
+/// main loop.
 ///
 /// ## Topics
 /// ### Life of an app
@@ -51,7 +51,7 @@ import WatchdogWire
 /// - ``AttachError``
 public enum Watchdog {
     private enum Phase: Sendable {
-        /// What was said before there was anyone to say it to.
+        /// What was said before anyone was listening.
         case idle(ClientMessage)
         case onMainQueue(Session, MainQueueDriver)
         case attached(Session)
@@ -60,19 +60,19 @@ public enum Watchdog {
     private static let phase = Locked(Phase.idle(ClientMessage()))
     private static let termination = Termination()
 
-    /// Connects to the supervisor and answers for the main queue from now on.
+    /// Connects to the supervisor, and from then on answers pings on the main queue.
     ///
     /// Call it before the program starts threads, because it changes the environment. A second call, or one after
-    /// ``attach()``, does nothing. The main queue has to be served: by ``run()``, `dispatchMain()`, Foundation's main run loop,
+    /// ``attach()``, does nothing. Something must serve the main queue: ``run()``, `dispatchMain()`, Foundation's main run loop,
     /// or an `async` main.
     public static func start() {
         _ = start(heeding: nil)
     }
 
-    /// Connects to the supervisor for an app that heeds more than pings and the request to end.
+    /// Connects to the supervisor for an app that handles more than pings and the request to exit.
     ///
-    /// - Parameter lifecycle: Called on the main queue with everything but the request to end.
-    /// - Returns: To what the launch should lead; nil when a main loop has been chosen already.
+    /// - Parameter lifecycle: Called on the main queue with everything but the request to exit.
+    /// - Returns: The state in which the launch should end; nil if a main loop was chosen before.
     static func start(
         heeding lifecycle: (@MainActor @Sendable (Session.Incoming) -> Void)?
     ) -> Application.LaunchOptions? {
@@ -81,10 +81,11 @@ public enum Watchdog {
             let configuration = Configuration.takeFromEnvironment()
             let session = Session(configuration, outbox: outbox, hasLifecycle: lifecycle != nil, at: .now())
             let driver = MainQueueDriver(session: session, queue: .main) { incoming in
-                if incoming == .terminate {
-                    termination.request()
-                } else if let lifecycle {
-                    MainActor.assumeIsolated { lifecycle(incoming) }
+                switch incoming {
+                case .terminate: termination.request()
+                case .hang(let duration): HangOnDemand.block(for: duration)
+                default:
+                    if let lifecycle { MainActor.assumeIsolated { lifecycle(incoming) } }
                 }
             }
             phase = .onMainQueue(session, driver)
@@ -95,10 +96,10 @@ public enum Watchdog {
         }
     }
 
-    /// Connects to the supervisor and leaves it to the caller to answer, for apps whose main loop is not the main queue.
+    /// Connects to the supervisor and lets the caller answer, for apps whose main loop is not the main queue.
     ///
     /// - Returns: What to wait on and what to call; see ``Link``.
-    /// - Throws: ``AttachError`` when a main loop has been chosen already, by ``start()`` or an earlier call.
+    /// - Throws: ``AttachError`` if a main loop was chosen before, by ``start()`` or an earlier call.
     public static func attach() throws(AttachError) -> Link {
         let session: Session? = phase.withLock { phase in
             guard case .idle(let outbox) = phase else { return nil }
@@ -111,7 +112,7 @@ public enum Watchdog {
         return Link(session)
     }
 
-    /// True when a supervisor was found by ``start()`` or ``attach()`` and has not gone away since.
+    /// Whether ``start()`` or ``attach()`` found a supervisor that still exists.
     public static var isSupervised: Bool {
         phase.withLock { phase in
             switch phase {
@@ -121,7 +122,7 @@ public enum Watchdog {
         }
     }
 
-    /// True when marks in time may reach somebody.
+    /// Whether anything may receive signposts.
     static var hearsMarks: Bool {
         phase.withLock { phase in
             switch phase {
@@ -131,61 +132,61 @@ public enum Watchdog {
         }
     }
 
-    /// Says that the app can be used; its launch is over.
+    /// Reports that the app can be used, which completes its launch.
     ///
-    /// Like everything that is said before ``start()`` or ``attach()``, it is kept until then.
+    /// A report made before ``start()`` or ``attach()`` is sent then.
     public static func ready() {
         say { $0.isReady = true }
     }
 
-    /// Says that the app does what it was launched for: it shows what somebody wants to see, or answers its first request.
+    /// Reports that the app does what it was launched for: it shows its content, or answers its first request.
     ///
-    /// Only the first call in a launch counts. It measures and changes no allowance; the launch ends with ``ready()``.
+    /// Only the first call in a launch counts. It is a measurement and changes no allowance; ``ready()`` completes the launch.
     public static func useful() {
         say { $0.isUseful = true }
     }
 
-    /// Says in one line what the app is doing, for people who look at it from outside.
+    /// Reports in one line what the app is doing, for people who watch it from outside.
     ///
-    /// - Parameter text: The line, of which the first 1024 bytes are kept; empty to take back the one before.
+    /// - Parameter text: The line, of which the first 1024 bytes are kept; empty to clear the previous one.
     public static func status(_ text: String) {
         say { $0.status = text }
     }
 
-    /// Asks for time, counted from now, for work that takes longer than the app is allowed.
+    /// Requests more time, from now, for work that takes longer than the allowance.
     ///
-    /// Call it again and again as the work goes on. watchdogd grants time only while the progress changes, and not without
-    /// end; a hang is not excused by asking. It may be called from the thread that works while the main loop waits for it.
+    /// Call it repeatedly while the work continues. watchdogd grants time only while the progress changes, up to a
+    /// limit; asking does not excuse a hang. The thread that works while the main loop waits for it may call this.
     ///
     /// - Parameters:
-    ///   - duration: The time until the app will be ready, answer or have ended, or will have asked again.
+    ///   - duration: The time in which the app will be ready, answer, exit, or ask again.
     ///   - progress: Anything that differs from the last time only if the work has advanced, such as `"412 of 1000 rows"`.
     public static func extend(by duration: Duration, progress: String) {
         say { ($0.timeoutExtension, $0.progress) = (duration, progress) }
     }
 
-    /// Leaves a line that will stand in a report about this app, should there be one.
+    /// Sets a line that a report about this app will contain.
     ///
-    /// - Parameter text: The line, of which the first 128 bytes are kept. It replaces the one before.
+    /// - Parameter text: The line, of which the first 128 bytes are kept. It replaces the previous one.
     public static func summary(_ text: String) {
         say { $0.summary = text }
     }
 
-    /// Says that the app has begun to end.
+    /// Reports that the app has begun to exit.
     public static func stopping() {
         say { $0.isStopping = true }
     }
 
-    /// Sets what to do when the app is asked to end, by SIGTERM or over the channel.
+    /// Sets what to do when the app is asked to exit, by SIGTERM or over the channel.
     ///
-    /// watchdogd asks in both ways at once, systemd and shells by SIGTERM alone; the handler hears of the first request only.
-    /// The app is killed if it has not ended within an allowance. The handler should save what must not be lost, call
+    /// watchdogd asks both ways at once, systemd and shells only by SIGTERM; the handler is called once.
+    /// watchdogd kills an app that does not exit within an allowance. The handler should save what must not be lost, call
     /// ``stopping()`` if that takes a while, and exit.
     ///
-    /// With a handler, ``start()`` takes SIGTERM over, so that it no longer ends the app by itself. Without one, SIGTERM does what
-    /// it does and the request over the channel does nothing. Set it before ``start()``, or a request may be missed. It replaces
-    /// the one before, and is not used after ``attach()``, where ``Link/service()`` returns the request and SIGTERM is the app's
-    /// own affair.
+    /// With a handler, ``start()`` takes over SIGTERM, which then no longer ends the app by itself. Without one, SIGTERM keeps its
+    /// effect, and a request over the channel does nothing. Set the handler before ``start()``, or the app may miss a request.
+    /// It replaces the previous one. After ``attach()`` it is not used: ``Link/service()`` returns the request, and the app
+    /// handles SIGTERM itself.
     ///
     /// - Parameter handler: Called on the main queue.
     public static func onTerminate(_ handler: @escaping @MainActor @Sendable () -> Void) {

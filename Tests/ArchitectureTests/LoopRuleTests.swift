@@ -30,7 +30,8 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             allowed: [
                 "WatchdogLinux/Examining/Examination+Answering.swift",
                 "WatchdogSupervisor/Sampling/ProcessCapture.swift",
-                "WatchdogSupervisor/Observe/ObservedProcess.swift",
+                // Found beside the loop.
+                "WatchdogSupervisor/Observe/ObservedProcess.swift", "WatchdogSupervisor/Observe/ContainerNames.swift",
                 // Processes of a lost launch are found before the loop turns.
                 "WatchdogSupervisor/Survival/LaunchResumption.swift",
                 "WatchdogSupervisor/Daemon/LostLaunches.swift",
@@ -70,7 +71,11 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
                 "WatchdogSupervisor/Daemon/LostLaunches.swift",
                 "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",
             ]),
-        BlockingCall(what: "a name server", pattern: #"\b(?:getaddrinfo|gethostby\w+|getnameinfo)\s*\("#, allowed: []),
+        BlockingCall(
+            what: "a name server", pattern: #"\b(?:getaddrinfo|gethostby\w+|getnameinfo)\s*\("#,
+            allowed: ["WatchdogLinux/Asking/WebRequest.swift"]),
+        // Only commands ask.
+        BlockingCall(what: "a web server", pattern: #"\bWebRequest\s*\("#, allowed: []),
         BlockingCall(
             what: "a descriptor that may be a stranger's",
             pattern: #"\bOwnedDescriptor\s*\(\s*taking:\s*\$0\s*\)"#, allowed: []),
@@ -81,6 +86,7 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
                 // Sockets that watchdogd has connected, that refuse descriptors, or of the program that started it.
                 "WatchdogSupervisor/Run/RemoteControl.swift",
                 "WatchdogLinux/Probing/OutgoingConnection.swift", "WatchdogLinux/Examining/Examiner.swift",
+                "WatchdogLinux/Asking/WebRequest.swift",
                 "WatchdogLinux/Examining/ExaminerSource.swift", "WatchdogControl/Client/ControlClient+Messages.swift",
             ]),
         BlockingCall(

@@ -12,10 +12,7 @@ extension EndToEnd {
     struct ServeHangTests {
         private func compiled(in scratch: Scratch) throws -> String {
             let path = scratch["zoo"]
-            let compiler = try Program(
-                ["cc", "-O1", "-g", "-pthread", "-fno-optimize-sibling-calls", "-o", path, "\(subjects)/zoo.c"])
-            let status = try compiler.end()
-            try #require(status == .exited(code: 0), "\(compiler.text(.errors))")
+            try compileZoo(to: path)
             return path
         }
 

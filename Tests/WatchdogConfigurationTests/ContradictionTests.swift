@@ -20,6 +20,24 @@ struct ContradictionTests {
                 ]
             ),
             (
+                "[Watchdog]\nOnIncidentTimeout=1min\nOnIncidentFor=all",
+                [
+                    "4:1: warning: OnIncidentTimeout: no effect, because there is no OnIncident=",
+                    "5:1: warning: OnIncidentFor: no effect, because there is no OnIncident=",
+                ]
+            ),
+            ("[Watchdog]\nOnIncident=x\nOnIncidentTimeout=1h", []),
+            (
+                "[Watchdog]\nOnIncident=x\nOnIncidentTimeout=3601s",
+                ["5:19: error: OnIncidentTimeout: longer than 1h, the longest limit of a command"]
+            ),
+            (
+                "[Watchdog]\nOnIncident=x\nOnIncidentFor=all\nHangReports=off",
+                [
+                    "5:1: warning: OnIncidentFor: no effect on hangs, because of HangReports=off"
+                ]
+            ),
+            (
                 "[Watchdog]\nProbe=tcp:80\nProbeBody=x",
                 ["5:1: error: ProbeBody: applies only to Probe=http://…"]
             ),

@@ -69,6 +69,9 @@ struct KeyTests {
         let hook = try #require(try watchdog("OnIncident=mail %N 50%% \"$X\"").incidentHook)
         #expect(hook.command == "mail web 50% \"$X\"")
         #expect(hook.files == ["web.app"])
+        #expect(hook.timeout == .seconds(30) && !hook.includesHangs)
+        let patient = try watchdog("OnIncidentTimeout=2min\nOnIncidentFor=all\nOnIncident=true").incidentHook
+        #expect(patient?.timeout == .seconds(120) && patient?.includesHangs == true)
         #expect(try configuration(in: "Watchdog", "CrashReports=off").spec.crashReports == nil)
     }
 

@@ -85,7 +85,7 @@ struct SyntaxTests {
                 "Description=a\rb",
                 "3:14: error: the control character U+000D: write it as an escape, such as \\t, or leave it out"
             ),
-            ("# a NUL\u{0}", "3:8: error: a NUL byte: this is no text file"),
+            ("# a NUL\u{0}", "3:8: error: a NUL byte: this is not a text file"),
             (
                 "Description=a\\\n\u{1}b\\\n\u{2}c\nNic=5",
                 "4:1: error: the control character U+0001: write it as an escape, such as \\t, or leave it out"

@@ -128,6 +128,30 @@ struct BlockingTests {
         #expect(ends == [nil, 2])
     }
 
+    @Test("a call that ended in time takes no later call's deadline with it")
+    func laterDeadline() throws {
+        let loop = try EventLoop()
+        let work = try BlockingWork(on: loop)
+        let gate = Gate()
+        var ends: [Int?] = []
+        work.run(in: 1, within: .milliseconds(20)) {
+            1
+        } then: {
+            ends.append($0)
+        }
+        let began = Instant.now()
+        work.run(in: 2, within: .milliseconds(40)) {
+            gate.pass()
+            return 2
+        } then: {
+            ends.append($0)
+        }
+        try turn(loop) { ends.count == 2 }
+        #expect(ends.last == .some(nil))
+        #expect(Instant.now() - began >= .milliseconds(40))
+        gate.open()
+    }
+
     @Test("a lane whose calls are stuck refuses further ones at once, and a canceled call is not reported")
     func refused() throws {
         let loop = try EventLoop()

@@ -45,6 +45,24 @@ struct StateFileTests {
         }
     }
 
+    @Test("that do not stay open are open from the first use to close()")
+    func closing() throws {
+        try withFile { path in
+            let file = try StateFile(creating: path, format: 1, capacity: 100, staysOpen: false)
+            let moved = "\(path).moved"
+            #expect(rename(path, moved) == 0)
+            try file.write(checkpoint: [1])
+            try file.write(pulse: [2])
+            file.close()
+            #expect(throws: LinuxError.self) { try file.write(checkpoint: [3]) }
+            #expect(try contents(moved).checkpoint == [1])
+            #expect(try contents(moved).pulse == [2])
+            #expect(rename(moved, path) == 0)
+            try file.write(checkpoint: [4])
+            #expect(try contents(path).checkpoint == [4])
+        }
+    }
+
     @Test("are gone on with by the next writer")
     func successor() throws {
         try withFile { path in

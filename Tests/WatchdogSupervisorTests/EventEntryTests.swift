@@ -43,6 +43,13 @@ struct EventEntryTests {
             ])
     }
 
+    @Test("a program that is ready before its launch is known is ready at once, not after no time")
+    func readyAtOnce() {
+        let narration = Narration(name: "py", verbosity: .verbose)
+        #expect(narration.line(for: .ready(.notify, after: .zero)) == "py ready at once (notify)")
+        #expect(narration.line(for: .ready(.notify, after: .microseconds(1))) == "py ready after 1 µs (notify)")
+    }
+
     @Test("a kill has its id, its priority, the verdict and the report")
     func kill() throws {
         let incident = try hang(.kill).incident

@@ -115,6 +115,17 @@ struct KeptAppTests {
         #expect(machine.restartsByCause == [.exit: 1])
     }
 
+    @Test("is kept apart for each daemon: the machine's, root's own, and those on other sockets")
+    func places() {
+        func name(_ path: String, isRootsOwn: Bool) -> String {
+            Survival.name(controlPath: path, standardPath: "/standard", isRootsOwn: isRootsOwn)
+        }
+        #expect(name("/standard", isRootsOwn: false) == "serve")
+        #expect(name("/standard", isRootsOwn: true) == "serve-user")
+        #expect(name("/other", isRootsOwn: false).hasPrefix("serve-"))
+        #expect(name("/other", isRootsOwn: false) != name("/another", isRootsOwn: false))
+    }
+
     @Test("is not guessed at when a newer version has written it, and that is reported")
     func newerVersion() throws {
         let survival = try Survival(controlPath: "/nowhere/\(UUID())", standardPath: "", notifier: nil)

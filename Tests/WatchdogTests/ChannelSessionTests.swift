@@ -46,6 +46,28 @@ struct ChannelSessionTests {
         #expect(channel.drain().isEmpty)
     }
 
+    @Test("a hang is obeyed only in a launch that allows faults, which the greeting says")
+    func hang() throws {
+        var message = SupervisorMessage(ping: 7)
+        message.hang = .seconds(2)
+        #expect(channel.receive()?.hello?.allowsFaults == false)
+        channel.send(message)
+        #expect(session.service(at: .t0).isEmpty)
+        #expect(channel.drain().map(\.pong) == [7])
+
+        let other = Channel()
+        var configuration = Configuration(transport: .channel(try #require(Descriptor.channel(inherited: other.app))))
+        configuration.allowsFaults = true
+        let tested = Session(configuration, at: .t0)
+        #expect(other.receive()?.hello?.allowsFaults == true)
+        other.send(message)
+        other.send(SupervisorMessage(ping: 8))
+        #expect(tested.service(at: .t0) == [.hang(.seconds(2))])
+        #expect(other.drain().map(\.pong) == [7], "what came before the hang is answered before it")
+        #expect(tested.service(at: .t0).isEmpty)
+        #expect(other.drain().map(\.pong) == [8], "and what came after it, after it")
+    }
+
     @Test("says what it is told, at once")
     func statements() {
         _ = channel.receive()

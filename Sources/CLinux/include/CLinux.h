@@ -16,6 +16,7 @@
 #include "wd_journal.h"
 #include "wd_launcher.h"
 #include "wd_limits.h"
+#include "wd_link.h"
 #include "wd_listening.h"
 #include "wd_memory.h"
 #include "wd_network.h"

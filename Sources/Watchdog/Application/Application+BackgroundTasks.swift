@@ -3,22 +3,22 @@
 import Dispatch
 
 extension Application {
-    /// Asks not to be suspended before a piece of work has ended, should the app go to the background meanwhile.
+    /// Keeps the app from being suspended until a piece of work has ended, if it enters the background meanwhile.
     ///
-    /// It starts nothing. Each task must be ended with ``endBackgroundTask(_:)``, at the latest by the expiration handler: an app
-    /// that has an open task when the time is over is killed. The time is the app's, not the task's; it runs only in the
-    /// background, and may be cut short. A task that begins when it is over already has its handler called at once.
+    /// This starts no work. End each task with ``endBackgroundTask(_:)``, at the latest in the expiration handler: watchdogd kills an
+    /// app that has an open task when the time is over. All tasks share the time, which runs only in the background and may be
+    /// cut short. If the time is over when a task begins, its handler is called at once.
     ///
-    /// May be called from any thread, at any time. Without a supervisor there is nothing to prevent, and it costs nothing.
+    /// Call it from any thread, at any time. Without a supervisor, it has no effect and no cost.
     ///
     /// - Parameters:
-    ///   - name: What the work is, as the report names it when it has not ended in time; of 128 bytes at most. By default it
-    ///     is made from the caller's module and function.
-    ///   - expirationHandler: Called on the main actor when the time is nearly over, with the task; it must end it before it
-    ///     returns, and all handlers together have a few seconds.
-    ///   - function: Who calls.
-    ///   - file: Where.
-    /// - Returns: The task; ``BackgroundTaskID/invalid`` when the app is about to end.
+    ///   - name: The work, as the report names it if it does not end in time; at most 128 bytes. The default is the caller's
+    ///     module and function.
+    ///   - expirationHandler: Called on the main actor when the time is nearly over, with the task. It must end the task before it
+    ///     returns; all handlers together have a few seconds.
+    ///   - function: The calling function.
+    ///   - file: The file of the call.
+    /// - Returns: The task; ``BackgroundTaskID/invalid`` if the app is about to exit.
     public nonisolated func beginBackgroundTask(
         named name: String? = nil,
         expirationHandler: (@MainActor @Sendable (BackgroundTaskID) -> Void)? = nil,
@@ -31,28 +31,28 @@ extension Application {
 
     /// Ends a background task.
     ///
-    /// A task that has ended before, and ``BackgroundTaskID/invalid``, are left alone. May be called from any thread.
+    /// Ending a task twice, or ``BackgroundTaskID/invalid``, has no effect. Any thread may call it.
     public nonisolated func endBackgroundTask(_ task: BackgroundTaskID) {
         backgroundTasks.end(task)
     }
 
-    /// How long background tasks may go on, as an estimate; nil when nothing limits it, in the foreground and without a supervisor.
+    /// The estimated time left for background tasks; nil without a limit: in the foreground, and without a supervisor.
     ///
-    /// May be called from any thread. Nothing should be decided by it: the time may be cut short.
+    /// Any thread may read it. Do not base decisions on it: the time may be cut short.
     public nonisolated var backgroundTimeRemaining: Duration? {
         backgroundTasks.timeRemaining
     }
 
-    /// Calls a block on another thread and asks not to be suspended while it runs.
+    /// Calls a block on another thread, and keeps the app from being suspended while it runs.
     ///
     /// When the time for it is over, the block is called a second time with `true`, while the first call still runs, which should
-    /// then come to its end. When there is no time to be had, the block is called with `true` only.
+    /// then finish. If no time is available, the block is called only with `true`.
     ///
-    /// May be called from any thread.
+    /// Any thread may call it.
     ///
     /// - Parameters:
-    ///   - reason: What the work is, as a report names it; not empty.
-    ///   - block: Does the work when called with `false`, and makes it end when called with `true`.
+    ///   - reason: The work, as a report names it; not empty.
+    ///   - block: Does the work when called with `false`, and ends it when called with `true`.
     public nonisolated func performExpiringActivity(
         withReason reason: String,
         using block: @escaping @Sendable (_ isExpired: Bool) -> Void

@@ -5,9 +5,9 @@ package import WatchdogWire
 // MARK: - Launch
 
 extension Application {
-    /// Says that the app has shown itself for the first time, which ends what is measured as its launch.
+    /// Reports that the app has drawn its first frame, which ends the measured launch.
     ///
-    /// Later calls do nothing. It is also counted while the launch callbacks run.
+    /// Later calls do nothing. A call during the launch callbacks counts, too.
     public func firstFrame() {
         guard !hasShownFrame else { return }
         hasShownFrame = true
@@ -38,7 +38,7 @@ extension Application {
 // MARK: - What the supervisor says
 
 extension Application {
-    /// Heeds everything in a message but pings, as if it had come over the channel.
+    /// Handles everything in a message but pings, as if it had arrived on the channel.
     package func receive(_ message: SupervisorMessage) {
         for incoming in Session.Incoming.all(in: message) { receive(incoming) }
     }
@@ -56,6 +56,8 @@ extension Application {
         case .event(let event): heed(event)
         case .terminate: terminate()
         case .disconnected: backgroundTasks.forgetTime()
+        // Whoever serves the main loop has done it already.
+        case .hang: break
         }
     }
 
@@ -102,8 +104,8 @@ extension Application {
 
     /// Ends the app: saves its state, tells the delegate, and exits with code 0.
     ///
-    /// The supervisor's request to end and SIGTERM do the same. A second call does nothing. Before the launch is over, the app just
-    /// ends, and the state it was given is there again for the next launch.
+    /// The supervisor's request to exit and SIGTERM do the same. A second call does nothing. Before the launch is complete, the app
+    /// exits immediately, and the next launch gets the same state again.
     public func terminate() {
         guard !isEnding else { return }
         isEnding = true

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Application {
-    /// Where the app stands in front of its user.
+    /// Whether the user sees the app.
     public enum State: String, Hashable, Sendable, CaseIterable {
         /// It is being launched or is on its way between the other two.
         case inactive

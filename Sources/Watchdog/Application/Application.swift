@@ -4,7 +4,7 @@ package import Dispatch
 import Glibc
 package import WatchdogWire
 
-/// An app with a lifecycle: launched, brought to the foreground, sent to the background, ended.
+/// An app with a lifecycle: it is launched, moves between foreground and background, and exits.
 ///
 /// ```swift
 /// import Watchdog
@@ -18,11 +18,11 @@ package import WatchdogWire
 /// }
 /// ```
 ///
-/// Under watchdogd the app goes where the supervisor wants it, and says when it is there. Otherwise it goes to the foreground
-/// at once and stays there until SIGTERM; under systemd and its like it also says ready, gives signs of life from the main loop,
-/// and says when it begins to end.
+/// Under watchdogd, the app moves to the state that the supervisor requests, and confirms it. Otherwise it enters the foreground
+/// at once and stays there until SIGTERM; under systemd and similar supervisors it also reports that it is ready, sends signs of
+/// life from the main loop, and reports when it begins to exit.
 ///
-/// Isolation: the main actor, whose executor is the process's first thread. What may be called from any thread says so.
+/// Isolation: the main actor, whose executor is the process's first thread. Members that any thread may call say so.
 ///
 /// ## Topics
 /// ### Running
@@ -43,18 +43,18 @@ package import WatchdogWire
 /// - ``performExpiringActivity(withReason:using:)``
 @MainActor
 public final class Application {
-    /// What the app asks of the rest of the process; tests ask something else.
+    /// What the app needs from the rest of the process; tests replace it.
     package struct Surroundings: Sendable {
-        /// Says something to the supervisor.
+        /// Sends a message to the supervisor.
         var say: @Sendable ((inout ClientMessage) -> Void) -> Void
-        /// Where the state is kept between lives; nil for nowhere.
+        /// Where the state is stored between launches; nil to store none.
         var store: RestorationStore?
         /// Ends the process.
         var end: @MainActor @Sendable () -> Void
         /// The time.
         var now: @Sendable () -> DispatchTime = { .now() }
 
-        /// Creates the surroundings of an app that keeps no state.
+        /// Creates the environment of an app that stores no state.
         package init(
             say: @escaping @Sendable ((inout ClientMessage) -> Void) -> Void,
             end: @escaping @MainActor @Sendable () -> Void, now: @escaping @Sendable () -> DispatchTime
@@ -72,7 +72,7 @@ public final class Application {
 
     /// The app of this process.
     ///
-    /// May be called from any thread.
+    /// Any thread may use it.
     ///
     /// - Precondition: ``main(_:)`` has been called.
     public nonisolated static var shared: Application {
@@ -82,7 +82,7 @@ public final class Application {
         return application
     }
 
-    /// Where the app stands in front of its user.
+    /// Whether the user sees the app.
     public internal(set) var state = State.inactive
     /// What the app does on its way.
     public let delegate: any ApplicationDelegate
@@ -90,7 +90,7 @@ public final class Application {
     let surroundings: Surroundings
     let backgroundTasks: BackgroundTasks
     var extendedLaunch = ExtendedLaunch()
-    /// What came before the launch was over.
+    /// What arrived before the launch was complete.
     var waiting: [Session.Incoming] = []
     var isLaunched = false
     var isEnding = false
@@ -105,9 +105,9 @@ public final class Application {
         backgroundTasks = BackgroundTasks(say: surroundings.say, now: surroundings.now)
     }
 
-    /// Launches the app and serves its main loop, for ever.
+    /// Launches the app and serves its main loop, forever.
     ///
-    /// - Parameter delegate: What the app does; kept for the rest of the process.
+    /// - Parameter delegate: Implements the app; kept until the process exits.
     /// - Precondition: Called once, on the process's first thread, in place of ``Watchdog/start()`` and ``Watchdog/run()``.
     public static func main(_ delegate: any ApplicationDelegate) -> Never {
         let surroundings = Surroundings(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an app does when it is launched, comes to the foreground, goes to the background and ends.
+/// What an app does when it is launched, enters the foreground or background, and exits.
 ///
-/// Every callback has a default that does nothing. All are called on the main actor, and while one runs nothing else does: a
+/// Every callback has a default that does nothing. All run on the main actor, and while one runs, nothing else does: a
 /// callback that takes long is a hang. Each has an allowance, after which the supervisor kills the app:
 ///
 /// | callback | allowance of watchdogd, unless configured otherwise |
@@ -30,47 +30,47 @@
 /// - ``applicationWillEncodeRestorableState(_:)``
 @MainActor
 public protocol ApplicationDelegate: AnyObject {
-    /// The launch has begun; what restoring the state needs has to be set up here.
+    /// The launch has begun; set up here what restoring the state needs.
     func application(_ application: Application, willFinishLaunchingWith options: Application.LaunchOptions)
 
-    /// The state that ``applicationWillEncodeRestorableState(_:)`` returned in an earlier life is there again.
+    /// Restores the state that ``applicationWillEncodeRestorableState(_:)`` returned in an earlier launch.
     ///
-    /// Called between the two launch callbacks, if there is a state. A state with which a launch did not come to its end is not
-    /// offered a second time, so that no app dies of its state again and again.
+    /// Called between the two launch callbacks, if there is a state. If a launch with a state does not complete, that state is
+    /// discarded, so that it cannot kill the app again and again.
     func application(_ application: Application, didDecodeRestorableState state: [UInt8])
 
-    /// The launch is nearly over; the app can be used when this returns.
+    /// The launch is nearly complete; the app can be used when this returns.
     ///
-    /// The event that caused the launch is delivered right after it, so whoever listens has to be in place.
+    /// The event that caused the launch is delivered right after it, so set up its receivers here.
     func application(_ application: Application, didFinishLaunchingWith options: Application.LaunchOptions)
 
-    /// The app serves somebody from now on.
+    /// The app is now in use.
     func applicationDidBecomeActive(_ application: Application)
 
-    /// The app stops serving somebody now.
+    /// The app is about to be out of use.
     func applicationWillResignActive(_ application: Application)
 
-    /// The app is out of sight and is suspended soon after this has returned, unless a background task keeps it running.
+    /// The app is in the background, and is suspended soon after this returns unless a background task keeps it running.
     ///
-    /// Nothing that others may wait for, such as the lock of a database, may be held then.
+    /// Release whatever others may wait for, such as a database lock.
     func applicationDidEnterBackground(_ application: Application)
 
-    /// The app is about to be in sight again.
+    /// The app is about to enter the foreground.
     func applicationWillEnterForeground(_ application: Application)
 
-    /// The app ends when this returns.
+    /// The app exits when this returns.
     ///
-    /// Not called for an app that is suspended: it is killed without notice. What must not be lost is saved when the app enters
-    /// the background.
+    /// Not called for a suspended app, which is killed without notice. Save what must not be lost when the app enters the
+    /// background.
     func applicationWillTerminate(_ application: Application)
 
     /// Handles an event.
     func application(_ application: Application, handle event: Application.Event)
 
-    /// The name under which the state is kept: one file name; nil to keep none. By default the name of the program.
+    /// The file name under which the state is stored; nil to store none. The default is the name of the program.
     var restorationIdentifier: String? { get }
 
-    /// The state to restore in the next life; nil to forget it.
+    /// The state to restore in the next launch; nil to discard it.
     ///
     /// Called after ``applicationDidEnterBackground(_:)`` and before ``applicationWillTerminate(_:)``. Keep it small: it is
     /// written before the app may be suspended.
@@ -105,7 +105,7 @@ extension ApplicationDelegate {
     /// Does nothing.
     public func application(_ application: Application, handle event: Application.Event) {}
 
-    /// The last part of the program's path.
+    /// The last component of the program's path.
     public var restorationIdentifier: String? {
         CommandLine.arguments.first?.split(separator: "/").last.map(String.init)
     }

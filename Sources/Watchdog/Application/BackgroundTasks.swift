@@ -36,7 +36,7 @@ final class BackgroundTasks: Sendable {
 
     /// - Parameters:
     ///   - name: What it is.
-    ///   - needsTime: True when the task is not to begin at all when there is no time left.
+    ///   - needsTime: True if the task must not begin when no time is left.
     ///   - handler: Called when the time is over; at once, if it is already.
     func begin(_ name: String, needsTime: Bool = false, handler: Handler?) -> Application.BackgroundTaskID {
         let (id, isLate): (UInt64, Bool) = state.withLock { state in

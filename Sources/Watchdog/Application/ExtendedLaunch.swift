@@ -24,21 +24,21 @@ extension Application {
     /// The most tasks that extend a launch.
     public nonisolated static let extendedLaunchLimit = 16
 
-    /// Lets what is measured as the launch go on until a task has ended, such as loading what the first screen shows.
+    /// Extends the measured launch until a task has ended, such as loading what the first screen shows.
     ///
-    /// It changes the measurement, not the allowance. The first one begins before the launch is over, in a launch callback at the
-    /// latest; the others while another goes on.
+    /// It changes the measurement, not the allowance. Begin the first task before the launch is complete, at the latest in a launch
+    /// callback, and any other while one is still open.
     ///
     /// - Parameter task: A name, of which the first 64 bytes are sent; each is used once.
-    /// - Throws: ``ExtendedLaunchError`` when the task cannot count.
+    /// - Throws: ``ExtendedLaunchError`` if the task cannot extend the launch.
     public func extendLaunch(_ task: String) throws(ExtendedLaunchError) {
         try extendedLaunch.begin(task)
         surroundings.say { $0.launchTasksBegun.append(task) }
     }
 
-    /// Ends a task that has extended the launch.
+    /// Ends a task that extends the launch.
     ///
-    /// - Throws: ``ExtendedLaunchError/unknown(_:)`` when there is none of this name.
+    /// - Throws: ``ExtendedLaunchError/unknown(_:)`` if no task has this name.
     public func finishExtendedLaunch(_ task: String) throws(ExtendedLaunchError) {
         try extendedLaunch.end(task)
         surroundings.say { $0.launchTasksEnded.append(task) }

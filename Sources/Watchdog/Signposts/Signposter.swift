@@ -3,7 +3,7 @@
 import Glibc
 import WatchdogWire
 
-/// Marks moments and intervals of an app's work, which watchdogd measures and shows beside launches and hangs.
+/// Marks moments and intervals of an app's work, which watchdogd measures and shows with launches and hangs.
 ///
 /// ```swift
 /// let signposter = Signposter(category: "photos")
@@ -11,11 +11,11 @@ import WatchdogWire
 /// signposter.emitEvent("tapped", "row 4")
 /// ```
 ///
-/// May be used from any thread, in apps with and without ``Application``. A mark costs some microseconds under watchdogd, less
-/// than one without it. Marks set before the app has started are kept until then. If an app marks more than the supervisor
-/// reads, marks are dropped and counted rather than waited for.
+/// Use it from any thread, in apps with and without ``Application``. A mark costs a few microseconds under watchdogd, and less
+/// than one without it. Marks set before the app has started are sent then. If an app sets marks faster than the supervisor
+/// reads them, the library drops and counts them; it never waits.
 public struct Signposter: Hashable, Sendable {
-    /// What part of the app the marks belong to; the first 64 bytes are sent.
+    /// The part of the app that the marks belong to; the first 64 bytes are sent.
     public let category: String
 
     /// Creates a signposter.
@@ -23,15 +23,15 @@ public struct Signposter: Hashable, Sendable {
         self.category = category
     }
 
-    /// True when somebody may hear of the marks; spares the making of expensive messages.
+    /// Whether anything may receive the marks; check it before building expensive messages.
     public var isEnabled: Bool { Watchdog.hearsMarks }
 
     /// Begins an interval.
     ///
     /// - Parameters:
-    ///   - name: What goes on; the first 64 bytes are sent.
-    ///   - message: More about it; the first 256 bytes are sent.
-    ///   - id: A ``SignpostID/init()`` when intervals of this name may overlap.
+    ///   - name: What is happening; the first 64 bytes are sent.
+    ///   - message: Details; the first 256 bytes are sent.
+    ///   - id: A ``SignpostID/init()`` if intervals with this name may overlap.
     /// - Returns: What ``endInterval(_:_:)`` needs.
     public func beginInterval(
         _ name: StaticString,
@@ -42,7 +42,7 @@ public struct Signposter: Hashable, Sendable {
         return SignpostInterval(name: name, id: id)
     }
 
-    /// Ends an interval; it may be on another thread than it has begun.
+    /// Ends an interval; it may have begun on another thread.
     public func endInterval(_ interval: SignpostInterval, _ message: @autoclosure () -> String = "") {
         mark(.end, interval.name, interval.id, message)
     }
@@ -67,8 +67,8 @@ public struct Signposter: Hashable, Sendable {
     /// Marks the interval that a piece of asynchronous work takes, waiting included.
     ///
     /// - Parameters:
-    ///   - name: What goes on.
-    ///   - id: Such work often overlaps, so that each interval has an identifier of its own unless told otherwise.
+    ///   - name: What is happening.
+    ///   - id: Such work often overlaps, so by default each interval has its own identifier.
     ///   - isolation: Where the work is called from.
     ///   - work: The work.
     public func withIntervalSignpost<Result, Failure: Error>(

@@ -134,6 +134,10 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case crashStacks = "CrashStacks"
     /// What runs after the report of an incident.
     case onIncident = "OnIncident"
+    /// How long that may run.
+    case onIncidentTimeout = "OnIncidentTimeout"
+    /// For which reports it runs.
+    case onIncidentFor = "OnIncidentFor"
     /// Whether journal entries carry reports.
     case reportsInJournal = "ReportsInJournal"
     /// The limit on an app's extensions of one allowance.
@@ -184,8 +188,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
         case .launch, .update, .terminate, .reload, .ping, .readiness, .probe, .probeInterval, .probeTimeout,
             .probeThreshold, .probeStatus, .probeBody, .enterBackground, .background, .expiration, .suspendAfter,
             .taskWarning, .taskLimit, .backgroundCPU, .launchInBackground, .backgroundLaunch, .backgroundLaunchCPU,
-            .enforce, .hangReports, .crashReports, .crashStacks, .onIncident, .reportsInJournal, .extensionCap,
-            .allowBlindExtension, .keepReports, .timeScale:
+            .enforce, .hangReports, .crashReports, .crashStacks, .onIncident, .onIncidentTimeout,
+            .onIncidentFor, .reportsInJournal, .extensionCap, .allowBlindExtension, .keepReports, .timeScale:
             .watchdog
         case .policy, .delay, .factor, .maxDelay, .reset, .limit, .limitInterval, .limitLaunch, .limitHang,
             .limitCrash, .limitExit, .limitMemory, .atLimit:

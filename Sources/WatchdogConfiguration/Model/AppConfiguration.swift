@@ -78,8 +78,9 @@ public struct AppConfiguration: Hashable, Sendable {
         spec.crashReports = watchdog.crashReports
         switch watchdog.readiness {
         case .command: spec.probeInterval = .milliseconds(250)
-        case .probe: spec.probeInterval = min(.milliseconds(250), watchdog.probe?.interval ?? .milliseconds(250))
-        case .automatic, .channel, .notify, .listening, .none: break
+        case .probe, .automatic:
+            if let probe = watchdog.probe { spec.probeInterval = min(.milliseconds(250), probe.interval) }
+        case .channel, .notify, .listening, .none: break
         }
         return spec.scaled(by: watchdog.timeScale)
     }

@@ -9,6 +9,7 @@ extension AppReader {
         checkCommand()
         checkReadiness()
         buildProbe()
+        buildHook()
         checkExtensions()
         checkLifecycle()
         checkRestart()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 extension AppReader {
     mutating func setReadiness(_ text: SourceText) throws(ValueError) {
         let expansion = expansion
@@ -42,6 +44,31 @@ extension AppReader {
     static func hook(_ text: SourceText, _ expansion: SpecifierExpansion) throws(ValueError) -> IncidentHook {
         let command = try text.expanded(by: expansion)
         return IncidentHook(try whole(text, try ProbeReader.shellCommand(command)))
+    }
+
+    static func hookTimeout(_ text: SourceText) throws(ValueError) -> Duration {
+        let span = try allowance(text)
+        guard span <= IncidentHook.longestTimeout else {
+            throw ValueError(
+                message: "longer than \(TimeSpan.format(IncidentHook.longestTimeout)), the longest limit of a command",
+                length: text.count)
+        }
+        return span
+    }
+
+    mutating func buildHook() {
+        guard draft.watchdog.incidentHook != nil else {
+            guard !suspects.contains(.onIncident) else { return }
+            for key in [.onIncidentTimeout, .onIncidentFor] as [ConfigurationKey] {
+                report(.warning, key, "no effect, because there is no OnIncident=")
+            }
+            return
+        }
+        if let timeout = hook.timeout { draft.watchdog.incidentHook?.timeout = timeout }
+        draft.watchdog.incidentHook?.includesHangs = hook.occasion == .all
+        if hook.occasion == .all, draft.watchdog.hangReports == nil {
+            report(.warning, .onIncidentFor, "no effect on hangs, because of HangReports=off")
+        }
     }
 
     static func statuses(_ text: SourceText) throws(ValueError) -> [ClosedRange<Int>] {

@@ -66,6 +66,11 @@ extension AppReader {
         case .onIncident:
             let expansion = expansion
             try set(\.watchdog.incidentHook, text, try Self.hook(text, expansion))
+        case .onIncidentTimeout: hook.timeout = text.isEmpty ? nil : try Self.hookTimeout(text)
+        case .onIncidentFor:
+            hook.occasion =
+                text.isEmpty
+                ? nil : try ValueReader.choice(text, IncidentHook.Occasion.allCases.map { ($0.rawValue, $0) })
         case .extensionCap: try set(\.watchdog.extensionCap, text, try ValueReader.span(text))
         case .allowBlindExtension: try set(\.watchdog.allowsBlindExtension, text, try ValueReader.boolean(text))
         case .keepReports: try set(\.watchdog.reportAge, text, try ValueReader.span(text, atLeast: .seconds(60)))

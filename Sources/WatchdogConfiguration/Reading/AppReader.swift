@@ -22,6 +22,12 @@ struct AppReader {
         var body: String?
     }
 
+    /// The parts of ``WatchdogSettings/incidentHook``, in any order.
+    struct HookDraft {
+        var timeout: Duration?
+        var occasion: IncidentHook.Occasion?
+    }
+
     let expansion: SpecifierExpansion
     var diagnostics: DiagnosticCollector
     /// Not visible outside unless everything was read without an error.
@@ -31,6 +37,7 @@ struct AppReader {
     /// Whether `Enforce=restart-unit` is in force.
     var restartsUnit = false
     var probe = ProbeDraft()
+    var hook = HookDraft()
     /// The index of each variable in the draft: a file may set ten thousand.
     var variableIndices: [String: Int] = [:]
     /// The settings in force; for a list, all parts.

@@ -82,7 +82,7 @@ struct UnitSyntax {
 
     private func fault(in line: ArraySlice<UInt8>) -> Fault? {
         if let index = line.firstIndex(of: 0) {
-            let message = "a NUL byte: this is no text file"
+            let message = "a NUL byte: this is not a text file"
             return Fault(offset: index - line.startIndex, message: message, isInComments: true)
         }
         if let index = line.firstInvalidUTF8 {

@@ -104,7 +104,7 @@ enum Value {
 
 /// The columns of one row, valid while it is looked at.
 ///
-/// SQLite does not notice a changed bit of a value, and anybody who may write to the file may write any number. So numbers are
+/// SQLite does not notice a changed bit of a value, and whoever may write to the file may write any number. So numbers are
 /// limited to what can be computed with.
 struct Row {
     fileprivate let statement: OpaquePointer

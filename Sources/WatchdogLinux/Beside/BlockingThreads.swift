@@ -3,7 +3,8 @@
 /// Threads for calls that may never return.
 ///
 /// Calls belong to lanes, such as one per app. A lane has few threads, so a party that makes one lane's calls hang
-/// holds up no other lane. Threads start when there is work and exit when there is none, except for one that stays.
+/// holds up no other lane. Threads start when there is work and exit when there is none, except for two that stay: each
+/// launch makes two calls, and starting a thread takes the caller longer than waking one.
 ///
 /// Isolation: may be used from any thread; nothing here waits for a call.
 final class BlockingThreads: Sendable {
@@ -13,6 +14,8 @@ final class BlockingThreads: Sendable {
         var threads = 64
         /// The maximum number of threads in one lane.
         var threadsPerLane = 2
+        /// How many threads stay when there is no work.
+        var idleThreads = 2
         /// The maximum number of running and waiting calls in one lane.
         var callsPerLane = 16
     }
@@ -86,7 +89,7 @@ final class BlockingThreads: Sendable {
             let (next, isIdle): ((lane: Int, call: @Sendable () -> Void)?, Bool) = state.withLock { state in
                 if let lane { state.finish(lane) }
                 if let next = state.takeNext(limits) { return (next, false) }
-                guard state.idle == 0 else {
+                guard state.idle < limits.idleThreads else {
                     state.threads -= 1
                     return (nil, false)
                 }

@@ -66,15 +66,16 @@ public final class BlockingWork {
         lastID += 1
         let id = lastID
         let isAccepted = threads.run(in: lane) { [mailbox] in mailbox.post(Result(id: id, value: call())) }
-        pending[id] = Pending(deadline: isAccepted ? loop.now + limit : loop.now) { end($0 as? Value) }
-        armTimer()
+        let deadline = isAccepted ? loop.now + limit : loop.now
+        pending[id] = Pending(deadline: deadline) { end($0 as? Value) }
+        // It may fire for a call that has ended since; then it is armed for the others.
+        if let timer, timer.due.map({ deadline < $0 }) ?? true { timer.arm(at: deadline) }
         return Ticket(id: id)
     }
 
     /// Forgets a call: its handler will not be called.
     public func cancel(_ ticket: Ticket) {
         pending[ticket.id] = nil
-        armTimer()
     }
 
     /// Delivers one result per turn of the loop, because a handler may launch an app.
@@ -86,19 +87,12 @@ public final class BlockingWork {
     }
 
     private func end(_ id: Int, _ value: (any Sendable)?) {
-        guard let call = pending.removeValue(forKey: id) else { return }
-        armTimer()
-        call.end(value)
+        pending.removeValue(forKey: id)?.end(value)
     }
 
     private func endOverdue() {
         let now = loop.now
         for id in pending.filter({ $0.value.deadline <= now }).keys.sorted() { end(id, nil) }
-        armTimer()
-    }
-
-    private func armTimer() {
-        let next = pending.values.map(\.deadline).min()
-        if next != timer?.due { timer?.arm(at: next) }
+        timer?.arm(at: pending.values.lazy.map(\.deadline).min())
     }
 }

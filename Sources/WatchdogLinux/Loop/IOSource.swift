@@ -5,7 +5,7 @@ import Glibc
 
 /// A descriptor that a loop watches; it stays open as long as the source lives.
 public final class IOSource: EventSource {
-    /// What a descriptor is ready for or is to be watched for.
+    /// What a descriptor is ready for, or should be watched for.
     public struct Readiness: OptionSet, Sendable {
         /// Bits such as `EPOLLIN`.
         public let rawValue: UInt32

@@ -10,6 +10,27 @@ package enum Procfs {
         return readAll(file.number, limit: limit)
     }
 
+    /// A file of less than a page that the kernel generates as a whole for each read; nil if it cannot be read.
+    ///
+    /// A second read, for the end of the file, would have the kernel count everything again.
+    ///
+    /// - Parameter directory: what a relative path begins at.
+    static func page(_ path: String, in directory: OwnedDescriptor? = nil) -> [UInt8]? {
+        let flags = O_RDONLY | O_NONBLOCK
+        let opened =
+            try? directory.map { try OwnedDescriptor(opening: path, in: $0, flags: flags) }
+            ?? OwnedDescriptor(opening: path, flags: flags)
+        guard let file = opened else { return nil }
+        var length = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+            repeat {
+                length = pread(file.number, buffer.baseAddress, 4096, 0)
+            } while length < 0 && Errno.current == .interrupted
+            count = max(length, 0)
+        }
+        return length < 0 ? nil : bytes
+    }
+
     /// The contents of a file from its beginning, at most `limit` bytes; nil if it cannot be read.
     static func readAll(_ descriptor: Int32, limit: Int) -> [UInt8]? {
         var bytes: [UInt8] = []

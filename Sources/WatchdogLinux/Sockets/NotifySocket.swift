@@ -32,9 +32,14 @@ public final class NotifySocket {
             descriptor = try Self.bind(address, receiveBuffer)
             return
         }
-        unlink(path)
         address = path
-        descriptor = try Self.bind(path, receiveBuffer)
+        do throws(LinuxError) {
+            descriptor = try Self.bind(path, receiveBuffer)
+        } catch  where error.errno == .addressInUse {
+            // An earlier watchdogd left it.
+            unlink(path)
+            descriptor = try Self.bind(path, receiveBuffer)
+        }
         let mode: mode_t = user == nil ? 0o666 : 0o600
         _ = try check("set the mode of \(path)") { chmod(path, mode) }
         if let user, user != geteuid() {

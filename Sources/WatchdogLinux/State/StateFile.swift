@@ -36,6 +36,7 @@ public final class StateFile {
     public let format: UInt32
     /// Nil between uses of a file that does not stay open.
     private var file: OwnedDescriptor?
+    private var isHeld: Bool
     private let capacity: Int
     private var checkpointSequence: UInt64 = 0
     private var pulseSequence: UInt64 = 0
@@ -49,9 +50,9 @@ public final class StateFile {
     ///   - staysOpen: see ``staysOpen``.
     public init(creating path: String, format: UInt32, capacity: Int, staysOpen: Bool = true) throws(LinuxError) {
         precondition(capacity > 0 && capacity <= Self.mostCapacity, "a state file has room for 1 byte to 16 MiB")
-        unlink(path)
-        let file = try OwnedDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-        self.file = staysOpen ? file : nil
+        let file = try Self.create(path)
+        self.file = file
+        isHeld = staysOpen
         self.path = path
         self.format = format
         self.capacity = capacity
@@ -99,12 +100,33 @@ public final class StateFile {
         self.format = format
         self.capacity = Int(capacity)
         self.file = file
+        isHeld = true
+    }
+
+    private static func create(_ path: String) throws(LinuxError) -> OwnedDescriptor {
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
+        do throws(LinuxError) {
+            return try OwnedDescriptor(opening: path, flags: flags, mode: 0o600)
+        } catch  where error.errno == .fileExists {
+            unlink(path)
+            return try OwnedDescriptor(opening: path, flags: flags, mode: 0o600)
+        }
     }
 
     /// Whether the file stays open between uses, which makes writing cheap but takes up a descriptor.
+    ///
+    /// Otherwise it is closed by ``close()``, and by a failed write.
     public var staysOpen: Bool {
-        get { file != nil }
-        set { file = newValue ? try? opened() : nil }
+        get { isHeld }
+        set {
+            isHeld = newValue
+            file = newValue ? try? opened() : nil
+        }
+    }
+
+    /// Closes the file after use, unless it stays open; the next use opens it again.
+    public func close() {
+        if !isHeld { file = nil }
     }
 
     /// The latest intact contents.
@@ -197,7 +219,14 @@ public final class StateFile {
     // MARK: - Bytes
 
     private func write(_ bytes: [UInt8], at offset: Int) throws(LinuxError) {
-        try Self.write(bytes, to: opened(), at: offset, path)
+        let file = try opened()
+        self.file = file
+        do throws(LinuxError) {
+            try Self.write(bytes, to: file, at: offset, path)
+        } catch {
+            close()
+            throw error
+        }
     }
 
     private func opened() throws(LinuxError) -> OwnedDescriptor {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a measurement is to be checked for.
+/// The checks that a measurement must pass.
 public struct MeasurementChecks: Equatable, Sendable {
     /// The longest median of the wall time; nil for any.
     public var maximum: Duration?

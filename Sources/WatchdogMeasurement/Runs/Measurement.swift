@@ -48,7 +48,7 @@ public struct Measurement: Equatable, Sendable {
         evictedBytes = next.evicted.map { max($0, evictedBytes ?? 0) } ?? evictedBytes
     }
 
-    /// How many more runs, or pairs, are to be made because others do not count.
+    /// How many more runs, or pairs, are needed because others do not count.
     ///
     /// At most as many as were wanted, and none if none counts: then the next ones will hardly count either.
     ///

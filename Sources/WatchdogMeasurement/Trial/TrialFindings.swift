@@ -70,7 +70,7 @@ public struct TrialFindings: Equatable, Sendable {
     /// The last line that it wrote to its standard error.
     public var lastLine: String?
 
-    /// Creates findings of a program that has said and done nothing.
+    /// Creates the findings for a program that has done nothing yet.
     public init(command: [String], observed: Duration, end: End) {
         self.command = command
         self.observed = observed

@@ -40,7 +40,7 @@ final class LaunchMessages {
         return pair.app
     }
 
-    /// What the program has said since the last call, with the time when it said it.
+    /// What the program has sent since the last call, with the time of each message.
     func receive() -> [(signal: LaunchGoal, time: Instant)] {
         var signals: [(signal: LaunchGoal, time: Instant)] = []
         // A program that sends without end must not keep this from returning.

@@ -205,7 +205,7 @@ public final class ProgramTrial {
         findings.end = process.hasExited ? .terminated(after: time) : .killed(after: time)
     }
 
-    /// What is to be said of a program that exited by itself.
+    /// What to report about a program that exited by itself.
     private func collect() {
         let status = (try? process.waitExit())?.status ?? .unknown
         findings.end = .exited(code: status.shellCode, time: findings.observed)

@@ -16,7 +16,7 @@ struct LaunchReplay {
 
     /// The part of an allowance in which no evidence is read, as in the shell.
     private static let windowShare = 8
-    /// A damaged or odd trace could keep the machine busy for ever.
+    /// A damaged or odd trace could keep the machine busy forever.
     static let stepLimit = 50_000_000
 
     /// A launch instant of zero would be invalid; common ticks stay common.

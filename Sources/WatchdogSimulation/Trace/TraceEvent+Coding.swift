@@ -4,7 +4,7 @@ import WatchdogBase
 import WatchdogPolicy
 
 extension TraceEvent {
-    /// Why a line is no event.
+    /// Why a line is not an event.
     struct LineError: Error {
         /// One sentence without a period.
         let description: String

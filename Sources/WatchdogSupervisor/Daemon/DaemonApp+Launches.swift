@@ -47,6 +47,7 @@ extension DaemonApp {
         }
         launch.shell.incidents.onHangReport = { [unowned self, unowned launch] in
             notices.hangReported($0, $1, of: launch)
+            daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: HookFacts($0, $1, of: name))
             reportWritten($1, of: launch)
         }
         launch.shell.incidents.onCrashReport = { [unowned self, unowned launch] in
@@ -102,23 +103,22 @@ extension DaemonApp {
         daemon.history?.ended(launch, outcome, isCausedByMemory: isCausedByMemory)
         if !isKnown { count { $0.ended(outcome, isCausedByMemory: isCausedByMemory) } }
         if current === launch {
-            let now = daemon.host.loop.now
-            count { $0.run(false, at: now) }
+            count { [daemon] in $0.run(false, at: daemon.host.loop.now) }
             moves.abandon()
             reloads.abandon()
             notices.ended(outcome.status)
             observing?.stop()
         }
         // A crash report that the previous watchdogd began is being written already.
-        if launch.shell.incidents.owedCrash == nil, let crash = launch.supervisor.crash(in: outcome) {
-            launch.report(crash)
-        }
+        let crash = launch.shell.incidents.owedCrash == nil ? launch.supervisor.crash(in: outcome) : nil
+        if crash != nil { launch.shell.incidents.oweCrash() }
+        defer { if let crash { launch.report(crash) } }  // After the restart, which does not need it.
         driver.receive(
             .ended(
                 launch.id,
                 .init(
                     outcome, isCausedByMemory: isCausedByMemory,
-                    hasPendingReports: launch.hasPendingReports,
+                    hasPendingReports: crash != nil || launch.hasPendingReports,
                     reason: launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended")))
     }
 

@@ -75,7 +75,7 @@ public struct Serve {
         let standard = configuration.places.scope == .system ? ControlPath.system : ControlPath.user()
         return try Survival(
             controlPath: configuration.places.controlPath.path, standardPath: standard?.path ?? "",
-            notifier: notifier)
+            scope: configuration.places.scope, notifier: notifier)
     }
 
     private func listing() throws(RunError) -> ConfigurationListing {

@@ -26,6 +26,8 @@ final class LaunchEvidence {
     /// Nil if the process was gone before it could be examined.
     private var probe: ProcessProbe?
     private var window: Window?
+    /// Whether the process has just been started, so that what it has used since is all that it has ever used.
+    private var isNew = false
     /// The number of the check that will read the window.
     private var reading: Int?
     private var observation: ProcessProbe.Observation?
@@ -55,10 +57,14 @@ final class LaunchEvidence {
 
     /// Examines this process from now on.
     ///
-    /// - Parameter thread: the thread that runs its main loop; nil for the first thread.
-    func follow(_ pid: Int32, thread: Int32? = nil) {
+    /// - Parameters:
+    ///   - startTime: its start time, if that is known.
+    ///   - thread: the thread that runs its main loop; nil for the first thread.
+    ///   - isNew: whether it has just been started.
+    func follow(_ pid: Int32, startTime: UInt64? = nil, thread: Int32? = nil, isNew: Bool = false) {
         self.pid = pid
-        startTime = ProcessStat.read(pid)?.startTime
+        self.isNew = isNew
+        self.startTime = startTime ?? ProcessStat.read(pid)?.startTime
         host.pacer.cancel(reading)
         probe = (try? ProcessProbe(pid, thread: thread)) ?? (try? ProcessProbe(pid))
         window = nil
@@ -79,6 +85,7 @@ final class LaunchEvidence {
         window = nil
         host.pacer.cancel(reading)
         guard patience > .zero else { return readWindow() }
+        isNew = false
         // Align to a common tick: one wake-up reads the windows of many apps.
         let tick = max(1, min(patience.nanoseconds / 8, 50_000_000))
         let delay = patience - .nanoseconds((Instant.now() + patience).nanoseconds % tick)
@@ -87,11 +94,16 @@ final class LaunchEvidence {
 
     private func readWindow() {
         reading = nil
-        window = probe.map { Window(start: $0.usage(), machine: host.machineCPU(notOlderThan: precision)) }
+        let isNew = isNew
+        self.isNew = false
+        window = probe.map {
+            Window(start: isNew ? .none(at: .now()) : $0.usage(), machine: host.machineCPU(notOlderThan: precision))
+        }
     }
 
     /// Starts a window if there is none.
     func ensureWindow() {
+        isNew = false
         if window == nil { readWindow() }
     }
 

@@ -74,6 +74,7 @@ final class LaunchHistory {
         guard let pid = launch.pid, !launch.notes.isOver else { return }
         launch.notes.folder = ProgramFacts.folder(of: pid)
         readFacts(of: launch, in: lane)
+        if launch.notes.isRecorded { launch.notes.folder = nil }
     }
 
     /// Keeps the end of a launch, and the launch itself if it never became ready.
@@ -109,6 +110,8 @@ final class LaunchHistory {
         record.cpuTime = launch.pid.flatMap { ProcessCPU.time($0) }
         number += 1
         pending[number] = record
+        // A thousand idle apps take no descriptor for what is read once.
+        defer { launch.notes.folder = nil }
         readFacts(of: launch, in: lane) { [self, number] facts in
             guard var record = pending.removeValue(forKey: number) else { return }
             record.version = facts?.version ?? record.version

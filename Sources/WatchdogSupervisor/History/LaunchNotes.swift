@@ -7,7 +7,7 @@ import WatchdogLinux
 struct LaunchNotes {
     /// Why it was launched.
     var cause = "unknown"
-    /// The process's folder in `/proc`; nil before the launch.
+    /// The process's folder in `/proc`; nil before the launch, and once it is in the history.
     var folder: OwnedDescriptor?
     /// What was launched, as soon as it is known.
     var version = ProgramVersion()

@@ -115,6 +115,7 @@ struct IncidentScene {
         } else {
             facts.environment = launch.environment.dictionary
         }
+        if facts.missed?.kind == .probe { facts.missed?.add(record.failedProbes.details(until: facts.captureInstant)) }
         facts.cgroup = tree.cgroup?.path
         facts.faults = evidence.faults
         facts.status = record.account.status

@@ -233,17 +233,20 @@ final class LaunchIncidents {
     /// Starts writing the report of an unexpected end.
     ///
     /// The machine is not involved, because nothing is left to decide.
-    func report(_ crash: Crash, _ record: LaunchRecord) {
+    func report(_ crash: Crash, _ record: LaunchRecord, isRepeated: Bool = false) {
+        if owedCrash == nil { oweCrash() }
         var facts = scene.facts(of: crash, record)
-        let owed = owedCrash
-        facts.id = owed ?? facts.id
-        // Save this before the end is accounted for.
-        owedCrash = facts.id
-        emit(.stateChanged(isUrgent: false))
+        facts.id = owedCrash ?? facts.id
         write(
             .crash,
             OpenIncident(kind: .crash(crash), facts: facts, capture: .failed("it had ended")),
-            postMortem: scene.postMortem(facts), isRepeated: owed != nil)
+            postMortem: scene.postMortem(facts), isRepeated: isRepeated)
+    }
+
+    /// Saves that the report of a crash is still to be written; call it before the end is accounted for.
+    func oweCrash() {
+        owedCrash = .random()
+        emit(.stateChanged(isUrgent: false))
     }
 
     private func write(

@@ -34,7 +34,7 @@ struct Narration {
                     + " (Readiness= or --readiness says how to find out)"
             )
         case .ready(let source, let after):
-            (true, "\(name) ready after \(after.brief) (\(source.rawValue))")
+            (true, "\(name) ready \(after.sinceLaunch) (\(source.rawValue))")
         case .marked(.firstFrame, let after):
             (true, "\(name) showed its first frame after \(after.brief)")
         case .marked(.useful, let after):
@@ -99,6 +99,11 @@ struct Narration {
         case .resumed(let after): "\(name) is running again after \(after.brief) and is probed again"
         }
     }
+}
+
+extension Duration {
+    /// "after 312 ms"; a program may be ready before watchdogd hears that it was executed.
+    fileprivate var sinceLaunch: String { self <= .zero ? "at once" : "after \(brief)" }
 }
 
 extension Narration {

@@ -37,6 +37,7 @@ extension LaunchConfiguration {
         let isHidden = spec.lifecycle.launchesInBackground
         environment[Wire.Environment.state] = isHidden ? Visibility.background.rawValue : nil
         if let launchingEvent { environment[Wire.Environment.event] = launchingEvent.kind }
+        if attributes.allowsFaults { environment[Wire.Environment.faults] = "1" }
         environment[Wire.Environment.channel] = "\(Self.channelDescriptor)"
         return environment
     }

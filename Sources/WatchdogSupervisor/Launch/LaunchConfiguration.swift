@@ -72,6 +72,8 @@ struct ProcessAttributes {
     var oomScoreAdjustment: Int?
     var fileModeMask: UInt32?
     var noNewPrivileges = false
+    /// Whether the app may be asked to block its main loop.
+    var allowsFaults = false
 
     func apply(to request: inout SpawnRequest) {
         request.limits += limits
@@ -103,7 +105,7 @@ extension Environment {
         // These belong to the supervisor's service manager, or to an outer supervisor.
         for name in [
             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOG_CHANNEL", "WATCHDOG_STATE", "WATCHDOG_EVENT",
-            "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "RUNTIME_DIRECTORY", Reexecution.variable,
+            "WATCHDOG_FAULTS", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "RUNTIME_DIRECTORY", Reexecution.variable,
         ] {
             result[name] = nil
         }

@@ -44,4 +44,5 @@ struct LaunchRecord {
     let lastPingSent: Instant?
     /// The slowest round trip of a ping.
     let slowestPing: Duration?
+    let failedProbes: FailedProbes
 }

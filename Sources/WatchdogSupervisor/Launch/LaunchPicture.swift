@@ -93,7 +93,8 @@ struct LaunchPicture {
             case .killed: "killed"
             case .ended: "ended"
             }
-        return "launch of \(name): \(end) after \(ascii(duration.brief))\(ascii(frame))"
+        let time = duration > .zero ? "after \(ascii(duration.brief))" : "at once"
+        return "launch of \(name): \(end) \(time)\(ascii(frame))"
     }
 
     private var scale: String {

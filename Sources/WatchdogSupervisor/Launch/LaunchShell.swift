@@ -30,6 +30,8 @@ final class LaunchShell: LaunchEffects {
     private var onEvent: (LaunchEvent) -> Void = { _ in }
     /// The running reload, for the next watchdogd.
     private(set) var reload: KeptReload?
+    /// Whether the app blocks its main loop when it is asked to.
+    private(set) var heedsFaults = false
     /// How many processes of the app remained when its main process exited with code 0.
     private(set) var leftBehind = 0
 
@@ -137,6 +139,9 @@ final class LaunchShell: LaunchEffects {
             leftBehind = tree.processes().count { !ours.contains($0) }
         case .channelMessage(let datagram):
             evidence.noteMemoryKills()
+            if configuration.attributes.allowsFaults, ClientMessage(decoding: datagram).hello?.allowsFaults == true {
+                heedsFaults = true
+            }
             judgeSpeaker(datagram)
         case .notifyMessage: evidence.noteMemoryKills()
         case .machine, .exited, .captured, .deadlineReached, .stateChanged: break
@@ -157,7 +162,7 @@ final class LaunchShell: LaunchEffects {
     private func spawned(_ pid: Int32) {
         let log = configuration.streams.map(\.log) ?? StandardStreams.ownLog
         closePassed()
-        evidence.follow(pid)
+        evidence.follow(pid, startTime: tree.main?.startTime, isNew: true)
         output.begin(log, of: pid, launchedAt: tree.launched?.instant ?? now, isInCgroup: tree.isInCgroup)
         storeProcess()
     }

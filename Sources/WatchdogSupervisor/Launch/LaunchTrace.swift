@@ -48,6 +48,8 @@ struct LaunchTrace: Hashable, Sendable {
     private var isFirstFrameTold = false
     private var isUsefulTold = false
     private var isExtensionTold = false
+    /// How far the app's clock, which its signposts use, is ahead of ours.
+    var clockLead: Duration = .zero
     /// Marks over the limit, or that the app could not send.
     private(set) var lost = 0
 
@@ -123,7 +125,8 @@ struct LaunchTrace: Hashable, Sendable {
     // MARK: - Signposts
 
     private mutating func note(_ signpost: ClientMessage.Signpost) {
-        let at = Instant(nanoseconds: signpost.nanoseconds)
+        let (time, isOverflown) = signpost.nanoseconds.subtractingReportingOverflow(clockLead.nanoseconds)
+        let at = Instant(nanoseconds: isOverflown ? .min : time)
         if signpost.phase == .end {
             let open = intervals.lastIndex {
                 $0.end == nil && !$0.isEvent && $0.id == signpost.id && $0.name == signpost.name

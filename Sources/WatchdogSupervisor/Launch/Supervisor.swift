@@ -37,6 +37,7 @@ final class Supervisor {
     private(set) var account = AppAccount()
     /// What the app marked in its launch.
     private(set) var trace = LaunchTrace()
+    private var failedProbes = FailedProbes()
     /// Why the process could not be started.
     private(set) var spawnFailure: (any Error)?
 
@@ -74,7 +75,7 @@ final class Supervisor {
             account: account, lifecycle: machine.lifecycleRecord, lifecycleState: machine.lifecycleState,
             launchedAt: machine.launchedAt, launchDuration: machine.launchDuration, trace: trace,
             lastPingSent: machine.lastPingSent,
-            slowestPing: machine.pings.count > 0 ? machine.pings.maximum : nil)
+            slowestPing: machine.pings.count > 0 ? machine.pings.maximum : nil, failedProbes: failedProbes)
     }
 
     // MARK: - Requests
@@ -254,6 +255,7 @@ final class Supervisor {
             switch notice {
             case .launched: sendCauses()
             case .ready: announceMarks()
+            case .probe(let notice): failedProbes.note(notice, at: lastStep)
             default: break
             }
         case .finish(let outcome):
@@ -282,6 +284,9 @@ final class Supervisor {
     }
 
     // MARK: - Bytes to events
+
+    /// Notes how far the app's clock is ahead of ours, before its launch.
+    func noteClockLead(_ lead: Duration) { trace.clockLead = lead }
 
     private func showSignOfLife(at instant: Instant) {
         account.signsOfLife += 1

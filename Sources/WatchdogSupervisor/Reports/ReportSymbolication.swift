@@ -36,8 +36,11 @@ public struct ReportSymbolication {
 
     /// Finds the debug files and symbolicates the frames.
     ///
+    /// - Parameter progress: called with what happens next, and how much is done, from 0 to 1 if that is known.
     /// - Throws: ``RunError`` if nothing can be symbolicated at all.
-    public func run(_ report: Report) throws -> Result {
+    public func run(
+        _ report: Report, progress: (_ what: String, _ fraction: Double?) -> Void = { _, _ in }
+    ) throws -> Result {
         try checkDirectories()
         guard let naming = ReportNaming(report) else {
             throw RunError(
@@ -51,7 +54,8 @@ public struct ReportSymbolication {
         let symbolicator = Symbolicator()
         var files: [Int: DebugFile] = [:]
         var missing: [String] = []
-        find(images, symbolicator, &files, &missing)
+        progress("searching for debug files", nil)
+        find(images, symbolicator, &files, &missing, progress)
         if files.isEmpty, images.allSatisfy({ $0.unnamed == 0 }) {
             return Result(report: report, outcome: .init(), account: ["all frames have names; no file has more lines"])
         }
@@ -61,6 +65,7 @@ public struct ReportSymbolication {
                     separator: "; "),
                 exitCode: 66)
         }
+        progress("naming the frames", nil)
         let (request, order) = naming.request(for: Set(files.keys))
         let chosen = order.compactMap { files[$0]?.descriptor }
         let answer: NamingAnswer
@@ -99,7 +104,7 @@ public struct ReportSymbolication {
     /// Finds the debug file of each image, or records why there is none.
     private func find(
         _ images: [ReportNaming.Image], _ symbolicator: Symbolicator, _ files: inout [Int: DebugFile],
-        _ missing: inout [String]
+        _ missing: inout [String], _ progress: (String, Double?) -> Void
     ) {
         let wanted = Dictionary(
             uniqueKeysWithValues: images.compactMap { image in
@@ -108,7 +113,11 @@ public struct ReportSymbolication {
         var search = DebugFileSearch(in: directories)
         let found = search.find(images.compactMap { wanted[$0.index] })
         let client = usesDebuginfod ? Debuginfod(symbolicator, environment: .inherited) : nil
-        for image in images where image.unnamed > 0 || wanted[image.index].map({ found[$0.buildID] != nil }) == true {
+        for (done, image) in images.enumerated()
+        where image.unnamed > 0 || wanted[image.index].map({ found[$0.buildID] != nil }) == true {
+            if client != nil {
+                progress("asking for \(image.name.singleLine(limit: 64))", Double(done) / Double(images.count))
+            }
             guard let wish = wanted[image.index] else {
                 missing.append("\(image.name.singleLine(limit: 64)): the report has no build ID for it")
                 continue

@@ -103,7 +103,7 @@ final class ReportWriter: Sendable {
         facts.countPendingRunDelay()
         switch capture {
         case .taken:
-            break
+            facts.completeCall(from: captured)
         case .sampled:
             captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.completeEvidence(from: captured)

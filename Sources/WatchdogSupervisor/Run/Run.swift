@@ -33,7 +33,7 @@ public struct Run {
         StandardStreams.openMissing()
         StandardError.use(configuration.logFormat, app: configuration.spec.name)
         // Before all that reads files, which may lie there.
-        let disks = try FaultDisks(configuration.faults)
+        let surroundings = try FaultSurroundings(configuration.preparedFaults)
         // Fork before there is a second thread or much memory to copy.
         let examinerSource = ExaminerSource.start()
         // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
@@ -44,14 +44,17 @@ public struct Run {
         // A report that exceeds the file size limit is an error to report, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
         var launch = try LaunchConfiguration.resolving(configuration)
-        try disks.check(outputs: configuration.outputs + (configuration.printsReports ? [] : [launch.store.directory]))
+        try surroundings.disks.check(
+            outputs: configuration.outputs + (configuration.printsReports ? [] : [launch.store.directory]))
+        launch.attributes.allowsFaults = configuration.allowsHangs
         launch.launchingEvent = configuration.script?.launchingEvent
         let socket = try configuration.controlPath.map { path throws(RunError) in try RunControl.bind(path) }
         // In case the run fails before anybody serves it.
         defer { socket?.remove() }
         do {
             try Subreaper.become()
-            return try supervise(launch, LauncherProcess(precedence: true), examinerSource, socket, disks)
+            let launcher = try startLauncher(clockLead: surroundings.clockLead)
+            return try supervise(launch, launcher, examinerSource, socket, surroundings)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
@@ -59,9 +62,18 @@ public struct Run {
         }
     }
 
+    private func startLauncher(clockLead: Duration) throws -> LauncherProcess {
+        do throws(LinuxError) {
+            return try LauncherProcess(precedence: true)
+        } catch {
+            guard clockLead > .zero else { throw error }
+            throw RunError.unavailable("--fault clock: cannot create a time namespace: \(error)")
+        }
+    }
+
     private func supervise(
         _ launch: LaunchConfiguration, _ launcher: LauncherProcess, _ examinerSource: OwnedDescriptor?,
-        _ socket: ControlSocket?, _ disks: FaultDisks
+        _ socket: ControlSocket?, _ surroundings: FaultSurroundings
     ) throws -> Int32 {
         let loop = try EventLoop()
         let log = EventLog.forRun()
@@ -72,10 +84,11 @@ public struct Run {
         defer { host.stop() }
         defer { Strays.end() }
         var launch = launch
-        let limits = try FaultLimits(configuration.faults, of: &launch, on: host)
+        let limits = try FaultLimits(configuration.preparedFaults, of: &launch, on: host)
         let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { app.shell.stop() }
-        let session = try RunSession(configuration, app, limits, disks, loop)
+        app.supervisor.noteClockLead(surroundings.clockLead)
+        let session = try RunSession(configuration, app, limits, surroundings, loop)
         let control = try socket.map { socket throws(LinuxError) in
             try RunControl(socket, for: app, of: configuration.spec, on: loop)
         }

@@ -44,8 +44,8 @@ public struct RunConfiguration: Sendable {
     public var livenessTarget: ProbeSettings.Target?
     /// Whether the kernel should write a core file when a signal ends the program, for the stacks in the report.
     public var takesCrashStacks = false
-    /// The command, for `/bin/sh -c`, that runs after each report; nil for none, or for that of the app's file.
-    public var onIncident: String?
+    /// What runs after each report; nil for nothing, or for the command of the app's file.
+    public var onIncident: IncidentHook?
     /// The directory for reports; nil for the user's default.
     public var reportsDirectory: String?
     /// Whether journal entries carry reports.
@@ -92,6 +92,11 @@ public struct RunConfiguration: Sendable {
     public var remote: Int32?
     /// Whether to draw the launch when the run is over.
     public var showsLaunch = false
+
+    /// The faults for which something is prepared before the launch, among them those of the script.
+    var preparedFaults: [Fault] { faults + (script?.faults ?? []) }
+    /// Whether the app may be asked to block its main loop.
+    var allowsHangs: Bool { remote != nil || preparedFaults.contains { $0.kind == .mainHang } }
 
     /// The files and sockets that the run creates, besides reports.
     var outputs: [String] {

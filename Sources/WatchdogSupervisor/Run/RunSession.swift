@@ -53,8 +53,8 @@ final class RunSession {
     private var unwritten = 0
 
     init(
-        _ configuration: RunConfiguration, _ launch: AppLaunch, _ limits: FaultLimits, _ disks: FaultDisks,
-        _ loop: EventLoop
+        _ configuration: RunConfiguration, _ launch: AppLaunch, _ limits: FaultLimits,
+        _ surroundings: FaultSurroundings, _ loop: EventLoop
     ) throws {
         self.configuration = configuration
         self.launch = launch
@@ -82,7 +82,7 @@ final class RunSession {
         shell.host.hooks.onIdle = { [unowned self] in concludeIfReported() }
         end = try launch.shell.host.timer { [unowned self] _ in supervisor.requestTermination() }
         faults = try FaultInjector(
-            configuration.faults, limits, disks, shell, isQuiet: configuration.verbosity == .quiet)
+            configuration.faults, limits, surroundings, shell, isQuiet: configuration.verbosity == .quiet)
         trace = try configuration.trace.map { try TraceFile($0, of: supervisor, shell) }
         remote = try configuration.remote.map { try RemoteControl($0, supervisor, on: loop) }
         if let refusal = shell.cgroupRefusal { remote?.tell(.limited(reason: "no cgroup: \(refusal)")) }
@@ -91,6 +91,7 @@ final class RunSession {
                 [unowned self] in concludeIfReported()
             }
         }
+        faults?.serve(remote, script)
     }
 
     // MARK: - Execution
@@ -210,7 +211,7 @@ final class RunSession {
         let lines = narration.lines(of: hang, pid: shell.pid, report)
         let line = configuration.verbosity == .quiet ? nil : lines
         if !log.tell(entry(hang, report), line: line, within: .zero) { unwritten += 1 }
-        reportWritten()
+        reportWritten(HookFacts(hang, report, of: configuration.spec.name))
     }
 
     private func crashReported(_ crash: Crash, _ report: ReportOutcome) {

@@ -54,6 +54,8 @@ struct RunSummary: Codable, Equatable {
         var fault: String
         /// When it began, counted from the launch; absent if the run ended before.
         var milliseconds: Double?
+        /// Why it is incomplete; absent if it is not.
+        var failure: String?
     }
 
     struct Lifecycle: Codable, Equatable {

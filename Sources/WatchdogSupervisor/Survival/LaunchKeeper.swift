@@ -60,6 +60,7 @@ final class LaunchKeeper {
 
     /// Saves the state before an irrevocable effect; if watchdogd ends now, the effect may or may not have happened.
     func prepare(_ state: LaunchState, at now: Instant) {
+        defer { file?.close() }
         checkpoint(state, at: now)
     }
 
@@ -68,6 +69,7 @@ final class LaunchKeeper {
         _ machine: inout ProcessMachine, at now: Instant, pulse: (ProcessMachine.Pulse?) -> LaunchPulse,
         _ state: (ProcessMachine) -> LaunchState?
     ) {
+        defer { file?.close() }
         let change = machine.change(since: saved)
         let isOld = now - savedAt > Self.patience
         if isDirty || isOld || change.isWhole {
@@ -90,6 +92,7 @@ final class LaunchKeeper {
 
     /// Saves the current state unconditionally.
     func flush(_ state: LaunchState, pulse: LaunchPulse, at now: Instant) {
+        defer { file?.close() }
         checkpoint(state, at: now)
         write(pulse)
     }

@@ -94,7 +94,7 @@ struct LaunchResumption {
 
     private func hold(_ process: Pidfd, _ saved: LaunchState.Process, thread: Int32?) {
         shell.tree.hold(process, saved)
-        shell.evidence.follow(process.pid, thread: thread)
+        shell.evidence.follow(process.pid, startTime: saved.startTime, thread: thread)
         guard let startTime = saved.startTime else { return }
         shell.output.find(
             of: ExaminedProcess(id: process.pid, startTime: startTime, cgroup: nil), by: shell.host.examiner,
@@ -107,6 +107,6 @@ struct LaunchResumption {
         guard shell.incidents.owedCrash != nil, case .ended(let outcome) = supervisor.machine.phase,
             let crash = supervisor.crash(in: outcome)
         else { return }
-        shell.incidents.report(crash, supervisor.record)
+        shell.incidents.report(crash, supervisor.record, isRepeated: true)
     }
 }

@@ -41,9 +41,10 @@ enum StateTag: UInt8 {
 
 extension StateEncoder {
     fileprivate final class Output {
-        var bytes: [UInt8] = []
+        // Every field of every type goes through here, and nothing here calls back: checks would be a tenth of the work.
+        @exclusivity(unchecked) var bytes: [UInt8] = []
         /// Positions of the length fields of open containers, outermost first.
-        private var open: [Int] = []
+        @exclusivity(unchecked) private var open: [Int] = []
 
         init() {
             bytes.reserveCapacity(4 << 10)

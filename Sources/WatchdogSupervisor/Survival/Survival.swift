@@ -35,11 +35,30 @@ final class Survival {
     /// - Parameters:
     ///   - controlPath: the socket that this daemon serves.
     ///   - standardPath: the default socket of such daemons.
+    ///   - scope: whom the daemon serves.
+    ///   - isRoot: whether root runs it, whose own daemon and the machine's share `/run/watchdogd`.
     ///   - notifier: the connection to the service manager.
-    init(controlPath: String, standardPath: String, notifier: ServiceNotifier?) throws(LinuxError) {
+    convenience init(
+        controlPath: String, standardPath: String, scope: DaemonPlaces.Scope = .ofThisUser,
+        isRoot: Bool = geteuid() == 0, notifier: ServiceNotifier?
+    ) throws(LinuxError) {
+        try self.init(
+            name: Self.name(
+                controlPath: controlPath, standardPath: standardPath, isRootsOwn: isRoot && scope == .user),
+            notifier: notifier)
+    }
+
+    private init(name: String, notifier: ServiceNotifier?) throws(LinuxError) {
         self.notifier = notifier
-        name = controlPath == standardPath ? "serve" : "serve-" + String(FNV1a.hash(of: controlPath), radix: 16)
+        self.name = name
         directory = try RuntimeDirectory.lasting(name)
+    }
+
+    /// The name of a daemon's directory, which no other daemon in the same place has.
+    static func name(controlPath: String, standardPath: String, isRootsOwn: Bool) -> String {
+        guard controlPath == standardPath else { return "serve-" + String(FNV1a.hash(of: controlPath), radix: 16) }
+        // Not a hexadecimal number.
+        return isRootsOwn ? "serve-user" : "serve"
     }
 
     // MARK: - Launches
@@ -122,6 +141,7 @@ final class Survival {
                     creating: "\(directory.path)/\(app)\(Self.appSuffix)".withoutSpareRoom, format: KeptApp.format,
                     capacity: Self.appCapacity, staysOpen: false)
             appFiles[app] = file
+            defer { file.close() }
             try file.write(checkpoint: bytes)
         } catch {
             tell("the state of \(app) cannot be kept: \(error)")

@@ -65,6 +65,7 @@ struct Summary: Decodable {
     struct Fault: Decodable {
         var fault: String
         var milliseconds: Double?
+        var failure: String?
     }
 
     struct Exit: Decodable {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Testing
+import WatchdogBase
 import WatchdogLinux
 
 /// Where programs are looked for: the system's own first, and nowhere that this user may not look.
@@ -65,4 +67,12 @@ func peakMemory(of process: Int32) -> Int {
     let text = String(decoding: contents(of: "/proc/\(process)/status") ?? [], as: UTF8.self)
     let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
     return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
+}
+
+/// Compiles the zoo of hangs, one program of all files in `Subjects/Zoo`.
+func compileZoo(to path: String) throws {
+    let compiler = try Program(
+        shell("exec cc -O1 -g -pthread -fno-optimize-sibling-calls -o \"$1\" \"$2\"/*.c", path, "\(subjects)/Zoo"))
+    let status = try compiler.end(within: .seconds(60))
+    try #require(status == .exited(code: 0), "\(compiler.text(.errors))")
 }
