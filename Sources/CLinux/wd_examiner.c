@@ -8,6 +8,7 @@
 #include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -30,6 +31,12 @@ static void close_others(int kept) {
     syscall(SYS_close_range, KEPT + 1, ~0U, 0);
 }
 
+static bool is_permitted(int capability) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {{0}};
+    return syscall(SYS_capget, &header, data) == 0 && (data[0].permitted & 1U << capability) != 0;
+}
+
 static void keep_capabilities(uint32_t kept) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {{.effective = kept, .permitted = kept}};
@@ -47,6 +54,9 @@ static void take_precedence(void) {
 static void drop_rights(void) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (geteuid() != 0) return;
+    /* As root of a container: without this capability, a process may look only at those of its own user that have no
+     * capability that it lacks (ptrace(2)), and the program keeps the container's. */
+    if (!is_permitted(CAP_SYS_PTRACE)) return;
     /* Without this, changing from user 0 clears all capabilities. */
     prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)

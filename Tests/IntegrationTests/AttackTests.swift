@@ -9,7 +9,7 @@ import WatchdogReport
 
 extension EndToEnd {
     /// A user without rights against the daemon of root.
-    @Suite("A local user who wants in", .enabled(if: isRoot, "only root's daemon has more rights than its apps"))
+    @Suite("A local user who wants in", .enabled(if: hasAllRights, "only root's daemon has more rights than its apps"))
     struct AttackTests {
         /// Apps and attacker have the same user.
         private static let user = "games"

@@ -11,6 +11,7 @@ extension EndToEnd {
         /// Why the page cannot be tried here; nil if it can.
         private static let obstacle: String? = {
             if access("/usr/lib/cockpit/cockpit-ws", X_OK) != 0 { return "cockpit-ws is not installed" }
+            if isRoot && !hasAllRights { return "root of a container makes no network of its own" }
             if !isInstalled("cockpit-bridge") { return "cockpit-bridge is not installed" }
             return chromium.contains { isInstalled($0) } ? nil : "chromium is not installed"
         }()

@@ -5,11 +5,14 @@ import Glibc
 import Testing
 import WatchdogLinux
 import WatchdogReport
+import WatchdogVerdict
 
 /// What container engines do to a process, done by hand: they take away capabilities, mount the root read-only, and mount
 /// single files.
 extension EndToEnd {
-    @Suite("As the first process of a container", .enabled(if: isRoot, "mount namespaces and capabilities need root"))
+    @Suite(
+        "As the first process of a container", .enabled(if: hasAllRights, "mount namespaces and capabilities need root")
+    )
     struct ContainerTests {
         private static let hang = ["--update", "700ms", "--ping", "100ms"]
         private let hanging = [product("HangMain"), "--how", "sleep", "--after", "0.2"]
@@ -36,6 +39,17 @@ extension EndToEnd {
             #expect(main.frames.contains { $0.symbol?.contains("waitForServer") == true })
             let notes = report.body.linux?.notes ?? []
             #expect(notes.contains { $0.contains("named as root without capabilities") }, "\(notes)")
+        }
+
+        @Test("Root that may not trace others still says what its own program waits for, and who holds it")
+        func rootWithoutTracing() throws {
+            let run = try Supervision(
+                Self.hang, [product("HangMain"), "--how", "deadlock", "--after", "0.2"],
+                wrapper: ["setpriv", "--inh-caps=-all", "--bounding-set=-sys_ptrace"])
+            let report = try #require(try run.end().reports.first)
+            let waits = report.body.linux?.waits ?? []
+            #expect(waits.first?.holder?.name == "indexer", "\(waits)")
+            #expect(report.body.linux?.verdict.line.contains("deadlock") == true)
         }
 
         @Test("Root that may become another user does so, and needs no note")

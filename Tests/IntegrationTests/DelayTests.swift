@@ -36,7 +36,7 @@ extension EndToEnd {
     struct DelayTests {
         @Test("A hang is ended in time whatever makes others wait", arguments: Delay.allCases)
         fileprivate func supervision(_ delay: Delay) throws {
-            guard isRoot || !delay.needsRoot else { return print("skipped: \(delay.rawValue) needs root") }
+            guard hasAllRights || !delay.needsRoot else { return print("skipped: \(delay.rawValue) needs root") }
             let bed = try DelayBed(Scratch())
             guard try begin(delay, in: bed) else { return }
             try bed.expectSupervision(delay.rawValue)
@@ -143,14 +143,14 @@ extension EndToEnd {
                 [Restart]
                 Policy=never
                 """
-            try bed.start(["passing": app], isSystem: isRoot)
+            try bed.start(["passing": app], isSystem: hasAllRights)
             try bed.launch("passing")
             #expect(
                 eventually { bed.scratch.exists("passed") }, "\(bed.scratch.read("passing-errors") ?? "not launched")")
         }
 
         private func beginConnections(in bed: DelayBed) throws {
-            try bed.start(isSystem: isRoot)
+            try bed.start(isSystem: hasAllRights)
             let crowd = bed.keep(
                 try Program(python("exec(open(sys.argv[1]).read())", "\(subjects)/crowd.py", bed.scratch["control"])))
             try crowd.line("connected")

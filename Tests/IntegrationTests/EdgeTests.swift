@@ -107,7 +107,8 @@ extension EndToEnd {
             #expect(ending.summary?.status == "here")
         }
 
-        @Test("--user: a kill takes the stacks of another user's program too", .enabled(if: isRoot, "needs root"))
+        @Test(
+            "--user: a kill takes the stacks of another user's program too", .enabled(if: hasAllRights, "needs root"))
         func userKilled() throws {
             let scratch = try Scratch()
             chmod(scratch.path, 0o711)
@@ -149,7 +150,7 @@ extension EndToEnd {
 
         @Test(
             "A full disk costs the report, not the kill: 137, with the reason",
-            .enabled(if: isRoot, "mounting a small file system needs root"))
+            .enabled(if: hasAllRights, "mounting a small file system needs root"))
         func fullDisk() throws {
             let scratch = try Scratch()
             let reports = try scratch.makeDirectory("small")

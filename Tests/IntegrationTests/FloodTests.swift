@@ -151,7 +151,7 @@ extension EndToEnd {
             #expect(ending.summary?.isDeathVerified == true)
         }
 
-        @Test("The same without cgroups", .enabled(if: isRoot, "an ordinary user has none: see the test before"))
+        @Test("The same without cgroups", .enabled(if: hasAllRights, "an ordinary user has none: see the test before"))
         func forksWithoutCgroups() throws {
             let command = python(
                 """

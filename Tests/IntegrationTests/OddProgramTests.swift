@@ -78,7 +78,7 @@ extension EndToEnd {
             #expect(ending.exitCode == 137)
             #expect(ending.summary?.isDeathVerified == true)
             let report = try #require(ending.reports.first)
-            if isRoot {
+            if hasAllRights {
                 #expect(report.body.threads.first?.frames.isEmpty == false)
             } else {
                 let linux = try #require(report.body.linux)

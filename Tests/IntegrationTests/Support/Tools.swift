@@ -14,6 +14,16 @@ let searchPath: String = {
 
 let isRoot = geteuid() == 0
 
+/// Whether this is root of the machine: root of a container may neither mount, nor make namespaces, nor trace the programs
+/// of others.
+let hasAllRights: Bool = {
+    let line = contents(of: "/proc/self/status").map { String(decoding: $0, as: UTF8.self) }?
+        .split(separator: "\n").first { $0.hasPrefix("CapEff:") }
+    let effective = line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) } ?? 0
+    // CAP_SYS_PTRACE, CAP_SYS_ADMIN: capabilities(7).
+    return isRoot && effective >> 19 & 1 == 1 && effective >> 21 & 1 == 1
+}()
+
 /// True when a program is there to be run.
 func isInstalled(_ program: String) -> Bool {
     (try? resolveExecutable(program, path: searchPath, workingDirectory: nil)) != nil
