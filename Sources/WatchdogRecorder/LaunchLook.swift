@@ -19,11 +19,14 @@ struct LaunchLook {
     private static let threadLimit = 32
 
     private let process: Pidfd
-    private var waiting: (call: String, slices: UInt64, since: Instant)?
+    private var waiting: (call: String, slices: UInt64, since: Instant, resources: LaunchResources)?
     private var isListening = false
     private(set) var looks: [LaunchLog.Look] = []
 
     init(_ process: Pidfd) { self.process = process }
+
+    /// What the program had used when its main thread began its present wait; nil if that does not wait.
+    var resourcesBeforeWait: LaunchResources? { waiting?.resources }
 
     /// Looks once.
     ///
@@ -48,7 +51,7 @@ struct LaunchLook {
             return nil
         }
         if let waiting, waiting.call == name, waiting.slices == schedule.timeslices { return waiting.since }
-        waiting = (name, schedule.timeslices, now)
+        waiting = (name, schedule.timeslices, now, ProcessFiles.resources(of: process.pid))
         return nil
     }
 

@@ -47,6 +47,7 @@ extension LaunchRecorder {
     /// The process is stopped at some of its breakpoints.
     func reached(_ indices: [Int], at time: Instant) {
         let process = log.process
+        let known = log.stops.count
         for index in indices where registers.indices.contains(index) {
             var account = ProcessFiles.account(process, process)
             if let base, let now = account {
@@ -58,6 +59,8 @@ extension LaunchRecorder {
             if registers[index] == registers.last { _ = tracer.setBreakpoints([]) }
         }
         tracer.resume()
+        let released = Instant.now()
+        for index in known..<log.stops.count { log.stops[index].released = released }
     }
 
     /// A traced process's execve(2) raises no privileges, unless its tracer may trace everything.

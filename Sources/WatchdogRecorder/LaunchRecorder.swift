@@ -24,6 +24,8 @@ public final class LaunchRecorder {
     private let requestedTime: WallTime
     private var judge: LaunchEndJudge
     private var look: LaunchLook
+    private var costs = LaunchCosts()
+    private var hasIdled = false
     private var isExecuted = false
     /// What the kernel had counted for the main thread when the recording of it began.
     var base: ThreadTime?
@@ -91,13 +93,16 @@ public final class LaunchRecorder {
             try checkExecution(now)
             events?.drain()
             for (event, time) in messages.receive(from: held.pid, requested: log.requested, now: now) {
+                let isOpen = judge.end == nil
                 judge.handle(event, at: time)
+                if isOpen, judge.end != nil, ending == nil { keepCosts(at: now) }
             }
             now = Instant.now()
             if ending == nil, now >= nextLook, isExecuted {
                 let isLate = judge.end == nil
                 for event in look.look(at: now, names: ladder.rung != .a, checksListening: isLate) {
                     judge.handle(event, at: now)
+                    keepCosts(of: event, at: now)
                 }
                 nextLook = now + interval
                 interval = min(interval * 2, .milliseconds(10))
@@ -170,20 +175,47 @@ public final class LaunchRecorder {
 
     // MARK: The end
 
-    private func collectFacts() {
-        let processes = ProcessFiles.tree(of: held.pid)
-        log.threads = processes.flatMap { process in
+    private func collectFacts() { log.threads = facts }
+
+    private var facts: [LaunchLog.ThreadFacts] {
+        ProcessFiles.tree(of: held.pid).flatMap { process in
             Procfs.threads(of: process).compactMap { thread in
                 ProcessFiles.facts(process, thread, since: thread == held.pid ? base : nil)
             }
         }
     }
 
+    private func keepCosts(of event: LaunchEndJudge.Event, at now: Instant) {
+        switch event {
+        case .listening: keepCosts(at: now)
+        case .idle(let since) where !hasIdled:
+            hasIdled = true
+            keepCosts(at: since, look.resourcesBeforeWait)
+        default: break
+        }
+    }
+
+    private func keepCosts(at time: Instant, _ resources: LaunchResources? = nil) {
+        costs.keep(
+            LaunchCosts.Moment(
+                time: time, resources: resources ?? ProcessFiles.resources(of: held.pid),
+                threads: log.rung > .b ? facts : []))
+    }
+
+    /// What was kept of the end; nil if the launch ended with the program.
+    private var costsAtEnd: LaunchCosts.Moment? {
+        guard let end = judge.end, end.kind != .exit, end.kind != .killed else { return nil }
+        return costs.moment(at: end.time)
+    }
+
     private func finish() -> RecordedLaunch {
         if log.threads.isEmpty { collectFacts() }
         log.stopped = Instant.now()
         events?.drain()
-        let resources = ending.map { LaunchResources($0) } ?? ProcessFiles.resources(of: held.pid)
+        let moment = costsAtEnd
+        if let threads = moment?.threads, !threads.isEmpty { log.threads = threads }
+        let resources =
+            moment?.resources ?? ending.map { LaunchResources($0) } ?? ProcessFiles.resources(of: held.pid)
         if let end = judge.end { log.end = end }
         if let event = tracer.releaseRunning() { ending = event }
         if !request.keepsProgram { Termination.end(ending == nil ? held.pidfd : nil, tree) }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import WatchdogBase
 import WatchdogLinux
 import WatchdogRecording
@@ -78,16 +77,20 @@ enum ProcessFiles {
     }
 
     /// What a process that goes on has cost so far.
+    ///
+    /// The kernel tells its CPU time exactly, but the parts in user mode and in the kernel in clock ticks alone. Before
+    /// the first tick, all of it counts as user mode.
     static func resources(of process: Int32) -> LaunchResources {
         let stat = Procfs.text("/proc/\(process)/stat") ?? ""
         let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ").dropFirst()
         func field(_ number: Int) -> Int { max(fields.dropFirst(number - 3).first.flatMap { Int($0) } ?? 0, 0) }
-        let ticks = max(sysconf(Int32(_SC_CLK_TCK)), 1)
+        let systemTicks = field(15) + field(17)
+        let ticks = field(14) + field(16) + systemTicks
         let counters = ProcessCounters.read(process) ?? ProcessCounters()
+        let system = ticks > 0 ? counters.cpuTime * systemTicks / ticks : .zero
         return LaunchResources(
-            user: .nanoseconds(Int64(field(14) + field(16)) * (1_000_000_000 / Int64(ticks))),
-            system: .nanoseconds(Int64(field(15) + field(17)) * (1_000_000_000 / Int64(ticks))),
-            minorFaults: Int(counters.minorFaults), majorFaults: Int(counters.majorFaults),
+            user: counters.cpuTime - system, system: system, minorFaults: Int(counters.minorFaults),
+            majorFaults: Int(counters.majorFaults),
             bytesRead: Int(counters.readBytes), peakMemory: peakMemory(of: process))
     }
 

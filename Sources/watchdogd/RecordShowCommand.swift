@@ -93,8 +93,8 @@ struct RecordShowCommand: ParsableCommand {
             // EX_DATAERR
             throw ExitCode(65)
         }
-        try files.write(recording)
         line.clear()
+        try files.write(recording)
         print(text, terminator: "")
     }
 

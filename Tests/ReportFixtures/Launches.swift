@@ -47,7 +47,6 @@ package enum Launches {
         recording.objects = objects(
             ["libSuperfastLog.so", "libswiftCore.so", "libFoundationEssentials.so", "libc.so.6", "libsqlite3.so.0"],
             mapped: 1.1, perObject: 0.24, relocation: 0.72)
-        recording.objects[0].constructors = ms(372.4)
         recording.objects[4].isUsed = false
         recording.objects[4].relocation = ms(31.2)
         recording.samples = SampledCalls(

@@ -113,6 +113,26 @@ struct LadderTests {
         #expect(launch.recording.marks.contains { $0.kind == .ready })
     }
 
+    @Test("tells what a server had cost when it listened, not what it cost later", arguments: [nil, Rung.c])
+    func costOfServer(rung: Rung?) throws {
+        let python = try #require(try? resolveExecutable("python3", path: "/usr/bin:/bin:/usr/local/bin"))
+        let script = "import socket\ns=socket.socket()\ns.bind(('127.0.0.1',0))\ns.listen()\nwhile True: pass"
+        let recording: LaunchRecording
+        do {
+            recording = try record(python, "-c", script, rung: rung).recording
+        } catch let error as RecordingError where error.exitCode == 77 {
+            // This machine refuses the rung, with a reason.
+            return
+        }
+        #expect(recording.end.kind == .listen)
+        // It computes for a second more, in which it could have said that it is ready.
+        let cost = recording.resources.user + recording.resources.system
+        #expect(cost > .zero && cost < LaunchEndJudge.listeningGrace / 2, "\(cost)")
+        guard rung == .c else { return }
+        let counted = try #require(recording.lanes.first?.accounting?.running)
+        #expect(counted < LaunchEndJudge.listeningGrace / 2, "\(counted)")
+    }
+
     @Test("gives up at its time limit")
     func timeLimit() throws {
         let launch = try LaunchRecorder.record(
@@ -120,6 +140,8 @@ struct LadderTests {
         #expect(launch.recording.end.kind == .timeLimit)
         #expect(launch.recording.end.time == .milliseconds(300))
         #expect(launch.exitCode == 75)
+        // Less than a clock tick.
+        #expect(launch.recording.resources.user + launch.recording.resources.system > .zero)
     }
 
     @Test("names a missing program, a missing interpreter, and a foreign one")

@@ -210,6 +210,78 @@ struct LaunchDecoderTests {
         #expect(recording.lanes[0].end == .microseconds(950))
     }
 
+    @Test("A phase that the main thread's lane covers in part or not at all has no times")
+    func uncovered() {
+        var records = records()
+        let plain = recording(log(records, rung: .b)).phases
+        // The lane begins with the program's execution.
+        #expect(plain.map { $0.time == nil } == [true, false, false, false, false, false, false, false])
+        records.execute(micro(20), "wrapper")
+        let wrapped = recording(log(records, rung: .b))
+        #expect(wrapped.lanes[0].begin == .microseconds(20))
+        #expect(wrapped.phases[0].time == nil && wrapped.phases[1].time != nil)
+        // After its exit, the thread spends nothing; the other threads' exits come later.
+        records.exit(micro(950), thread: 100)
+        records.exit(micro(960), thread: 101)
+        let exited = recording(log(records, rung: .b))
+        #expect(exited.end.time == .microseconds(960))
+        #expect(exited.phases.last?.time?.running == .microseconds(950 - 620))
+    }
+
+    @Test("The recorder's stops, before and in the execve, are in no phase's times, and have its name")
+    func recorderStops() {
+        var records = records()
+        records.wake(micro(5), thread: 100, by: 7)
+        records.schedule(micro(10), from: 0, state: 0, to: 100)
+        records.schedule(micro(55), from: 100, state: 8, to: 0)
+        records.wake(micro(80), thread: 100, by: 7)
+        records.schedule(micro(85), from: 0, state: 0, to: 100)
+        let recording = recording(log(records, rung: .a))
+        let stops = recording.lanes[0].spans.filter(\.isRecorderStop)
+        #expect(stops.map(\.wall) == [.microseconds(5), .microseconds(25)])
+        let (request, exec) = (recording.phases[0], recording.phases[1])
+        #expect(request.stopped == .microseconds(5) && request.ownWall == .microseconds(45))
+        #expect(request.time == ThreadTime(running: .microseconds(40), waiting: .microseconds(5)))
+        #expect(exec.stopped == .microseconds(25) && exec.ownWall == .microseconds(25))
+        #expect(exec.time == ThreadTime(running: .microseconds(20), waiting: .microseconds(5)))
+        #expect(recording.phases[2].stopped == .zero)
+    }
+
+    @Test("Without lanes, the recorder's stops are those that it has noted")
+    func notedStops() {
+        func time(_ time: Int) -> Instant { Instant(nanoseconds: micro(time)) }
+        var log = log(RawRecords(), rung: .c)
+        log.executions[0].released = time(90)
+        for (boundary, begin, ran) in [
+            (LaunchBoundary.linker, 100, 10), (.debugState, 150, 40), (.debugState, 500, 300), (.entry, 600, 390),
+            (.main, 620, 400),
+        ] {
+            log.stops.append(
+                .init(
+                    boundary: boundary, program: 0, time: time(begin),
+                    accounting: ThreadTime(running: .microseconds(ran)), released: time(begin + 8)))
+        }
+        let phases = recording(log).phases
+        #expect(phases.map(\.kind).prefix(3) == [.request, .exec, .linkerStart])
+        #expect(phases[0].stopped == .zero)
+        #expect(phases[1].stopped == .microseconds(38) && phases[1].time == nil)
+        #expect(phases[2].stopped == .microseconds(8))
+        #expect(phases[2].time == ThreadTime(running: .microseconds(30), blocked: .microseconds(12)))
+    }
+
+    @Test("What is sampled after the launch is no part of it")
+    func lateSamples() {
+        var records = records()
+        for time in [700, 715, 716] { records.sample(micro(time), stack: [0x40_0010]) }
+        var log = log(records, rung: .b)
+        log.samplingInterval = .microseconds(500)
+        log.end = (.ready, Instant(nanoseconds: micro(715)), nil)
+        #expect(recording(log).samples?.count == 2)
+        // As long as a task of the launch is open, it goes on.
+        log.marks = [(.extendedEnd, Instant(nanoseconds: micro(800)), nil)]
+        #expect(recording(log).samples?.count == 3)
+    }
+
     @Test("Samples become a tree of the objects on the stack, without values that are not code")
     func samples() {
         var records = records()

@@ -21,7 +21,7 @@ struct RecordingCodingTests {
             LaunchPhase(
                 kind: .exec, begin: .nanoseconds(700), end: .milliseconds(2),
                 time: ThreadTime(running: .nanoseconds(5), waiting: .nanoseconds(6), blocked: .nanoseconds(7)),
-                isComplete: false),
+                isComplete: false, stopped: .nanoseconds(3)),
         ],
         marks: [LaunchMark(kind: .ready, time: .milliseconds(1)), LaunchMark(kind: .signpost, time: .zero, name: "x")],
         end: LaunchEnd(kind: .killed, time: .milliseconds(2), code: 9),

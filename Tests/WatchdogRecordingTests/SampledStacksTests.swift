@@ -18,7 +18,7 @@ struct SampledStacksTests {
         log.records = records.bytes
         log.streams = [RawRecords.taskEvent: .task, RawRecords.clockEvent: .clock]
         log.stopped = Instant(nanoseconds: 1_000_000)
-        return SampleDecoder.stacks(of: log, RecordTimeline(log))
+        return SampleDecoder.stacks(of: log, RecordTimeline(log), until: log.stopped - log.requested)
     }
 
     /// An app of one segment, and libc, whose code is its second.

@@ -54,7 +54,7 @@ struct IncidentLogRecordTests {
         #expect(resource["service.name"]?.stringValue == "HangMain")
         #expect(resource["host.name"]?.stringValue == "alpha")
         #expect(resource["process.pid"]?.intValue == "\(line.pid)")
-        #expect(resource["service.version"] == nil)
+        #expect(resource["service.version"]?.stringValue == "a1b2c3d4", "of the build ID, because it has no other")
         let record = try #require(logs.scopeLogs.first?.logRecords.first)
         let time = try #require(line.wallTime)
         #expect(Int64(record.timeUnixNano) == time.seconds * 1_000_000_000 + Int64(time.nanoseconds))

@@ -46,6 +46,33 @@ struct LaunchAdviceTests {
         #expect(kinds(launch(blocked: 4.999, in: "fsync", length: 20)) == [])
     }
 
+    @Test(
+        "A block that another thread of the program ended is a wait for that thread, whatever the call",
+        arguments: [
+            "recvfrom", "recvmsg", "connect TCP 127.0.0.1:80", "read /var/lib/x", "mmap, uninterruptible", "futex",
+        ])
+    func ownThread(detail: String) throws {
+        var recording = launch(blocked: 400, in: detail, by: .thread(id: 11, name: "loader", nice: 0, isOwn: true))
+        recording.lanes.append(LaneScript(thread: 11, process: 10, name: "loader").run(399).lane)
+        #expect(kinds(recording) == [.ownThread])
+        let sentence = try #require(recording.advice.first)
+        #expect(sentence.contains("waited 400 ms (40 %) for 11 \"loader\", which meanwhile ran 398 ms"))
+    }
+
+    @Test("A socket leads to the network only if an address or a packet shows it")
+    func sockets() throws {
+        let server = Waker.thread(id: 99, name: "server", nice: 0, isOwn: false)
+        for (detail, waker, kind) in [
+            ("recvfrom", nil, LaunchAdvice.Kind.sockets), ("recvfrom", server, .sockets), ("connect", server, .sockets),
+            ("recvfrom", .interrupt, .network), ("recvfrom TCP 10.0.0.1:80", nil, .network),
+        ] as [(String, Waker?, LaunchAdvice.Kind)] {
+            let recording = launch(blocked: 50, in: detail, by: waker)
+            #expect(kinds(recording) == [kind])
+            #expect(try #require(recording.advice.first).contains("network") == (kind == .network))
+        }
+        #expect(kinds(launch(blocked: 49.4, in: "recvfrom")) == [])
+    }
+
     @Test("Waits in an event loop, for a pipe or a lock without a known waker are nobody's fault")
     func innocentWaits() {
         for detail in [
@@ -149,6 +176,20 @@ struct LaunchAdviceTests {
         #expect(kinds(recording(waiting: 50.6)) == [])
     }
 
+    @Test("What a phase took does not include the recorder's stops")
+    func stoppedPhase() {
+        func recording(stopped: Double) -> LaunchRecording {
+            var recording = Launches.recording(
+                of: "/usr/bin/app", [], rung: .b, phases: [(.request, 60), (.main, 1_000)],
+                end: LaunchEnd(kind: .firstFrame, time: ms(1_000)))
+            recording.program.executables = ["/bin/sh", "/usr/bin/app"]
+            recording.phases[0].stopped = ms(stopped)
+            return recording
+        }
+        #expect(kinds(recording(stopped: 10)) == [.wrappers])
+        #expect(kinds(recording(stopped: 10.6)) == [])
+    }
+
     @Test("Wrappers count from 5 % on, and what they waited for does not count again")
     func wrappers() throws {
         func recording(_ time: Double, wrappers: [String] = ["/usr/bin/env", "/bin/sh"]) -> LaunchRecording {
@@ -173,6 +214,8 @@ struct LaunchAdviceTests {
     func children() {
         var recording = launch(blocked: 50, in: "read", by: .thread(id: 20, name: "sh", nice: 19, isOwn: true))
         recording.lanes.append(ThreadLane(threadID: 20, processID: 20, name: "sh", begin: .zero))
+        #expect(kinds(recording) == [.child])
+        recording.lanes[0].spans[1].detail = "recvfrom"
         #expect(kinds(recording) == [.child])
     }
 

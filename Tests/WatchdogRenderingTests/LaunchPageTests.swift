@@ -92,6 +92,14 @@ struct LaunchPageTests {
         }
     }
 
+    @Test("A page draws nothing that happened after the launch")
+    func end() {
+        let data = LaunchPageData(LaunchFigures(LaunchTextTests.server)).json
+        #expect(data.contains("\"length\":28000,\n\"end\":28000,\n"))
+        #expect(data.contains("first listen") && !data.contains("warm") && !data.contains("late"))
+        #expect(LaunchPage.render(LaunchTextTests.server).contains(">1 thread</h2>"))
+    }
+
     @Test(
         "Base64 is that of RFC 4648",
         arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")])

@@ -135,6 +135,66 @@ struct LaunchTextTests {
         #expect(LaunchFigures(recording).mainTime == ThreadTime(running: ms(Double(recording.phases.count))))
     }
 
+    /// A server that listens after 28 ms, and whose threads were recorded for a second longer.
+    static var server: LaunchRecording {
+        let main = LaneScript(thread: 10, process: 10, name: "server")
+        main.run(28).blocked(1_000, in: "epoll_wait")
+        let late = LaneScript(thread: 11, process: 10, name: "late", begin: 30)
+        late.run(900)
+        var recording = Launches.recording(
+            of: "/usr/bin/server", [main.lane, late.lane], rung: .a, phases: [(.main, 28)],
+            end: LaunchEnd(kind: .listen, time: ms(28)))
+        recording.marks = [
+            LaunchMark(kind: .listen, time: ms(28)), LaunchMark(kind: .signpost, time: ms(500), name: "warm"),
+        ]
+        return recording
+    }
+
+    @Test("A picture ends with the launch, or with the last phase after it, however long was recorded")
+    func drawnLength() {
+        var recording = Self.server
+        #expect(LaunchFigures(recording).drawnLength == ms(28))
+        #expect(LaunchFigures(recording).drawnLanes.map(\.threadID) == [10])
+        let text = recording.text()
+        #expect(text.contains(/Lanes +on CPU +0 +28 ms\n/))
+        #expect(text.contains(/main +10 +28\.00 +#+\n/))
+        #expect(text.contains("  1 more, which began after the launch\n"))
+        recording.phases.append(LaunchPhase(kind: .untilUseful, begin: ms(28), end: ms(40)))
+        #expect(LaunchFigures(recording).drawnLength == ms(40))
+        #expect(LaunchFigures(recording).drawnLanes.map(\.threadID) == [10, 11])
+    }
+
+    @Test("The recorder's stops are named, and make neither a headline nor a long block")
+    func recorderStops() {
+        let main = LaneScript(thread: 10, process: 10, name: "app")
+        let recorder = Waker.thread(id: 9, name: "watchdogd", nice: 0, isOwn: false)
+        main.blocked(0.1, in: LaneSpan.recorderStop, by: recorder).run(0.4)
+        main.blocked(0.9, in: LaneSpan.recorderStop, by: recorder).run(0.6)
+        var recording = Launches.recording(
+            of: "/usr/bin/app", [main.lane], rung: .a, phases: [(.request, 0.4), (.exec, 1.5), (.main, 2)],
+            end: LaunchEnd(kind: .exit, time: ms(2), code: 0))
+        for (index, stopped) in [0.1, 0.9, 0].enumerated() {
+            recording.phases[index].stopped = ms(stopped)
+            recording.phases[index].time?.blocked = .zero
+        }
+        let figures = LaunchFigures(recording)
+        #expect(figures.mainTime == ThreadTime(running: ms(1)))
+        #expect(figures.blocks(of: main.lane) == [])
+        let text = recording.text()
+        #expect(text.contains("  Mostly       main 500 µs (25 %), request to exec 300 µs (15 %), kernel\n"))
+        #expect(text.contains("on a CPU 1.00 ms (50 %), stopped by the recorder 1.00 ms (50 %)\n"))
+        #expect(text.contains("  kernel executes         0.20    0.20    0.00    0.00  "))
+        #expect(text.contains("\n  without the 1.00 ms for which the recorder stopped the program\n"))
+        #expect(!text.contains("Longest blocks"))
+    }
+
+    @Test("How a phase without times was spent is not invented")
+    func unknownPhase() {
+        var recording = Launches.killed
+        recording.phases[8].time = nil
+        #expect(recording.text().contains(/application +19980\.0 +- +- +-  -+>\n/))
+    }
+
     @Test("A launch with hundreds of threads has a bounded number of lines")
     func crowd() {
         let text = Launches.crowd(spansPerThread: 30).text()

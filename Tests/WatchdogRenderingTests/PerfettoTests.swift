@@ -101,7 +101,7 @@ struct PerfettoTests {
     @Test("Perfetto's own definition of the format reads a trace without an unknown field")
     func published() throws {
         guard try run(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"]).status == 0 else {
-            print("skipped: \(Self.interpreter) has no modules perfetto and protobuf ('pip install perfetto protobuf')")
+            print("skipped: \(Self.interpreter) has no module perfetto (scripts/setup installs it)")
             return
         }
         try TestFiles.withFolder { folder in

@@ -5,6 +5,7 @@ import ReportFixtures
 import Testing
 import WatchdogBase
 import WatchdogPolicy
+import WatchdogRecording
 
 @testable import WatchdogReport
 @testable import WatchdogVerdict
@@ -88,5 +89,60 @@ struct SchemaTests {
         #expect(
             schema["$defs"]?["holder"]?["properties"]?["relation"]?["enum"]?.strings
                 == WaitDetails.Holder.Relation.allCases.map(\.rawValue))
+    }
+}
+
+/// `docs/launch-schema.json` describes the files of `watchdogd record`.
+@Suite("The schema of recorded launches")
+struct LaunchSchemaTests {
+    private func schema() throws -> JSONTree {
+        let path = TestFiles.folder(of: #filePath) + "/../../docs/launch-schema.json"
+        return try JSONDecoder().decode(JSONTree.self, from: Data(try #require(TestFiles.read(path))))
+    }
+
+    private func faults(_ recording: LaunchRecording) throws -> [String] {
+        let value = try JSONDecoder().decode(JSONTree.self, from: Data(try RecordingCoding.encode(recording)))
+        return SchemaValidator(root: try schema(), isStrict: true).faults(value)
+    }
+
+    /// A recording in which nothing is missing.
+    private static var complete: LaunchRecording {
+        var recording = Launches.starSearcher
+        recording.end = LaunchEnd(kind: .killed, time: recording.end.time, code: 9)
+        recording.phases[1].stopped = ms(0.1)
+        recording.lanes[0].end = recording.lanes[0].spans.last?.end
+        recording.lanes[0].accounting = ThreadTime(running: ms(1_200), waiting: ms(40))
+        recording.ladder = [RungAttempt(rung: .a, used: false, reason: "denied", remedy: "run as root")]
+        recording.lostRecords = 3
+        recording.notes = ["A wake-up is missing."]
+        return recording
+    }
+
+    @Test("Every recording is what it describes, and has no key that it does not know")
+    func recordings() throws {
+        let recordings = [
+            Launches.starSearcher, Launches.python, Launches.killed, Launches.rungC, Launches.rungD, Self.complete,
+        ]
+        for recording in recordings { #expect(try faults(recording) == []) }
+    }
+
+    @Test("It tells a wrong word, a wrong type and a missing key")
+    func wrong() throws {
+        let schema = try schema()
+        let phase: JSONTree = .object(["kind": .text("lunch"), "begin": .fraction(0.5), "end": .integer(1)])
+        let faults = SchemaValidator(root: schema).faults(phase, try #require(schema["$defs"]?["phase"]), "phase")
+        #expect(faults.count == 3, "\(faults)")
+    }
+
+    @Test("The words that it lists are those that the code knows")
+    func words() throws {
+        let schema = try schema()
+        func words(_ definition: String, _ key: String) -> [String]? {
+            schema["$defs"]?[definition]?["properties"]?[key]?["enum"]?.strings
+        }
+        #expect(words("phase", "kind") == LaunchPhase.Kind.allCases.map(\.rawValue))
+        #expect(words("mark", "kind") == WatchdogRecording.LaunchMark.Kind.allCases.map(\.rawValue))
+        #expect(words("span", "state") == LaneSpan.State.allCases.map(\.rawValue))
+        #expect(words("attempt", "rung") == Rung.allCases.map(\.rawValue))
     }
 }

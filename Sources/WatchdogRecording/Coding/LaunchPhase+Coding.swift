@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LaunchPhase: Codable {
-    private enum Key: String, CodingKey { case kind, begin, end, time, isComplete }
+    private enum Key: String, CodingKey { case kind, begin, end, time, isComplete, stopped }
 
     /// Decodes what ``encode(to:)`` wrote.
     public init(from decoder: any Decoder) throws {
@@ -10,7 +10,8 @@ extension LaunchPhase: Codable {
         self.init(
             kind: try keys.decode(Kind.self, forKey: .kind), begin: begin, end: try keys.end(.end, of: begin),
             time: try keys.decodeIfPresent(ThreadTime.self, forKey: .time),
-            isComplete: try keys.decode(Bool.self, forKey: .isComplete))
+            isComplete: try keys.decode(Bool.self, forKey: .isComplete),
+            stopped: try keys.timeIfPresent(.stopped) ?? .zero)
     }
 
     /// Encodes times as nanoseconds.
@@ -21,6 +22,7 @@ extension LaunchPhase: Codable {
         try keys.encode(nanoseconds: end, forKey: .end)
         try keys.encodeIfPresent(time, forKey: .time)
         try keys.encode(isComplete, forKey: .isComplete)
+        if stopped > .zero { try keys.encode(nanoseconds: stopped, forKey: .stopped) }
     }
 }
 
@@ -84,9 +86,7 @@ extension LaunchEnd: Codable {
 }
 
 extension LoadedObject: Codable {
-    private enum Key: String, CodingKey {
-        case path, mapped, mapping, relocation, constructors, size, isUsed, isLate
-    }
+    private enum Key: String, CodingKey { case path, mapped, mapping, relocation, size, isUsed, isLate }
 
     /// Decodes what ``encode(to:)`` wrote.
     public init(from decoder: any Decoder) throws {
@@ -94,8 +94,7 @@ extension LoadedObject: Codable {
         self.init(
             path: try keys.decode(String.self, forKey: .path), mapped: try keys.time(.mapped),
             mapping: try keys.timeIfPresent(.mapping), relocation: try keys.timeIfPresent(.relocation),
-            constructors: try keys.timeIfPresent(.constructors), size: try keys.count(.size),
-            isUsed: try keys.decodeIfPresent(Bool.self, forKey: .isUsed),
+            size: try keys.count(.size), isUsed: try keys.decodeIfPresent(Bool.self, forKey: .isUsed),
             isLate: try keys.decode(Bool.self, forKey: .isLate))
     }
 
@@ -106,7 +105,6 @@ extension LoadedObject: Codable {
         try keys.encode(nanoseconds: mapped, forKey: .mapped)
         try keys.encode(nanoseconds: mapping, forKey: .mapping)
         try keys.encode(nanoseconds: relocation, forKey: .relocation)
-        try keys.encode(nanoseconds: constructors, forKey: .constructors)
         try keys.encode(size, forKey: .size)
         try keys.encodeIfPresent(isUsed, forKey: .isUsed)
         try keys.encode(isLate, forKey: .isLate)

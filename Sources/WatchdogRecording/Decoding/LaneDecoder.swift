@@ -56,6 +56,7 @@ struct LaneDecoder {
                 lane.accounting = known.accounting.map { $0.without(opened.afterExit) }
             }
             addLooks(to: &lane)
+            nameStops(in: &lane)
             return lane
         }
     }
@@ -152,10 +153,15 @@ struct LaneDecoder {
         let call = lanes[thread]?.lastCall
         change(thread, to: state & 0xff == 0 ? .preempted : .blocked, at: time)
         guard state & 0xff != 0 else { return }
-        lanes[thread]?.detail =
-            state & 2 != 0
-            ? (call.map { "\($0), uninterruptible" } ?? "uninterruptible")
-            : state & 8 != 0 ? "stopped by the recorder" : state & 4 != 0 ? "stopped by a signal" : call
+        // The letters of TASK_REPORT: D, t, T; include/linux/sched.h.
+        let detail: String?
+        switch state {
+        case _ where state & 2 != 0: detail = call.map { "\($0), uninterruptible" } ?? "uninterruptible"
+        case _ where state & 8 != 0: detail = LaneSpan.recorderStop
+        case _ where state & 4 != 0: detail = "stopped by a signal"
+        default: detail = call
+        }
+        lanes[thread]?.detail = detail
     }
 
     private mutating func wake(_ thread: Int32, by waker: Int32?, at time: Int64) {
@@ -199,7 +205,12 @@ struct LaneDecoder {
             let isBlocked = lane.spans[index].state == .blocked || lane.spans[index].state == .blockedOrRunnable
             if isBlocked, lane.spans[index].detail == nil { lane.spans[index].detail = look.call }
         }
-        guard lane.threadID == log.process, !isWide else { return }
+    }
+
+    /// Names the stops that no record tells from the program's own blocks.
+    private func nameStops(in lane: inout ThreadLane) {
+        guard lane.threadID == log.process else { return }
+        guard !isWide else { return nameHold(in: &lane) }
         for execution in log.executions {
             guard let released = execution.released else { continue }
             let begin = execution.time - log.requested
@@ -208,9 +219,17 @@ struct LaneDecoder {
             where lane.spans[index].state == .blockedOrRunnable && lane.spans[index].begin < end
                 && lane.spans[index].end > begin && lane.spans[index].detail == nil
             {
-                lane.spans[index].detail = "stopped by the recorder"
+                lane.spans[index].detail = LaneSpan.recorderStop
             }
         }
+    }
+
+    /// The recorder holds the program until the request: it is blocked when its lane begins.
+    private func nameHold(in lane: inout ThreadLane) {
+        guard let first = lane.spans.first, first.state == .blocked, first.detail == nil,
+            let executed = firstExecution ?? log.executions.first?.time.nanoseconds, first.end <= offset(executed)
+        else { return }
+        lane.spans[0].detail = LaneSpan.recorderStop
     }
 
     /// Threads as `/proc` shows them at the end: their names and accounts.
@@ -233,11 +252,14 @@ extension ThreadTime {
 }
 
 extension ThreadLane {
-    /// How the thread spent a part of its life; nil if it has no spans.
+    /// How the thread spent a time, without the recorder's stops; nil if the lane does not cover it.
     func time(from begin: Duration, to end: Duration) -> ThreadTime? {
-        guard !spans.isEmpty else { return nil }
+        // A thread spends nothing after its exit.
+        guard let first = spans.first, let last = spans.last, first.begin <= begin,
+            last.end >= end || (last.end == self.end && last.end > begin)
+        else { return nil }
         var time = ThreadTime()
-        for span in spans where span.begin < end && span.end > begin {
+        for span in spans where span.begin < end && span.end > begin && !span.isRecorderStop {
             let length = min(span.end, end) - max(span.begin, begin)
             switch span.state {
             case .running: time.running += length

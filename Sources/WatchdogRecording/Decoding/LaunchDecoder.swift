@@ -19,15 +19,15 @@ public enum LaunchDecoder {
         let timeline = RecordTimeline(log)
         let lanes = LaneDecoder.lanes(of: log, timeline)
         let log = refined(log, timeline, lanes)
-        let phases = PhaseDecoder(log, timeline)
+        let decoder = PhaseDecoder(log, timeline)
         let marks = marks(of: log)
-        let main = lanes.first { $0.threadID == log.process }
-        let stacks = SampleDecoder.stacks(of: log, timeline)
+        let phases = decoder.phases(main: lanes.first { $0.threadID == log.process }, marks: marks)
+        let stacks = SampleDecoder.stacks(of: log, timeline, until: phases.last?.end ?? .zero)
         var recording = LaunchRecording(
             program: described(program, log), host: host, requested: requested, ladder: ladder,
-            phases: phases.phases(main: main, marks: marks), marks: marks,
+            phases: phases, marks: marks,
             end: LaunchEnd(kind: log.end.kind, time: max(log.end.time - log.requested, .zero), code: log.end.code),
-            objects: ObjectDecoder.objects(of: log, timeline, phases, sampled: stacks?.paths), lanes: lanes,
+            objects: ObjectDecoder.objects(of: log, timeline, decoder, sampled: stacks?.paths), lanes: lanes,
             samples: stacks?.calls(), resources: resources, lostRecords: timeline.lost)
         recording.notes = [WrapperNote.sentence(log, timeline, lanes)].compactMap(\.self) + notes(on: recording, log)
         return (recording, stacks)

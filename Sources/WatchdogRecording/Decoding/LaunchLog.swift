@@ -34,13 +34,19 @@ public struct LaunchLog: Sendable {
         public var time: Instant
         /// The main thread's CPU time until then.
         public var accounting: ThreadTime?
+        /// When the recorder let the process go on.
+        public var released: Instant?
 
         /// Creates a stop.
-        public init(boundary: LaunchBoundary, program: Int, time: Instant, accounting: ThreadTime? = nil) {
+        public init(
+            boundary: LaunchBoundary, program: Int, time: Instant, accounting: ThreadTime? = nil,
+            released: Instant? = nil
+        ) {
             self.boundary = boundary
             self.program = program
             self.time = time
             self.accounting = accounting
+            self.released = released
         }
     }
 

@@ -132,10 +132,28 @@ struct PhaseDecoder {
     }
 
     private func account(_ phases: [LaunchPhase], _ main: ThreadLane?) -> [LaunchPhase] {
-        phases.map { phase in
+        let stops = stops(of: main)
+        return phases.map { phase in
             var phase = phase
+            let stopped = stops.reduce(Duration.zero) { sum, stop in
+                sum + max(min(stop.end, phase.end) - max(stop.begin, phase.begin), .zero)
+            }
+            phase.stopped = min(stopped, phase.wall)
             phase.time = main?.time(from: phase.begin, to: phase.end) ?? stoppedTime(phase)
             return phase
+        }
+    }
+
+    /// When the recorder had stopped the program: as its lane shows or, without one, as the recorder saw it.
+    private func stops(of main: ThreadLane?) -> [(begin: Duration, end: Duration)] {
+        if let main, !main.spans.isEmpty {
+            return main.spans.filter(\.isRecorderStop).map { (begin: $0.begin, end: $0.end) }
+        }
+        let seen =
+            log.executions.map { (time: $0.time, released: $0.released) }
+            + log.stops.map { (time: $0.time, released: $0.released) }
+        return seen.compactMap { stop in
+            stop.released.map { (begin: stop.time - log.requested, end: $0 - log.requested) }
         }
     }
 
@@ -147,7 +165,7 @@ struct PhaseDecoder {
         let running = max(last.running - first.running, .zero)
         let waiting = max(last.waiting - first.waiting, .zero)
         return ThreadTime(
-            running: running, waiting: waiting, blocked: max(phase.wall - running - waiting, .zero))
+            running: running, waiting: waiting, blocked: max(phase.ownWall - running - waiting, .zero))
     }
 
     private func offset(_ time: Int64) -> Duration { .nanoseconds(time - log.requested.nanoseconds) }

@@ -22,11 +22,14 @@ struct SampleDecoder {
     private var places: [SampledStacks.Place: Int] = [:]
     private var known: [[Int]: Int] = [:]
 
-    /// The stacks of a log; nil without samples.
-    static func stacks(of log: LaunchLog, _ timeline: RecordTimeline) -> SampledStacks? {
+    /// The stacks of a launch; nil without samples.
+    ///
+    /// - Parameter end: the end of its last phase: what the program does later is no part of its launch.
+    static func stacks(of log: LaunchLog, _ timeline: RecordTimeline, until end: Duration) -> SampledStacks? {
         guard log.samplingInterval > .zero else { return nil }
         var decoder = SampleDecoder(stacks: SampledStacks(interval: log.samplingInterval))
-        for record in timeline.records where record.process == log.process {
+        let last = (log.requested + end).nanoseconds
+        for record in timeline.records where record.process == log.process && record.time <= last {
             switch record.body {
             case .name(_, isExec: true): (decoder.mapped, decoder.bases) = ([], [:])
             case .mapping(let mapping): decoder.take(mapping)

@@ -34,21 +34,29 @@ public struct LaunchPhase: Equatable, Sendable {
     public var begin: Duration
     /// When it ends, counted from the request.
     public var end: Duration
-    /// How the main thread spent the phase; nil where the rung does not tell.
+    /// How the main thread spent the phase, without ``stopped``; nil where the rung does not tell.
     public var time: ThreadTime?
     /// Whether the phase ended; false if the program was killed, exited or was let go during it.
     public var isComplete: Bool
+    /// For how long the recorder itself stopped the program in it.
+    public var stopped: Duration
 
-    /// How long it took.
+    /// From its begin to its end.
     public var wall: Duration { end - begin }
+    /// How long it would have taken without the recorder's stops.
+    public var ownWall: Duration { max(.zero, wall - stopped) }
 
     /// Creates a phase.
-    public init(kind: Kind, begin: Duration, end: Duration, time: ThreadTime? = nil, isComplete: Bool = true) {
+    public init(
+        kind: Kind, begin: Duration, end: Duration, time: ThreadTime? = nil, isComplete: Bool = true,
+        stopped: Duration = .zero
+    ) {
         self.kind = kind
         self.begin = begin
         self.end = end
         self.time = time
         self.isComplete = isComplete
+        self.stopped = stopped
     }
 }
 

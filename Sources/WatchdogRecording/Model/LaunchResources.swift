@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a launch cost, as of getrusage(2) and schedstat, all threads and reaped children included.
+/// What a launch had cost when it ended, all threads and reaped children included.
+///
+/// As of getrusage(2); for a program that goes on, as of `/proc` and its CPU-time clock.
 public struct LaunchResources: Equatable, Sendable {
-    /// CPU time in user mode.
+    /// CPU time in user mode; with the kernel's part where that is unknown.
     public var user: Duration
     /// CPU time in the kernel.
     public var system: Duration

@@ -10,8 +10,6 @@ public struct LoadedObject: Equatable, Sendable {
     public var mapping: Duration?
     /// How long the dynamic linker relocated it; nil if unknown.
     public var relocation: Duration?
-    /// How long its constructors ran; nil if unknown.
-    public var constructors: Duration?
     /// The size of its mappings in bytes.
     public var size: Int
     /// Whether a sample of the main thread has a frame in it; nil without samples, and for the program's own files without
@@ -22,14 +20,13 @@ public struct LoadedObject: Equatable, Sendable {
 
     /// Creates an object.
     public init(
-        path: String, mapped: Duration, mapping: Duration? = nil, relocation: Duration? = nil,
-        constructors: Duration? = nil, size: Int = 0, isUsed: Bool? = nil, isLate: Bool = false
+        path: String, mapped: Duration, mapping: Duration? = nil, relocation: Duration? = nil, size: Int = 0,
+        isUsed: Bool? = nil, isLate: Bool = false
     ) {
         self.path = path
         self.mapped = mapped
         self.mapping = mapping
         self.relocation = relocation
-        self.constructors = constructors
         self.size = size
         self.isUsed = isUsed
         self.isLate = isLate

@@ -84,8 +84,14 @@ public struct LaneSpan: Equatable, Sendable {
     /// The CPU on which it ran.
     public var processor: Int?
 
+    /// The ``detail`` of a stop by the recorder.
+    public static let recorderStop = "stopped by the recorder"
+
     /// How long it is.
     public var wall: Duration { end - begin }
+    /// Whether the recorder, not the program, is the cause: it holds the program until the request, and stops it in its
+    /// execve(2).
+    public var isRecorderStop: Bool { detail == Self.recorderStop }
 
     /// Creates a span.
     public init(

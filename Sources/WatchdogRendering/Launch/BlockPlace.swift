@@ -2,10 +2,13 @@
 
 import WatchdogRecording
 
-/// On what kind of thing a thread was blocked, from the name of the system call and what is known of its arguments.
+/// On what kind of thing a thread was blocked, from the name of the system call, what is known of its arguments, and what
+/// ended the block.
 enum BlockPlace: Equatable {
     case files
     case network
+    /// A socket that may well be a local one.
+    case socket
     /// A child process.
     case child
     /// Only time.
@@ -13,7 +16,7 @@ enum BlockPlace: Equatable {
     /// A lock, an event loop, another process, or unknown.
     case other
 
-    private static let networkCalls: Set<Substring> = [
+    private static let socketCalls: Set<Substring> = [
         "connect", "accept", "accept4", "recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg",
     ]
     /// Calls for files of any kind: what they were for tells where the thread was blocked.
@@ -27,8 +30,8 @@ enum BlockPlace: Equatable {
         "execve",
     ]
 
-    init(_ detail: String?) {
-        guard let detail, let call = detail.split(whereSeparator: { " ,".contains($0) }).first else {
+    init(_ block: LaneSpan) {
+        guard let detail = block.detail, let call = detail.split(whereSeparator: { " ,".contains($0) }).first else {
             self = .other
             return
         }
@@ -40,8 +43,9 @@ enum BlockPlace: Equatable {
             self = .network
         } else if mentions("pipe", "unix", "socket", "terminal", "tty", "pts") {
             self = .other
-        } else if Self.networkCalls.contains(call) {
-            self = .network
+        } else if Self.socketCalls.contains(call) {
+            // A packet wakes by an interrupt, from this machine too; the other end of a local socket wakes as a thread.
+            self = block.waker == .interrupt ? .network : .socket
         } else if Self.fileCalls.contains(call)
             // Pipes and sockets do not sleep uninterruptibly.
             || Self.anyFileCalls.contains(call) && mentions("/", "uninterruptible")

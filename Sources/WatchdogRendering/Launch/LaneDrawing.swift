@@ -13,6 +13,8 @@ struct LaneDrawing {
         /// Blocked most of the time, but ran too.
         case mostlyBlocked = ","
         case blockedOrRunnable = "~"
+        /// A phase of which the rung does not tell how it was spent.
+        case unknown = "-"
         /// The thread did not exist.
         case absent = " "
 
@@ -25,6 +27,7 @@ struct LaneDrawing {
             case .blocked: "blocked"
             case .mostlyBlocked: "mostly blocked"
             case .blockedOrRunnable: "blocked or runnable"
+            case .unknown: "unknown"
             case .absent: ""
             }
         }

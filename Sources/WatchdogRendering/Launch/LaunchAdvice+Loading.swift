@@ -12,10 +12,10 @@ extension LaunchAdvice {
         ].compactMap(\.self)
     }
 
-    /// What the phases took without waiting for a CPU, which other programs caused.
+    /// What the phases took without waiting for a CPU, which other programs caused, and without the recorder's stops.
     private static func time(_ kinds: [LaunchPhase.Kind], _ figures: LaunchFigures) -> Duration {
         figures.recording.phases.filter { kinds.contains($0.kind) }.reduce(.zero) {
-            $0 + max(.zero, $1.wall - ($1.time?.waiting ?? .zero))
+            $0 + max(.zero, $1.ownWall - ($1.time?.waiting ?? .zero))
         }
     }
 
@@ -41,17 +41,11 @@ extension LaunchAdvice {
                     "The program's own constructors ran \(share(time, figures)) before main: create globals when they "
                     + "are first used.")
         }
-        let known = figures.recording.objects.filter { !$0.isLate && ($0.constructors ?? .zero) > .zero }
-            .sorted { ($0.constructors ?? .zero) > ($1.constructors ?? .zero) }
-        let most = known.prefix(2).map {
-            "\($0.name.singleLine(limit: 64)) (\(($0.constructors ?? .zero).brief))"
-        }
-        let names = most.isEmpty ? "" : ", most in \(most.joined(separator: " and "))"
         return LaunchAdvice(
             kind: .libraryConstructors, time: time,
             sentence:
-                "Constructors of libraries ran \(share(time, figures)) before main\(names): do that work at the first "
-                + "use, or do without the library.")
+                "Constructors of libraries ran \(share(time, figures)) before main: do that work at the first use, "
+                + "or do without the library.")
     }
 
     private static func linking(_ figures: LaunchFigures) -> LaunchAdvice? {

@@ -9,10 +9,23 @@ extension LaunchAdvice {
         guard let main = figures.main else { return [contention(figures)].compactMap(\.self) }
         // Before the program itself is executed, its wrappers wait.
         let begin = figures.recording.phases.first { $0.kind == .request }?.end ?? .zero
-        let blocks = figures.blocks(of: main).filter { $0.begin >= begin }
-        var advice = [contention(figures), files(blocks, figures), network(blocks, figures)].compactMap(\.self)
-        advice += threads(blocks, main, figures)
-        let sleeping = total(blocks.filter { BlockPlace($0.detail) == .timer })
+        // Whatever the call, a block that a thread of the program ended is a wait for that thread.
+        var threads: [Int32: [LaneSpan]] = [:]
+        var children: [LaneSpan] = []
+        var blocks: [LaneSpan] = []
+        for block in figures.blocks(of: main) where block.begin >= begin {
+            if BlockPlace(block) == .child || isChild(block.waker, main, figures) {
+                children.append(block)
+            } else if case .thread(let id, _, _, true) = block.waker, id != main.threadID {
+                threads[id, default: []].append(block)
+            } else {
+                blocks.append(block)
+            }
+        }
+        var advice = [contention(figures), files(blocks, figures), network(blocks, figures), sockets(blocks, figures)]
+            .compactMap(\.self)
+        advice += own(threads, main, figures)
+        let sleeping = total(blocks.filter { BlockPlace($0) == .timer })
         if matters(sleeping, figures) {
             advice.append(
                 LaunchAdvice(
@@ -21,13 +34,13 @@ extension LaunchAdvice {
                         "The main thread slept \(share(sleeping, figures)): wait for the event itself, not for time to "
                         + "pass."))
         }
-        let children = total(blocks.filter { BlockPlace($0.detail) == .child || isChild($0.waker, main, figures) })
-        if matters(children, figures) {
+        let waiting = total(children)
+        if matters(waiting, figures) {
             advice.append(
                 LaunchAdvice(
-                    kind: .child, time: children,
+                    kind: .child, time: waiting,
                     sentence:
-                        "The main thread waited \(share(children, figures)) for other processes that it had "
+                        "The main thread waited \(share(waiting, figures)) for other processes that it had "
                         + "started: start them without waiting, or do their work in the program."))
         }
         return advice
@@ -75,7 +88,7 @@ extension LaunchAdvice {
     }
 
     private static func files(_ blocks: [LaneSpan], _ figures: LaunchFigures) -> LaunchAdvice? {
-        let blocks = blocks.filter { BlockPlace($0.detail) == .files }
+        let blocks = blocks.filter { BlockPlace($0) == .files }
         let time = total(blocks)
         guard matters(time, figures) else { return nil }
         return LaunchAdvice(
@@ -86,7 +99,7 @@ extension LaunchAdvice {
     }
 
     private static func network(_ blocks: [LaneSpan], _ figures: LaunchFigures) -> LaunchAdvice? {
-        let blocks = blocks.filter { BlockPlace($0.detail) == .network }
+        let blocks = blocks.filter { BlockPlace($0) == .network }
         let time = total(blocks)
         guard matters(time, figures) else { return nil }
         return LaunchAdvice(
@@ -94,6 +107,18 @@ extension LaunchAdvice {
             sentence: "The main thread was blocked \(share(time, figures)) in the network before "
                 + "\(figures.recording.end.moment), most in \(places(blocks)): ask the network asynchronously, and show what is "
                 + "there.")
+    }
+
+    /// Sockets of which nothing shows that they lead to the network.
+    private static func sockets(_ blocks: [LaneSpan], _ figures: LaunchFigures) -> LaunchAdvice? {
+        let blocks = blocks.filter { BlockPlace($0) == .socket }
+        let time = total(blocks)
+        guard matters(time, figures) else { return nil }
+        return LaunchAdvice(
+            kind: .sockets, time: time,
+            sentence: "The main thread was blocked \(share(time, figures)) on sockets before "
+                + "\(figures.recording.end.moment), most in \(places(blocks)): ask the other end asynchronously, and show "
+                + "what is there.")
     }
 
     /// The two places with the longest times.
@@ -104,14 +129,11 @@ extension LaunchAdvice {
         return most.map { "\($0.key.singleLine(limit: 100)) (\($0.value.brief))" }.joined(separator: " and ")
     }
 
-    /// Waits for other threads of the program, by the thread.
-    private static func threads(_ blocks: [LaneSpan], _ main: ThreadLane, _ figures: LaunchFigures) -> [LaunchAdvice] {
-        var groups: [Int32: [LaneSpan]] = [:]
-        for block in blocks where BlockPlace(block.detail) == .other && !isChild(block.waker, main, figures) {
-            guard case .thread(let id, _, _, true) = block.waker, id != main.threadID else { continue }
-            groups[id, default: []].append(block)
-        }
-        return groups.sorted { $0.key < $1.key }.compactMap { id, blocks in
+    /// Waits for other threads of the program, by the thread that ended them.
+    private static func own(
+        _ threads: [Int32: [LaneSpan]], _ main: ThreadLane, _ figures: LaunchFigures
+    ) -> [LaunchAdvice] {
+        threads.sorted { $0.key < $1.key }.compactMap { _, blocks in
             let time = total(blocks)
             guard matters(time, figures), let waker = blocks[0].waker else { return nil }
             let account = blocks.reduce(into: LaneAccount()) { sum, block in

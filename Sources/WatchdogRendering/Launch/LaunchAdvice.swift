@@ -10,7 +10,7 @@ public import WatchdogRecording
 struct LaunchAdvice: Equatable {
     /// What it is about.
     enum Kind: Equatable {
-        case contention, inversion, ownThread, files, network, sleep, child, wrappers
+        case contention, inversion, ownThread, files, network, sockets, sleep, child, wrappers
         case libraryConstructors, ownConstructors, linking, unusedLibraries, lateLibraries, work
     }
 

@@ -37,10 +37,10 @@ struct BlockGroup {
 }
 
 extension LaunchFigures {
-    /// All lanes: the main thread's first, then by the time on a CPU.
+    /// What is drawn of the lanes: the main thread's first, then by the time on a CPU.
     var lanesByWeight: [(lane: ThreadLane, account: LaneAccount)] {
         let end = drawnLength
-        let weighed = recording.lanes.map { lane -> (lane: ThreadLane, account: LaneAccount) in
+        let weighed = drawnLanes.map { lane -> (lane: ThreadLane, account: LaneAccount) in
             guard lane.spans.isEmpty, let counted = lane.accounting else {
                 return (lane, Self.account(of: lane, to: end))
             }

@@ -36,10 +36,15 @@ struct LaunchFigures {
         path.split(separator: "/").last.map(String.init) ?? (path.isEmpty ? "???" : path)
     }
 
-    /// The end of everything that the recording draws: the launch, and phases and lanes after it.
-    var drawnLength: Duration {
-        let ends = recording.phases.map(\.end) + recording.marks.map(\.time)
-        return max(length, max(ends.max() ?? .zero, recording.lanes.compactMap { $0.spans.last?.end }.max() ?? .zero))
+    /// The end of all that is drawn: of the launch, or of the last phase after it.
+    ///
+    /// Threads are recorded for longer: a server, until it is clear that listening was the end of its launch.
+    var drawnLength: Duration { max(length, recording.phases.map(\.end).max() ?? .zero) }
+
+    /// The lanes that begin before ``drawnLength``, and the main thread's.
+    var drawnLanes: [ThreadLane] {
+        let end = drawnLength
+        return recording.lanes.filter { $0.begin < end || $0.threadID == mainThread?.threadID }
     }
 
     /// How a lane spent a part of the launch.
@@ -54,7 +59,8 @@ struct LaunchFigures {
         for span in lane.spans[low...] {
             guard span.begin < end else { break }
             let part = min(span.end, end) - max(span.begin, begin)
-            if part > .zero { account[span.state] += part }
+            guard part > .zero else { continue }
+            if span.isRecorderStop { account.stopped += part } else { account[span.state] += part }
         }
         return account
     }
@@ -78,6 +84,24 @@ struct LaunchFigures {
         }
     }
 
+    /// For how long the recorder had stopped the program during its launch; no part of ``mainTime``.
+    var recorderTime: Duration {
+        if let main { return Self.account(of: main, to: length).stopped }
+        return recording.phases.filter { $0.begin < length }.reduce(.zero) { $0 + $1.stopped }
+    }
+
+    /// The same; nil below 1 % of the launch.
+    var notableRecorderTime: Duration? {
+        let time = recorderTime
+        return Self.tenths(time, of: length) >= 10 ? time : nil
+    }
+
+    /// What the times of phases leave out, as a clause; nil if nothing.
+    var recorderNote: String? {
+        let stopped = recording.phases.reduce(Duration.zero) { $0 + $1.stopped }
+        return stopped > .zero ? "without the \(stopped.brief) for which the recorder stopped the program" : nil
+    }
+
     /// The share of the launch in which the main thread waited for a CPU, in thousandths; nil if unknown.
     var waitingTenths: Int? { mainTime.map { Self.tenths($0.waiting, of: length) } }
 
@@ -85,7 +109,7 @@ struct LaunchFigures {
     func blocks(of lane: ThreadLane) -> [LaneSpan] {
         lane.spans.compactMap { span -> LaneSpan? in
             guard span.state == .blocked || span.state == .blockedOrRunnable, span.begin < length,
-                span.detail != "stopped by the recorder"
+                !span.isRecorderStop
             else { return nil }
             var span = span
             span.end = min(span.end, length)
@@ -126,13 +150,15 @@ struct LaneAccount: Equatable {
     var waiting: Duration { self[.runnable] + self[.preempted] }
     /// Blocked, as far as is known.
     var blocked: Duration { self[.blocked] + self[.blockedOrRunnable] }
-    /// Everything.
+    /// Stopped by the recorder, which is neither.
+    var stopped: Duration = .zero
+    /// Everything but that.
     var total: Duration { self[.running] + waiting + blocked }
 }
 
 extension LoadedObject {
     /// What the launch spent on the file; zero where nothing is known.
-    var cost: Duration { (mapping ?? .zero) + (relocation ?? .zero) + (constructors ?? .zero) }
+    var cost: Duration { (mapping ?? .zero) + (relocation ?? .zero) }
     /// The file's name.
     var name: String { LaunchFigures.fileName(path) }
 }

@@ -91,6 +91,9 @@ public enum LaunchPage {
             page.text("\(words) \(LaunchAdvice.share(part, figures))")
             page.raw("</span> ")
         }
+        if let stopped = figures.notableRecorderTime {
+            page.text("\(LaneSpan.recorderStop) \(LaunchAdvice.share(stopped, figures))")
+        }
         page.raw("</p>\n")
     }
 
@@ -108,7 +111,7 @@ public enum LaunchPage {
             ("Command", recording.program.command.joined(separator: " ")),
             ("Executed", executed(recording.program)),
             ("Machine", "Linux \(host.kernel) · \(host.architecture) · \(host.processors) CPUs"),
-            ("CPU time", "\((used.user + used.system).brief), \(used.system.brief) of it in the kernel"),
+            ("CPU time", used.cpuTime),
             ("Page faults", "\(used.minorFaults), and \(used.majorFaults) from disks"),
             ("Files", used.warmth), ("Memory", used.peakMemory > 0 ? LaunchResources.size(used.peakMemory) : ""),
             ("Recorded", rung.map { "rung \($0.rawValue): \($0.words)" } ?? ""),

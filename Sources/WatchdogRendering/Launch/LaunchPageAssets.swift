@@ -122,7 +122,7 @@ enum LaunchPageAssets {
         above.strokeStyle=colors.ink;above.lineWidth=c===chosen?2:1;above.strokeRect(l,y+1,Math.max(2,r-l),ROW-2)})}
         function tell(c){var i=c.i,k=c.k,s=states[i][k],d=details[i][k];
         return(i===data.main?'main ':'"'+data.lanes[i].name+'" ')+data.lanes[i].id+': '+titles[s]+' '+words(begins[i][k+1]-begins[i][k])+
-        (d?' in '+data.details[d-1]:'')+who(wakers[i][k])+(cpus[i][k]>=0?' on CPU '+cpus[i][k]:'')+', from '+words(begins[i][k])+' on'}
+        (d?(data.details[d-1].indexOf('stopped')?' in ':', ')+data.details[d-1]:'')+who(wakers[i][k])+(cpus[i][k]>=0?' on CPU '+cpus[i][k]:'')+', from '+words(begins[i][k])+' on'}
         var due=false;function soon(){if(!due){due=true;requestAnimationFrame(function(){due=false;draw()})}}
         function view(a,b){var l=Math.min(Math.max(b-a,least),data.length);a=Math.min(Math.max(a,0),data.length-l);from=a;to=a+l;
         $('range').textContent=words(from)+' to '+words(to);soon()}
@@ -165,7 +165,7 @@ enum LaunchPageAssets {
         if(used)e.preventDefault()});
         var longest=[],place=-1;
         (function(){var i=Math.max(0,data.main);if(!lanes)return;for(var k=0;k<states[i].length;k++)
-        if(states[i][k]>=3&&states[i][k]<5&&begins[i][k]<data.end)longest.push(k);
+        if(states[i][k]>=3&&states[i][k]<5&&begins[i][k]<data.end&&data.details[details[i][k]-1]!=='stopped by the recorder')longest.push(k);
         longest.sort(function(p,q){return begins[i][q+1]-begins[i][q]-begins[i][p+1]+begins[i][p]});longest=longest.slice(0,20)})();
         function block(d){if(!longest.length)return;place=(place+d+longest.length)%longest.length;var i=Math.max(0,data.main),k=longest[place];
         var b=begins[i],l=b[k+1]-b[k];view(b[k]-l*.5,b[k+1]+l*.5);choose(i,k)}
@@ -182,5 +182,5 @@ enum LaunchPageAssets {
         """
 
     /// The hash of the only script that the page may run; the browser reports a mismatch on its console.
-    static let scriptHash = "'sha256-TRP0hg/DcuZBFXxhovfeOvF9LcIJdJGO++/xQvcstKw='"
+    static let scriptHash = "'sha256-DWSsRpQaLLjNYKQH+hFS97PWJkYoUrFUVNa+29rMNhw='"
 }

@@ -27,7 +27,7 @@ struct LaunchPageData {
         member(
             "marks",
             Self.array(
-                figures.recording.marks.prefix(1_000).map {
+                figures.recording.marks.filter { $0.time <= figures.drawnLength }.prefix(1_000).map {
                     "{\"t\":\(Self.time($0.time, length)),\"name\":\(Self.string($0.title))}"
                 }))
         member(

@@ -41,20 +41,24 @@ enum LaunchPageParts {
             page.raw("</th>")
             let times = [phase.time?.running, phase.time?.waiting, phase.time?.blocked]
             let cells =
-                [phase.begin.brief, phase.wall.brief, LaunchFigures.percent(phase.wall, of: figures.length)]
+                [phase.begin.brief, phase.ownWall.brief, LaunchFigures.percent(phase.ownWall, of: figures.length)]
                 + times.map { $0.map { $0 == .zero ? "0" : $0.brief } ?? "–" }
             for cell in cells { page.element("td", cell) }
             page.raw("</tr>\n")
         }
-        page.raw("</tbody></table></figcaption>\n</figure>\n</section>\n")
+        page.raw("</tbody></table></figcaption>\n</figure>\n")
+        if let note = figures.recorderNote {
+            page.element("p", "\(note.prefix(1).uppercased())\(note.dropFirst()).", class: "quiet")
+        }
+        page.raw("</section>\n")
     }
 
     /// The place in which the script draws.
     static func lanes(_ figures: LaunchFigures, _ data: LaunchPageData, _ page: inout Markup) {
-        let lanes = figures.recording.lanes
         guard figures.hasSpans else { return }
+        let count = figures.drawnLanes.count
         page.raw("<section aria-labelledby=\"threads\">\n<h2 id=\"threads\">")
-        page.text(lanes.count == 1 ? "1 thread" : "\(lanes.count) threads")
+        page.text(count == 1 ? "1 thread" : "\(count) threads")
         page.raw("</h2>\n<p class=\"legend\">")
         for state in LaneSpan.State.allCases {
             page.raw("<span class=\"pair\">")

@@ -13,14 +13,14 @@ enum LaunchPageTables {
         let marks = recording.marks.map { [$0.time.brief, $0.title] }
         table("Marks", ["time", "what"], marks, isOpen: true, &page)
         let objects = figures.objectsByCost.map { object in
-            let times = [object.mapping, object.relocation, object.constructors].map { $0?.brief ?? "–" }
+            let times = [object.mapping, object.relocation].map { $0?.brief ?? "–" }
             let use = object.isUsed.map { $0 ? "yes" : "no" } ?? "–"
             return [object.path, object.cost.brief] + times
                 + [LaunchResources.size(object.size), use, object.isLate ? "after main had begun" : ""]
         }
         table(
-            "Libraries", ["file", "total", "mapping", "relocation", "constructors", "size", "in samples", "loaded"],
-            objects, style: "loose", &page)
+            "Libraries", ["file", "total", "mapping", "relocation", "size", "in samples", "loaded"], objects,
+            style: "loose", &page)
         if let samples = recording.samples {
             let path = samples.heaviestPath.map {
                 [percentText(tenths: samples.tenths(of: $0)), $0.function, $0.object ?? ""]

@@ -11,9 +11,10 @@ extension LaunchText {
         line(paint("\(name) [\(program.processID)]: \(recording.end.words)", .heading))
         if let most = mostly { paragraph(most, label: "  Mostly       ") }
         if let time = figures.mainTime {
-            let shares = [
+            var shares = [
                 ("on a CPU", time.running), ("waiting for one", time.waiting), ("blocked", time.blocked),
             ]
+            if let stopped = figures.notableRecorderTime { shares.append((LaneSpan.recorderStop, stopped)) }
             let words = shares.filter { $0.1 > .zero }.map {
                 "\($0) \($1.brief) (\(LaunchFigures.percent($1, of: figures.length)))"
             }
@@ -45,7 +46,7 @@ extension LaunchText {
     /// The phases that took most of the launch.
     private var mostly: String? {
         let longest = recording.phases.filter { $0.begin < figures.length }
-            .map { ($0, min($0.end, figures.length) - $0.begin) }
+            .map { ($0, min($0.ownWall, figures.length - $0.begin)) }
             .sorted { ($1.1, $0.0.begin) < ($0.1, $1.0.begin) }
         let shown = longest.prefix(3).filter { LaunchFigures.tenths($0.1, of: figures.length) >= 50 }
         guard !shown.isEmpty else { return nil }
@@ -64,13 +65,14 @@ extension LaunchText {
             let times = [phase.time?.running, phase.time?.waiting, phase.time?.blocked]
             let columns = times.map { ($0.map(milliseconds) ?? "-").alignedRight(8) }.joined()
             line(
-                "  \(phase.kind.title)".alignedLeft(22) + milliseconds(phase.wall).alignedRight(8) + columns + "  "
+                "  \(phase.kind.title)".alignedLeft(22) + milliseconds(phase.ownWall).alignedRight(8) + columns + "  "
                     + bar(of: phase, room))
         }
+        if let note = figures.recorderNote { paragraph(note, label: "  ", color: .quiet) }
         if recording.phases.contains(where: { !$0.isComplete }) { line(paint("  > not finished", .quiet)) }
     }
 
-    /// A phase's bar: the main thread's states, or, without lanes, how much of each.
+    /// A phase's bar: the main thread's states, or, without its lane, how much of each.
     private func bar(of phase: LaunchPhase, _ room: Int) -> String {
         let length = figures.drawnLength
         guard length > .zero else { return "" }
@@ -78,7 +80,9 @@ extension LaunchText {
         let first = min(column(phase.begin), room - 1)
         let count = max(1, column(phase.end) - first)
         var cells: [LaneDrawing.Cell]
-        if let main = figures.main {
+        if phase.time == nil {
+            cells = Array(repeating: .unknown, count: count)
+        } else if let main = figures.main {
             cells = LaneDrawing(main, length: length, width: room).cells[first..<first + count].map {
                 $0 == .absent ? .blocked : $0
             }

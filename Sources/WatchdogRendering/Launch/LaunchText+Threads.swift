@@ -30,6 +30,8 @@ extension LaunchText {
             let ran = rest.reduce(Duration.zero) { $0 + $1.account[.running] }
             line("  \(rest.count) more, which ran \(ran.brief) together")
         }
+        let later = recording.lanes.count - order.count
+        if later > 0 { line(paint("  \(later) more, which began after the launch", .quiet)) }
         let legend = LaneDrawing.Cell.allCases.filter { $0 != .absent && used.contains($0) }
             .map { "\($0.rawValue) \($0.words)" }
         paragraph(
@@ -116,11 +118,11 @@ extension LaunchText {
         let late = objects.count { $0.isLate }
         let words = "\(count), \(total.brief)" + (late > 0 ? "; \(late) loaded after main had begun" : "")
         guard !costly.isEmpty else { return heading("Libraries", paint("  \(words)", .quiet)) }
-        let room = min(width - 49, max(20, costly.map { $0.name.count }.max() ?? 0))
-        heading("Libraries (ms)".alignedLeft(2 + room), "   total mapping  reloc. constr.  size".alignedLeft(45))
+        let room = min(width - 41, max(20, costly.map { $0.name.count }.max() ?? 0))
+        heading("Libraries (ms)".alignedLeft(2 + room), "   total mapping  reloc.  size".alignedLeft(37))
         for object in costly {
             let remark = isUnused(object) ? "-" : object.isLate ? "+" : " "
-            let times = [object.cost, object.mapping, object.relocation, object.constructors]
+            let times = [object.cost, object.mapping, object.relocation]
             let columns = times.map { ($0.map(milliseconds) ?? "-").alignedRight(8) }.joined()
             let size = LaunchResources.size(object.size).alignedRight(11)
             line("\(remark) " + Self.cut(object.name, room).alignedLeft(room) + columns + size)

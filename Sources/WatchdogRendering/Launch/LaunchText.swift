@@ -121,7 +121,7 @@ extension LaneDrawing.Cell {
         case .preempted: .preempted
         case .runnable: .runnable
         case .blocked, .mostlyBlocked, .blockedOrRunnable: .blocked
-        case .absent: nil
+        case .unknown, .absent: nil
         }
     }
 }

@@ -151,6 +151,11 @@ extension LaneAccount {
 }
 
 extension LaunchResources {
+    /// `155 ms, 24 ms of it in the kernel`; without the second part if that is unknown.
+    var cpuTime: String {
+        (user + system).brief + (system > .zero ? ", \(system.brief) of it in the kernel" : "")
+    }
+
     /// Whether the launch read from disks.
     var warmth: String {
         if isWarm { return "warm: nothing was read from a disk" }

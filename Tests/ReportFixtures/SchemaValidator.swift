@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ReportFixtures
+package import WatchdogReport
 
-@testable import WatchdogReport
-@testable import WatchdogVerdict
+/// As much of JSON Schema as the schemas in `docs` use; anything else in them is a fault.
+package struct SchemaValidator {
+    private let root: JSONTree
+    private let isStrict: Bool
 
-/// As much of JSON Schema as `docs/report-schema.json` uses; anything else in it is a fault.
-struct SchemaValidator {
-    let root: JSONTree
+    /// Takes a schema.
+    ///
+    /// - Parameter isStrict: Whether a key that the schema does not know is a fault, though its readers ignore it.
+    package init(root: JSONTree, isStrict: Bool = false) {
+        self.root = root
+        self.isStrict = isStrict
+    }
+
+    /// What is wrong with a whole document.
+    package func faults(_ value: JSONTree) -> [String] { faults(value, root, "") }
 
     private static let known: Set<String> = [
         "$schema", "$id", "$defs", "$ref", "title", "description", "type", "properties", "required",
         "additionalProperties", "items", "enum", "const", "minimum", "maximum",
     ]
 
-    func faults(_ value: JSONTree, _ schema: JSONTree, _ path: String) -> [String] {
+    /// What is wrong with a part of a document that a part of the schema describes.
+    package func faults(_ value: JSONTree, _ schema: JSONTree, _ path: String) -> [String] {
         if let reference = schema["$ref"]?.string {
             guard let target = root["$defs"]?[String(reference.dropFirst("#/$defs/".count))] else {
                 return ["\(path): no \(reference)"]
@@ -27,8 +37,8 @@ struct SchemaValidator {
             guard names.contains(where: { matches(value, $0) }) else { return faults + ["\(path): not \(names)"] }
         }
         if let constant = schema["const"], constant != value { faults.append("\(path): not \(constant)") }
-        if let words = schema["enum"]?.strings, !words.contains(value.string ?? "") {
-            faults.append("\(path): \(value.string ?? "") is none of \(words)")
+        if let choices = schema["enum"]?.elements, !choices.contains(value) {
+            faults.append("\(path): \(value) is none of \(choices)")
         }
         if let least = schema["minimum"]?.wholeNumber, let number = value.wholeNumber, number < least {
             faults.append("\(path): below \(least)")
@@ -53,7 +63,7 @@ struct SchemaValidator {
                 faults += self.faults(member, property, "\(path).\(key)")
             } else if case .object? = schema["additionalProperties"], let other = schema["additionalProperties"] {
                 faults += self.faults(member, other, "\(path).\(key)")
-            } else if schema["additionalProperties"] == .bool(false) {
+            } else if schema["additionalProperties"] == .bool(false) || isStrict {
                 faults.append("\(path).\(key): unknown")
             }
         }
@@ -63,7 +73,7 @@ struct SchemaValidator {
     private func matches(_ value: JSONTree, _ type: String) -> Bool {
         switch (type, value) {
         case ("null", .null), ("boolean", .bool), ("integer", .integer), ("integer", .unsigned), ("string", .text),
-            ("array", .array), ("object", .object):
+            ("array", .array), ("object", .object), ("number", .integer), ("number", .unsigned), ("number", .fraction):
             true
         default: false
         }
