@@ -41,6 +41,17 @@ extension EndToEnd {
             #expect(slow.first?.contains("its scene-update allowance ends in") == true)
         }
 
+        @Test(
+            "that lasts until the end is a hang for --expect, too",
+            arguments: [("no hang", 1), ("no hang over 250ms", 1), ("no hang over 1min", 0)])
+        func endless(condition: String, code: Int32) throws {
+            let ending = try supervise(
+                ["--update", "60s", "--terminate", "500ms", "--ping", "50ms", "--for", "2s", "--expect", condition],
+                [product("HangMain"), "--how", "sleep", "--after", "0.2"])
+            #expect(ending.exitCode == code, "\(ending.errors)")
+            #expect(ending.errors.contains { $0.contains("it had not answered for") } == (code == 1))
+        }
+
         @Test("is killed, and the report shows how its main thread got where it hangs", arguments: hangs)
         func killed(hang: Hang) throws {
             let ending = try supervise(

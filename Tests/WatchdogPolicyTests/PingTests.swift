@@ -103,6 +103,26 @@ struct PingTests {
         #expect(life.machine.pings.count == 1)
     }
 
+    @Test("what was not answered when the app was asked to end is silence, until it is answered")
+    func silence() {
+        var life = Timeline.pinging()
+        life.at(.seconds(3), .terminateRequested)
+        #expect(life.machine.silentSince.map { life.now - $0 } == .seconds(3))
+        var late = life
+        late.at(.seconds(4), .ponged(nonce: late.nonces[0]))
+        #expect(late.machine.silentSince == nil)
+        life.at(.seconds(4), .channelLost, .exited(.exited(code: 0)))
+        #expect(life.machine.silentSince.map { life.now - $0 } == .seconds(4))
+
+        var answered = Timeline.pinging()
+        answered.at(.milliseconds(1), .ponged(nonce: answered.nonces[0]))
+        answered.at(.milliseconds(500), .terminateRequested)
+        #expect(answered.machine.silentSince == nil)
+        var crashed = Timeline.pinging()
+        crashed.at(.seconds(2), .channelLost, .exited(.exited(code: 1)))
+        #expect(crashed.machine.silentSince.map { crashed.now - $0 } == .seconds(2))
+    }
+
     @Test("the same seed gives the same nonces, another seed others")
     func seeds() {
         func nonce(_ seed: UInt64) -> UInt64? {

@@ -38,6 +38,34 @@ struct ProcessTests {
         #expect(throws: TestSetupError.self) { try end.report }
     }
 
+    @Test("A crash log outlives the app that it is about")
+    func reportOutlivesApp() async throws {
+        let kill = try await SupervisedApp.launch(
+            .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .milliseconds(500))
+        ).expectKill()
+        #expect(try kill.report.mainThread.contains("semaphore"))
+    }
+
+    @Test("Hangs are limited: an app that answers passes; one that hangs, or is killed for it, does not")
+    func hangs() async throws {
+        let healthy = try await SupervisedApp.launch("HealthyApp")
+        try await healthy.ready()
+        try await healthy.expectSurvival(for: .milliseconds(200))
+        try await healthy.expectHangs(atMost: .seconds(30))
+
+        // Its first answers are quick. Then it never answers, and no allowance ends before the test does.
+        let hung = try await SupervisedApp.launch(
+            .product("HangMain", "--how", "sleep", "--after", "0.2"),
+            LaunchSettings(update: .seconds(60), terminate: .seconds(1)))
+        try await hung.ready()
+        try await hung.expectSurvival(for: .seconds(1))
+        let failure = await #expect(throws: ExpectationFailure.self) {
+            try await hung.expectHangs(atMost: .milliseconds(250))
+        }
+        let words = "expected HangMain to hang at most 0.25 seconds, but HangMain"
+        #expect(failure?.description.hasPrefix(words) == true, "\(String(describing: failure))")
+    }
+
     @Test("A hang is killed under its own event; what was expected instead is told with the crash log")
     func hang() async throws {
         let app = try await SupervisedApp.launch(
@@ -205,6 +233,40 @@ struct ProcessTests {
         let end = try await app.terminate()
         #expect(end.cause == .terminated)
         #expect(try #require(end.longestHang) >= .milliseconds(100))
+    }
+
+    @Test("A failure for a hang that ended by itself has its crash log; without one, it says how to get it")
+    func hangReport() async throws {
+        var settings = LaunchSettings(update: .seconds(30))
+        settings.hangReports = .milliseconds(250)
+        let text = try await failureForHang(settings)
+        #expect(text.contains("\nverdict: Main thread "), "\(text)")
+        let path = try #require(text.split(separator: "\n").last?.dropFirst("crash log: ".count))
+        let log = try CrashLog(reading: String(path))
+        #expect(log.mainThread.contains("HangOnDemand.block(for:)"))
+        // The directory is kept because the expectation failed.
+        try FileManager.default.removeItem(
+            at: URL(fileURLWithPath: String(path)).deletingLastPathComponent().deletingLastPathComponent())
+
+        settings.hangReports = .seconds(60)
+        let hint = try await failureForHang(settings)
+        let words = "\nA hang below 60.0 seconds has no crash log: lower LaunchSettings.hangReports"
+        #expect(hint.hasSuffix(words), "\(hint)")
+    }
+
+    /// Why an app that has hung for almost a second fails a limit of a quarter.
+    private func failureForHang(_ settings: LaunchSettings) async throws -> String {
+        let app = try await SupervisedApp.launch("HealthyApp", settings)
+        try await app.ready()
+        try await app.inject("main-hang 900ms")
+        try await app.expectSurvival(for: .milliseconds(1_500))
+        let failure = await #expect(throws: ExpectationFailure.self) {
+            try await app.expectHangs(atMost: .milliseconds(250))
+        }
+        let text = failure?.description ?? ""
+        let words = "expected HealthyApp to hang at most 0.25 seconds, but its main loop hung for "
+        #expect(text.hasPrefix(words), "\(text)")
+        return text
     }
 
     @Test("A fault that must be prepared, or is none, is refused with what to do")

@@ -132,6 +132,43 @@ class Results(unittest.TestCase):
         self.assertEqual(nothing.describe(), "exit status 125")
 
 
+class Options(unittest.TestCase):
+    """What the supervisor is started with; it is a script that prints its arguments."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        program = Path(temporary.name) / "watchdogd"
+        program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+        program.chmod(0o755)
+        self.supervisor = Supervisor(program=str(program))
+        self.addCleanup(self.supervisor.close)
+
+    def words(self, **options):
+        """The arguments between the folders of the run and the command."""
+        words = self.supervisor.run(["app"], **options).output.splitlines()
+        self.assertEqual((words[:2], words[-2:]), (["run", "--json"], ["--", "app"]))
+        return words[5:-2]
+
+    def test_one_condition_is_a_string_and_several_are_a_sequence(self):
+        self.assertEqual(self.words(), [])
+        self.assertEqual(self.words(expect=None), [])
+        self.assertEqual(self.words(expect="no hang"), ["--expect", "no hang"])
+        self.assertEqual(
+            self.words(expect=("ready within 1s", "exit:0")), ["--expect", "ready within 1s", "--expect", "exit:0"]
+        )
+
+    def test_faults_and_the_length_of_the_run_are_passed_on(self):
+        self.assertEqual(self.words(faults=["cpu 2", "memory 64M"]), ["--fault", "cpu 2", "--fault", "memory 64M"])
+        self.assertEqual(self.words(faults="stop 2s at ready"), ["--fault", "stop 2s at ready"])
+        self.assertEqual(self.words(run_for=1.5 * SECOND), ["--for", "1500ms"])
+
+    def test_a_run_has_to_be_shorter_than_the_test_waits(self):
+        self.assertEqual(self.words(run_for=4 * SECOND, limit=5 * SECOND), ["--for", "4000ms"])
+        with self.assertRaisesRegex(ValueError, "run_for=5 s is not shorter than limit=5 s; raise limit"):
+            self.words(run_for=5 * SECOND, limit=5 * SECOND)
+
+
 @unittest.skipIf(missing_program(), missing_program() or "")
 class Programs(unittest.TestCase):
     """Under the real supervisor."""
@@ -174,6 +211,28 @@ class Programs(unittest.TestCase):
         self.assertEqual(result.verdict_kind, "blocked")
         self.assertEqual(result.told_stack[0].split()[0], "load_feed")
         self.assertIn("load_feed", result.native_stack, "watchdogd shows Python's functions itself")
+
+    def test_conditions_are_met_or_not_and_a_failure_says_which(self):
+        stuck = {"update": 2 * SECOND, "ping": SECOND / 5, "env": ENVIRONMENT}
+        met = ["killed 0x8badf00d:scene-update", "frame load_feed"]
+        result = self.supervisor.run([sys.executable, EXAMPLES / "stuck.py"], expect=met, **stuck)
+        self.assertEqual(result.exit_status, 0, result.messages)
+        result = self.supervisor.run([sys.executable, EXAMPLES / "stuck.py"], expect=[*met, "no incident"], **stuck)
+        self.assertEqual(result.exit_status, 1)
+        with self.assertRaisesRegex(AssertionError, "expected no incident, but 0x8badf00d:scene-update was reported"):
+            result.assert_healthy()
+
+    def test_a_fault_is_injected_and_the_run_ends_after_its_time(self):
+        result = self.supervisor.run(
+            ["/bin/sleep", "600"],
+            readiness="none",
+            expect="no incident",
+            faults=["stop 200ms at +100ms"],
+            run_for=SECOND,
+        )
+        result.assert_healthy()
+        self.assertEqual(result.termination, "terminated")
+        self.assertEqual(len(result.summary["faults"]), 1)
 
     def test_a_program_that_takes_too_long_is_ended(self):
         marker = f"sleep-{os.getpid()}-{id(self)}"

@@ -117,6 +117,9 @@ public struct ProcessMachine: Sendable, Equatable {
     public var probes: LatencyHistogram { stages.watches.duties.latencies.probes }
     /// Answers later than the hang threshold.
     public var hangs: LatencyHistogram { stages.watches.duties.latencies.hangs }
+    /// When the main loop fell silent, if it had not answered when the app was asked to end, or ended; nil if it answered
+    /// later.
+    public var silentSince: Instant? { stages.watches.duties.latencies.silentSince }
     /// Answers to no ping: a sign that the app answers without reading.
     public var strayAnswers: Int { stages.watches.duties.latencies.strayAnswers }
     /// The incidents so far, the latest last; at most 64 are kept.

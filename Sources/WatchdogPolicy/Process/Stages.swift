@@ -370,6 +370,7 @@ struct Stages: Sendable, Equatable {
         let answersPings = watches.duties.answersPings
         let isAwaited = turn.spec.readiness == .channel || (turn.spec.readiness == .automatic && answersPings)
         if answersPings || isAwaited { turn.announce(.channelLost) }
+        watches.duties.noteSilence(turn)
         watches.duties.channelLost(&turn)
         if life == .launching, isAwaited { becomeReady(.assumed, &turn) }
     }

@@ -27,6 +27,14 @@ struct AllowanceWatch: Hashable, Sendable {
     /// shorter.
     private static let returnBudget: Duration = .milliseconds(250)
 
+    /// Since when the main loop has been silent, apart from known pauses; nil if nothing is asked of it.
+    func silentSince(at now: Instant) -> Instant? {
+        switch purpose {
+        case .ping, .obligation: judgement.isElapsedKnown ? now - judgement.elapsed(at: now) : nil
+        case .launch, .push, .termination: nil
+        }
+    }
+
     private(set) var purpose: Purpose
     private(set) var judgement: Judgement
 

@@ -106,6 +106,10 @@ struct Duties: Hashable, Sendable {
         ping.cancelNext()
     }
 
+    mutating func noteSilence(_ turn: Turn) {
+        if !isUnattended, let since = allowance?.silentSince(at: turn.now) { latencies.silentSince = since }
+    }
+
     private mutating func endAllowance(_ turn: inout Turn) {
         allowance?.end(&turn)
         allowance = nil
@@ -133,6 +137,7 @@ struct Duties: Hashable, Sendable {
             latencies.strayAnswers += 1
             return .nothing
         }
+        latencies.silentSince = nil
         guard ping.isAnswered else { return .first }
         guard turn.life == .running, let judgement, allowance?.purpose == .ping else { return .nothing }
         if judgement.isElapsedKnown, !isUnattended {
@@ -251,6 +256,7 @@ struct Duties: Hashable, Sendable {
 
     private mutating func begin(_ watch: AllowanceWatch, _ turn: inout Turn) {
         allowance = watch
+        latencies.silentSince = nil
         applyGrace(turn)
         turn.perform(.beginWindow)
     }
@@ -411,4 +417,8 @@ struct Latencies: Hashable, Sendable {
     var hangs = LatencyHistogram()
     /// Answers to no ping: a sign that the app answers without reading.
     var strayAnswers = 0
+    /// Since when the main loop had been silent when the app was asked to end, or ended, apart from known pauses.
+    ///
+    /// Nil if it has answered. Not saved: only `run`, which sees an app from its launch to its end, asks for it.
+    var silentSince: Instant?
 }

@@ -71,6 +71,7 @@ struct Watches: Equatable, Sendable {
 
     /// The app was asked to end, or is ending by itself.
     mutating func beginTermination(_ turn: inout Turn) {
+        duties.noteSilence(turn)
         duties.suspend(&turn)
         dropTrigger(&turn)
         dropProbes(&turn)
@@ -78,6 +79,7 @@ struct Watches: Equatable, Sendable {
 
     /// Drops all watches of a condemned process.
     mutating func end(_ turn: inout Turn) {
+        duties.noteSilence(turn)
         duties.end()
         trigger = nil
         dropProbes(&turn)

@@ -15,8 +15,8 @@ struct RunFacts {
     var moments: [Expectation.Moment: Duration]
     /// How many answers took longer than the threshold of hangs, and the longest of them.
     var hangs: (count: Int, longest: Duration)
-    /// The longest time that an answer to a ping took; nil without pings.
-    var longestAnswer: Duration?
+    /// How long the main loop took to answer.
+    var answers: AnswerTimes
     /// The verdict of the last report; nil without a report.
     var verdict: String?
     /// The functions of the thread that the last report is about, innermost first; nil without a report.
@@ -96,13 +96,16 @@ extension Expectation {
             return Judgement(
                 isMet: false, actual: "\(incident.code.hexadecimal):\(incident.event.rawValue) was reported")
         }
+        if let silence = run.answers.silence, silence > limit ?? .zero {
+            return Judgement(isMet: false, actual: "it had not answered for \(silence.brief) when it ended: \(run.end)")
+        }
         guard let limit else {
             return Judgement(
                 isMet: run.hangs.count == 0,
                 actual: "\(run.hangs.count) hung, \(run.hangs.longest.brief) at the longest")
         }
         // Without pings nothing is known: a program that does not answer must not pass.
-        guard let longest = run.longestAnswer else {
+        guard let longest = run.answers.longest else {
             return Judgement(isMet: false, actual: "no ping was answered: \(run.end)")
         }
         return Judgement(isMet: longest <= limit, actual: "an answer took \(longest.brief)")

@@ -19,6 +19,9 @@ struct AppHistory: Sendable {
 
     var position: Position { events.count }
 
+    /// The paths of the crash logs of kills, exhausted allowances and the end.
+    var reports: [String] { incidents.compactMap(\.report) + [end?.report].compactMap(\.self) }
+
     mutating func add(_ event: RemoteEvent) {
         events.append(event)
         switch event {

@@ -14,6 +14,11 @@ public struct LaunchSettings: Sendable {
     public var backgroundTime: Duration?
     /// The time from one ping to the next: a hang is measured with this error.
     public var pingInterval: Duration = .milliseconds(100)
+    /// The shortest hang that gets a crash log although it ends by itself; watchdogd's default is 1 s, the minimum 250 ms.
+    ///
+    /// The time is not scaled. The app's threads stop briefly while the hang is examined, and a crash log delays the end
+    /// of an app whose hang has just ended.
+    public var hangReports: Duration?
     /// The factor that multiplies all allowances, so that a test of a 20 s allowance need not take 20 s.
     public var timeScale: Double = 1
     /// How the program reports that it is ready, as after `watchdogd run --readiness`.
@@ -50,7 +55,7 @@ public struct LaunchSettings: Sendable {
         var options: [String] = ["--ping", (pingInterval / timeScale).text, "--time-scale", "\(timeScale)"]
         for (option, value) in [
             ("--launch", launch), ("--update", update), ("--terminate", terminate),
-            ("--background-time", backgroundTime),
+            ("--background-time", backgroundTime), ("--hang-reports", hangReports),
         ] {
             if let value { options += [option, value.text] }
         }

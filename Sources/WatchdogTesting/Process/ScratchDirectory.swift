@@ -65,6 +65,12 @@ final class ScratchDirectory: Sendable {
         }
     }
 
+    /// The paths of the crash logs in a folder.
+    func crashLogs(in folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: self[folder])) ?? []
+        return names.filter { $0.hasSuffix(".ips") }.map { "\(self[folder])/\($0)" }
+    }
+
     /// The contents of a file, without its last line break; empty if there is none.
     func text(_ name: String) -> String {
         guard let data = FileManager.default.contents(atPath: self[name]) else { return "" }

@@ -45,6 +45,7 @@ extension SupervisedApp {
         let app = self
         do {
             noteAwaited()
+            defer { attachCrashLogs() }
             try await journal.wait(
                 for: "\(name) to survive", within: duration, else: { _ in Survived() }
             ) { history -> Void? in
@@ -59,19 +60,26 @@ extension SupervisedApp {
     /// Ends the app and expects that its main loop has answered every ping in time.
     ///
     /// The error of the measurement is ``LaunchSettings/pingInterval``: a hang that begins just after an answer is
-    /// noticed with the next ping.
+    /// noticed with the next ping. The failure names the crash log of the longest hang that ended by itself, if it was
+    /// as long as ``LaunchSettings/hangReports``.
     ///
-    /// - Throws: ``ExpectationFailure`` if the longest hang was longer, or no ping was answered.
+    /// - Throws: ``ExpectationFailure`` if the longest hang was longer or still went on, no ping was answered, or the
+    ///   watchdog killed the app.
     @discardableResult
     public func expectHangs(atMost limit: Duration) async throws -> Termination {
         let termination = try await terminate()
+        if termination.kill != nil { throw fail("expected \(name) to hang at most \(limit), but \(termination)") }
         guard let longest = termination.longestHang else {
             throw fail(
                 "expected \(name) to hang at most \(limit), but it did not answer a ping: does it use the Watchdog library?"
             )
         }
         guard longest <= limit else {
-            throw fail("expected \(name) to hang at most \(limit), but its main loop hung for \(longest)")
+            let sentence = "expected \(name) to hang at most \(limit), but its main loop hung for \(longest)"
+            let report = longestHangReport
+            guard report == nil, longest < shortestReportedHang else { throw fail(sentence, hang: report) }
+            let shortest = shortestReportedHang
+            throw fail("\(sentence)\nA hang below \(shortest) has no crash log: lower LaunchSettings.hangReports")
         }
         return termination
     }

@@ -32,9 +32,13 @@ public final class SupervisedApp: Sendable {
     private let scratch: ScratchDirectory
     private let process: SupervisorProcess
     private let isAwaited = Mutex(false)
+    private let attachments = CrashLogAttachments()
+    /// The shortest hang that gets a crash log although it ends by itself.
+    let shortestReportedHang: Duration
 
     private init(_ program: Program, _ settings: LaunchSettings) throws {
         name = program.name
+        shortestReportedHang = settings.hangReports ?? .seconds(1)
         let executable = try program.path()
         let watchdogd = try Installation.watchdogd()
         scratch = try ScratchDirectory()
@@ -125,6 +129,7 @@ public final class SupervisedApp: Sendable {
     public func termination(within limit: Duration) async throws -> Termination {
         let (app, scratch) = (self, scratch)
         noteAwaited()
+        defer { attachCrashLogs() }
         let history = try await journal.wait(
             for: "the end of \(name)", within: limit, else: { _ in app.late("end", limit) }
         ) { history in
@@ -133,7 +138,7 @@ public final class SupervisedApp: Sendable {
         guard let end = history.end else {
             throw TestSetupError("watchdogd ended before \(name) did: \(scratch.text("errors"))")
         }
-        return Termination(end, history.incidents)
+        return Termination(end, history.incidents, in: scratch)
     }
 
     // MARK: - Requests
@@ -147,6 +152,7 @@ public final class SupervisedApp: Sendable {
     ) async throws -> Value {
         let app = self
         noteAwaited()
+        defer { attachCrashLogs() }
         return try await journal.wait(
             for: "\(name) to be \(what)", within: limit, else: { _ in app.late("be \(what)", limit) }
         ) { history in
@@ -162,23 +168,41 @@ public final class SupervisedApp: Sendable {
     /// What became of an app that has ended.
     func ending(_ history: AppHistory) -> String {
         guard let end = history.end else { return "watchdogd ended: \(errors)" }
-        return Termination(end, history.incidents).description
+        return Termination(end, history.incidents, in: scratch).description
     }
 
     // MARK: - Failures
 
-    /// Keeps the crash log for whoever investigates the failure.
-    func fail(_ sentence: String) -> ExpectationFailure {
+    /// Attaches the crash logs that there are: a plain expectation about them may fail later.
+    ///
+    /// Call it in the task that awaits; callbacks run on other threads, which do not know the test.
+    func attachCrashLogs() { attachments.attach(journal.history.reports, in: scratch) }
+
+    /// The crash log of the longest hang that ended by itself; nil if none was long enough for one.
+    var longestHangReport: CrashLog? {
+        let hangs = scratch.crashLogs(in: "reports").compactMap { path -> (log: CrashLog, duration: Duration)? in
+            guard let log = try? CrashLog(reading: path), let duration = log.hangDuration else { return nil }
+            return (log, duration)
+        }
+        return hangs.max { $0.duration < $1.duration }?.log
+    }
+
+    /// Keeps the crash logs for whoever investigates the failure.
+    ///
+    /// - Parameter hang: The crash log of a hang that ended by itself, if the failure is about one.
+    func fail(_ sentence: String, hang: CrashLog? = nil) -> ExpectationFailure {
         scratch.keep()
         let history = journal.history
         var lines = [sentence]
-        let reports = history.incidents.compactMap(\.report) + [history.end?.report].compactMap(\.self)
+        let reports = history.reports + [hang?.path].compactMap(\.self)
         for incident in history.incidents {
             if let verdict = incident.verdict { lines.append("verdict: \(verdict)") }
             if let failure = incident.failure { lines.append("report: \(failure)") }
         }
+        if let hang { lines.append("verdict: \(hang.verdict)") }
+        attachments.attach(reports, in: scratch)
         for path in reports {
-            CrashLogAttachment.attach(path)
+            CrashLogAttachments.copy(path)
             lines.append("crash log: \(path)")
         }
         return ExpectationFailure(lines.joined(separator: "\n"))

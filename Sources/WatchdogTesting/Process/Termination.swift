@@ -27,15 +27,18 @@ public struct Termination: Sendable, CustomStringConvertible {
     public let signal: Int32?
     /// The exhausted allowances, in order; if ``cause`` is ``Cause/watchdog``, the last one ended the app.
     public let incidents: [AppIncident]
-    /// The longest time that the main loop took to answer a ping; nil if it answered none.
+    /// The longest time that the main loop took to answer a ping, or had not answered one at the end; nil without pings.
     public let longestHang: Duration?
     /// Whether no process of the app remains.
     public let isDeathVerified: Bool
     /// The end in words: `HangMain exited with code 3`.
     public let description: String
     private let reportPath: String?
+    /// Keeps the report for as long as somebody may read it.
+    private let scratch: ScratchDirectory
 
-    init(_ end: RemoteEnd, _ incidents: [RemoteIncident]) {
+    init(_ end: RemoteEnd, _ incidents: [RemoteIncident], in scratch: ScratchDirectory) {
+        self.scratch = scratch
         switch end.cause {
         case "watchdog": cause = .watchdog
         case "terminated": cause = .terminated

@@ -69,7 +69,7 @@ class Result:
     """How a program ended under the supervisor."""
 
     #: What `watchdogd run` ended with: the program's own exit code, 128 + signal, or 137 after a kill by the watchdog;
-    #: with a script or an expectation 0 if all came as it says, and 1 if not.
+    #: with a script or conditions 0 if all came as they say, and 1 if not.
     exit_status: int
     #: The summary of `--json`; empty when the program was never launched.
     summary: dict[str, Any] = field(repr=False)
@@ -336,7 +336,14 @@ class Supervisor:
         return [run._result for run in self._runs if run._result is not None]
 
     def run(self, command: Sequence[str | Path], *, limit: timedelta = DEFAULT_LIMIT, **options: Any) -> Result:
-        """Runs a program to its end; the options are those of start()."""
+        """Runs a program to its end; the options are those of start().
+
+        Raises ValueError when `run_for` is not shorter than `limit`: the test would fail before the run ends.
+        """
+        run_for = options.get("run_for")
+        if run_for is not None and run_for >= limit:
+            spans = f"run_for={run_for.total_seconds():g} s is not shorter than limit={limit.total_seconds():g} s"
+            raise ValueError(f"{spans}; raise limit")
         return self.start(command, **options).wait(limit)
 
     def start(
@@ -349,7 +356,9 @@ class Supervisor:
         ping: timedelta | None = None,
         time_scale: float | None = None,
         readiness: str | None = None,
-        expect: str | None = None,
+        expect: str | Sequence[str] | None = None,
+        faults: str | Sequence[str] = (),
+        run_for: timedelta | None = None,
         script: str | None = None,
         env: Mapping[str, str] | None = None,
         cwd: Path | str | None = None,
@@ -361,7 +370,10 @@ class Supervisor:
 
         launch, update, terminate, ping: the allowances, and the time between pings; watchdogd's own by default.
         time_scale: multiplies all of them.
-        expect: such as `0x8badf00d:scene-update`; the exit status is then 0 if it comes so, and else 1.
+        expect: one condition or several, such as `0x8badf00d:scene-update` or `no hang over 250ms`; the exit status is
+            then 0 if all are met, and else 1.
+        faults: what goes wrong, and when, such as `stop 2s at ready+1s`.
+        run_for: the program is terminated this long after its launch; time_scale does not multiply it.
         script: the text of a lifecycle script; the exit status is then 0 if every step succeeds, and else 1.
         env: variables for the program, besides those of this process.
         arguments: more options of `watchdogd run`.
@@ -369,14 +381,17 @@ class Supervisor:
         folder = self._folder / f"run{len(self._runs) + 1}"
         folder.mkdir(parents=True)
         words = [self._program, "run", "--json", str(folder / "summary.json"), "--reports", str(folder / "reports")]
-        spans = {"--launch": launch, "--update": update, "--terminate": terminate, "--ping": ping}
+        spans = {"--launch": launch, "--update": update, "--terminate": terminate, "--ping": ping, "--for": run_for}
         for option, span in spans.items():
             if span is not None:
                 words += [option, f"{max(1, span // timedelta(milliseconds=1))}ms"]
-        texts = {"--time-scale": time_scale, "--readiness": readiness, "--expect": expect, "--chdir": cwd}
+        texts = {"--time-scale": time_scale, "--readiness": readiness, "--chdir": cwd}
         for option, text in texts.items():
             if text is not None:
                 words += [option, str(text)]
+        for option, values in {"--expect": expect, "--fault": faults}.items():
+            for value in [values] if isinstance(values, str) else values or ():
+                words += [option, value]
         if script is not None:
             (folder / "script.wds").write_text(script)
             words += ["--script", str(folder / "script.wds")]

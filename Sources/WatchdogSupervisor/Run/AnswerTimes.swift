@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogPolicy
+
+/// How long an app's main loop took to answer.
+struct AnswerTimes: Equatable {
+    /// The longest time that an answer to a ping took, or has not come; nil without pings.
+    var longest: Duration?
+    /// How long the main loop had been silent at the end, if that is a hang; a late answer would have been counted.
+    var silence: Duration?
+}
+
+extension AnswerTimes {
+    /// The times of an app that has ended.
+    init(of machine: ProcessMachine, until end: Instant) {
+        let silence = machine.silentSince.map { max(.zero, end - $0) }
+        let answered = machine.pings.count > 0 ? max(machine.pings.maximum, machine.hangs.maximum) : nil
+        self.init(
+            longest: [answered, silence].compactMap(\.self).max(),
+            silence: silence.flatMap { $0 < machine.spec.hangThreshold ? nil : $0 })
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Foundation
+import Testing
+
+/// Runs tests of this bundle in a process of their own: they fail there.
+struct TestRunner {
+    /// Where the process keeps its files; removed by ``remove()``.
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("tests-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: folder) }
+
+    /// Runs the bundle, and waits until it has ended.
+    ///
+    /// - Returns: its exit code, and what it has printed.
+    func run(_ arguments: [String], environment: [String: String]) async throws -> (exitCode: Int32, text: String) {
+        let bundle = try #require(CommandLine.arguments.first { $0.hasSuffix(".xctest") })
+        let runner = Process()
+        runner.executableURL = URL(fileURLWithPath: bundle)
+        runner.arguments = arguments
+        runner.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+            .merging(["TMPDIR": folder.path]) { $1 }
+        let output = folder.appendingPathComponent("output")
+        try Data().write(to: output)
+        let file = try FileHandle(forWritingTo: output)
+        (runner.standardOutput, runner.standardError) = (file, file)
+        // To block a thread here would keep the tests beside this one from a CPU.
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        runner.terminationHandler = { _ in end.yield(true) }
+        try runner.run()
+        DispatchQueue.global().asyncAfter(deadline: .now() + 240) { end.yield(false) }
+        let isInTime = await ends.first { _ in true } ?? false
+        if !isInTime { runner.terminate() }
+        try #require(isInTime, "the runner has not ended after four minutes")
+        return (runner.terminationStatus, try String(contentsOf: output, encoding: .utf8))
+    }
+}
