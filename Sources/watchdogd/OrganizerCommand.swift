@@ -15,9 +15,9 @@ struct OrganizerCommand: ParsableCommand {
         commandName: "organizer",
         abstract: "Compare versions and hosts: hangs, launches, terminations and the most frequent faults.",
         discussion: """
-            Reads crash logs from folders and journals, incidents from lines of JSON, and launches, hangs and exits from \
-            histories, and hang rates from Prometheus. If you name no source, reads your crash logs and the daemon's history. Marks faults that are \
-            new in the latest version, and those that occur more often than before.
+            Reads crash logs from folders and journals, incidents from lines of JSON, launches, hangs and exits from \
+            histories, and hang rates from Prometheus. If you name no source, reads your crash logs and the daemon's \
+            history. Marks faults that are new in the latest version, and those that occur more often than before.
             """
     )
 

@@ -151,11 +151,6 @@ extension OrganizerEvent {
     }
 }
 
-extension ProgramVersion {
-    /// The name under which reports know it, if they do: the package's version, else the beginning of the build ID.
-    fileprivate var name: String { packageVersion.isEmpty ? String(buildID.prefix(8)) : packageVersion }
-}
-
 extension OrganizerIncident {
     fileprivate init(_ line: IncidentLine) {
         self.init(

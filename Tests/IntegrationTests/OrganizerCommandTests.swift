@@ -120,6 +120,28 @@ extension EndToEnd {
             #expect(try organizer("--history", file).output.contains("LAUNCH P50"))
         }
 
+        @Test("Crash logs and histories name a version alike", arguments: ["7.7", nil])
+        func oneName(configured: String?) throws {
+            let scratch = try Scratch()
+            let file = scratch["history.db"]
+            let ending = try supervise(
+                ["--name", "editor", "--history", file, "--enforce", "report", "--update", "300ms"]
+                    + (configured.map { ["--app-version", $0] } ?? []),
+                python(#"notify("READY=1", "WATCHDOG=1"); time.sleep(1); exit(0)"#))
+            let path = try #require(ending.reportPaths.first, "\(ending.errors)")
+            _ = try scratch.makeDirectory("reports")
+            let report = String(decoding: try #require(contents(of: path)), as: UTF8.self)
+            let name = path.split(separator: "/").last ?? ""
+            try scratch.write(report, to: "reports/\(name)")
+            let answer = try organizer("--history", file, "--reports", scratch["reports"], "--json")
+            let app = try #require(try JSONDecoder().decode(Reply.self, from: Data(answer.output.utf8)).apps.first)
+            #expect(app.versions.count == 1 && app.versions.first?.incidents == 1, "\(answer.output)")
+            #expect(app.versions.first?.launches?.count == 1)
+            let version = try #require(app.versions.first?.version)
+            #expect(configured.map { $0 == version } ?? (version.count == 8 && version.allSatisfy(\.isHexDigit)))
+            #expect(app.signatures.allSatisfy { !$0.isNew })
+        }
+
         @Test("Lines that are no incidents are named once with their number; the rest counts")
         func damagedLines() throws {
             let scratch = try Scratch()

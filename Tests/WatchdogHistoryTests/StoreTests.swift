@@ -294,6 +294,10 @@ struct DebianPackagesTests {
         #expect(
             version.resolved(by: packages) == ProgramVersion(buildID: "3f", package: "a", packageVersion: "1:1.5-3"))
         #expect(version.resolved(by: DebianPackages(folder: "/nowhere")) == ProgramVersion(buildID: "3f"))
+        // A configured version is the app's own, whatever package its program is from.
+        let named = version.named("2.4.1").resolved(by: packages)
+        #expect(named == ProgramVersion(buildID: "3f", packageVersion: "2.4.1") && named.name == "2.4.1")
+        #expect(version.resolved(by: packages).name == "3f" && version.named("") == version)
         #expect(DebianPackages(folder: "/nowhere").package(of: "/usr/bin/tool") == nil)
     }
 }

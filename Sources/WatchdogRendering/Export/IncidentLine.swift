@@ -63,7 +63,8 @@ public struct IncidentLine: Encodable, Equatable, Sendable {
         time = captured?.utc ?? report.body.captureTime
         self.host = host ?? linux?.hostName
         app = report.metadata.appName
-        version = report.metadata.appVersion.flatMap { $0.isEmpty ? nil : $0 }
+        let versions = [report.metadata.appVersion, report.metadata.buildVersion]
+        version = versions.lazy.compactMap { $0 }.first { !$0.isEmpty }
         pid = report.body.pid
         event = report.event
         let place = report.body.procRole?.lowercased() ?? ""

@@ -95,7 +95,7 @@ public struct IncidentFacts: Equatable, Sendable {
     public var appName: String
     /// The app version.
     public var appVersion: String?
-    /// The build number of that version.
+    /// The build number of that version; nil for the first digits of the program's build ID.
     public var buildVersion: String?
     /// The process ID.
     public var pid: Int

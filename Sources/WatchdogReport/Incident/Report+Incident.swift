@@ -33,7 +33,9 @@ extension Report {
         var metadata = ReportMetadata(
             appName: appName, timestamp: facts.captureTime.text(fractionDigits: 2), incidentID: facts.id.description)
         metadata.appVersion = facts.appVersion?.singleLine(limit: 128) ?? ""
-        metadata.buildVersion = facts.buildVersion?.singleLine(limit: 128) ?? ""
+        // Of the main program, as the history and the metrics have it.
+        let build = facts.buildVersion ?? stacks.buildID(of: path).map { String($0.prefix(8)) }
+        metadata.buildVersion = build?.singleLine(limit: 128) ?? ""
         metadata.sliceUUID = stacks.images.first { $0.path == path }?.uuid ?? ImageInfo.absent.uuid
         metadata.bundleID = appName
         metadata.shareWithAppDevs = 0
@@ -64,7 +66,7 @@ extension Report {
         body.bundleInfo = BundleInfo(
             identifier: appName,
             shortVersion: facts.appVersion?.singleLine(limit: 128),
-            version: facts.buildVersion?.singleLine(limit: 128)
+            version: build?.singleLine(limit: 128)
         )
         #if arch(x86_64)
             body.cpuType = "X86-64"

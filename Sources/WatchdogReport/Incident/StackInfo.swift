@@ -123,6 +123,11 @@ struct StackInfo {
         return min(text.utf8.count, ReportLimits.symbolLength * 4) * (text.utf8.allSatisfy { $0 >= 0x20 } ? 2 : 6)
     }
 
+    /// The build ID of the file with this path; nil if it has none, or frames of no thread needed it.
+    func buildID(of path: String) -> String? {
+        images.firstIndex { $0.path == path }.flatMap { buildIDs[$0] }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     private mutating func info(_ frame: Frame) -> FrameInfo {
         let isKnown = images.indices.contains(frame.imageIndex) && frame.imageIndex != absentImage
         let hasSource = frame.sourceFile != nil

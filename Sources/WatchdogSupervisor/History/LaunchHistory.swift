@@ -53,6 +53,7 @@ final class LaunchHistory {
     func noticed(_ notice: Notice, of launch: AppLaunch, in lane: Int) {
         switch notice {
         case .launched(let pid), .adopted(let pid):
+            launch.notes.version = ProgramVersion().named(launch.shell.configuration.version)
             launch.notes.folder = ProgramFacts.folder(of: pid)
             readFacts(of: launch, in: lane)
         case .ready(let source, _): ready(launch, by: source, in: lane)
@@ -114,7 +115,9 @@ final class LaunchHistory {
         defer { launch.notes.folder = nil }
         readFacts(of: launch, in: lane) { [self, number] facts in
             guard var record = pending.removeValue(forKey: number) else { return }
-            record.version = facts?.version ?? record.version
+            if let version = facts?.version {
+                record.version = version.named(launch.shell.configuration.version)
+            }
             record.bytesRead = facts?.bytesRead
             record.majorFaults = facts?.majorFaults
             record.temperature = facts?.bytesRead.map { $0 > 0 ? .cold : .warm } ?? .unknown
@@ -175,7 +178,9 @@ final class LaunchHistory {
             ProgramFacts.read(folder)
         } then: { [weak launch] facts in
             // A wrapper may have executed the program since.
-            if let version = facts?.version { launch?.notes.version = version }
+            if let version = facts?.version, let launch {
+                launch.notes.version = version.named(launch.shell.configuration.version)
+            }
             end(facts)
         }
     }

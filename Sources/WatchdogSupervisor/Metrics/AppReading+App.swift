@@ -26,9 +26,36 @@ extension AppReading {
             hasProbe = configuration.watchdog.probe != nil
             hasReload = !configuration.program.reloadCommands.isEmpty
         }
-        version = app.latest.map { $0.notes.version.metricLabel } ?? ""
+        version = app.latest.map { Self.version(of: $0) } ?? ""
         lastIncident = app.notices.lastIncident.map { .microseconds($0.time.microseconds) }
-        guard let launch = app.live, let moment = launch.shell.tree.launched else { return }
+        if let launch = app.live { note(launch, at: now, wall) }
+    }
+
+    /// What is known of the program of a run.
+    ///
+    /// - Parameters:
+    ///   - meter: what was counted of it.
+    ///   - now: the time of the reading.
+    ///   - wall: the same, since 1970-01-01 00:00 UTC.
+    init(ofRun launch: AppLaunch, _ spec: AppSpec, _ meter: AppMeter, at now: Instant, _ wall: Duration) {
+        self.init(
+            name: spec.name, state: State(rawValue: AppState(ofRun: launch.supervisor.machine).rawValue) ?? .stopped,
+            meter: meter.settled(at: now))
+        readiness = spec.readiness.metricLabel
+        enforcement = spec.enforcement.rawValue
+        allowances = spec.allowances
+        hasProbe = spec.livenessProbe != nil
+        version = Self.version(of: launch)
+        if launch.outcome == nil { note(launch, at: now, wall) }
+    }
+
+    private static func version(of launch: AppLaunch) -> String {
+        launch.shell.configuration.version ?? launch.notes.version.name
+    }
+
+    /// Adds the times of a launch whose process has not ended.
+    private mutating func note(_ launch: AppLaunch, at now: Instant, _ wall: Duration) {
+        guard let moment = launch.shell.tree.launched else { return }
         let start = Duration(since1970: moment.time)
         started = start
         if let launchedAt = launch.launchedAt, let duration = launch.supervisor.machine.launchDuration {
@@ -46,11 +73,6 @@ extension Duration {
     }
 
     fileprivate var inMilliseconds: Duration { .milliseconds(nanoseconds / 1_000_000) }
-}
-
-extension ProgramVersion {
-    /// The version of the package, or what `watchdogd launches` shows of the build ID; empty if unknown.
-    fileprivate var metricLabel: String { packageVersion.isEmpty ? String(buildID.prefix(8)) : packageVersion }
 }
 
 extension Readiness {
