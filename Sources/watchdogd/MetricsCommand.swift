@@ -7,10 +7,10 @@ import WatchdogControl
 struct MetricsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metrics",
-        abstract: "Print metrics of the daemon and its apps for Prometheus.",
+        abstract: "Print metrics of the daemon and its apps, or of a run, for Prometheus.",
         discussion: """
             Prints the text format, version 0.0.4. The daemon can also write it for node_exporter ('watchdogd serve \
-            --metrics-file') or serve it over HTTP ('watchdogd serve --metrics').
+            --metrics-file') or serve it over HTTP ('watchdogd serve --metrics'); so can a run ('watchdogd run --metrics').
             """
     )
 

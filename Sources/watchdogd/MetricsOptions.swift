@@ -34,7 +34,7 @@ struct MetricsOptions: ParsableArguments {
     }
 
     /// A port alone is on localhost: nothing is served to the network by accident.
-    private static func address(_ text: String) throws -> ListenAddress {
+    static func address(_ text: String) throws -> ListenAddress {
         let isPort = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         do throws(ListenAddress.ParseError) {
             let address = try ListenAddress(parsing: isPort ? "localhost:\(text)" : text)

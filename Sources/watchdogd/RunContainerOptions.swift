@@ -22,20 +22,31 @@ struct RunContainerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Program version to use in reports.", valueName: "version"))
     var appVersion: String?
 
-    @Option(help: ArgumentHelp("Answer 'watchdogd ping' on this socket.", valueName: "path"), completion: .file())
+    @Option(
+        help: ArgumentHelp(
+            "Answer 'watchdogd ping' and 'watchdogd metrics' on this socket.", valueName: "path"),
+        completion: .file())
     var control: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Serve Prometheus metrics at http://ADDR:PORT/metrics; PORT alone listens on localhost.",
+            valueName: "addr:port"))
+    var metrics: String?
 
     func validate() throws {
         guard control != "" else { throw ValidationError("--control is empty; give it a value or leave it out") }
+        _ = try metrics.map(MetricsOptions.address)
         guard let appVersion else { return }
         guard (1...128).contains(appVersion.utf8.count), !appVersion.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
         else { throw ValidationError("--app-version is empty, longer than 128 bytes or has control characters") }
     }
 
-    func apply(to configuration: inout RunConfiguration) {
+    func apply(to configuration: inout RunConfiguration) throws {
         configuration.terminationMessage = terminationMessage
         configuration.logFormat = logFormat
         configuration.controlPath = control
+        configuration.metrics.address = try metrics.map(MetricsOptions.address)
         if let appVersion { configuration.appVersion = appVersion }
     }
 }

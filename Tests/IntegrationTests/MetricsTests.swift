@@ -30,20 +30,10 @@ extension EndToEnd {
 
             """
 
-        /// The values of all series.
-        private func values(_ text: String) -> [String: Double] {
-            var values: [String: Double] = [:]
-            for line in text.split(separator: "\n") where !line.hasPrefix("#") {
-                guard let blank = line.lastIndex(of: " ") else { continue }
-                values[String(line[..<blank])] = Double(line[line.index(after: blank)...])
-            }
-            return values
-        }
-
         private func metrics(_ service: Service) throws -> [String: Double] {
             let (code, output, errors) = try service.command("metrics")
             try #require(code == 0, "\(errors)")
-            return values(output)
+            return seriesValues(in: output)
         }
 
         @Test("An app that hangs, one that fails and one that lives are counted as what they did")
@@ -122,7 +112,7 @@ extension EndToEnd {
             var information = stat()
             #expect(stat(scratch["watchdogd.prom"], &information) == 0)
             #expect(information.st_mode & 0o777 == 0o644)
-            let written = values(try #require(scratch.read("watchdogd.prom")))
+            let written = seriesValues(in: try #require(scratch.read("watchdogd.prom")))
             #expect(written["watchdogd_app_launches_total{app=\"live\"}"] != nil)
             // What is read of a process may come between the two.
             let isCounted = { (name: String) in !name.contains(#/app_info|cpu_seconds|memory_bytes/#) }
@@ -153,7 +143,8 @@ extension EndToEnd {
             return (try Service(apps, options: ["--metrics", "\(port)"], scratch: scratch), port)
         }
 
-        private static let reader = """
+        /// A scraper: the port, its connections, and whether it asks by `half`, is `deaf` or does `read`.
+        static let reader = """
             import socket, sys
             port, count = int(sys.argv[1]), int(sys.argv[2])
             held = []
@@ -176,7 +167,7 @@ extension EndToEnd {
             let answer = client.text(.output)
             #expect(answer.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8"))
             let body = try #require(answer.split(separator: "\r\n\r\n", maxSplits: 1).last)
-            #expect(values(String(body)).keys.contains("watchdogd_app_launches_total{app=\"live\"}"))
+            #expect(seriesValues(in: String(body)).keys.contains("watchdogd_app_launches_total{app=\"live\"}"))
             #expect(try service.end() == 0)
         }
 
@@ -212,4 +203,14 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
     }
+}
+
+/// The values of all series of a text.
+func seriesValues(in text: String) -> [String: Double] {
+    var values: [String: Double] = [:]
+    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+        guard let blank = line.lastIndex(of: " ") else { continue }
+        values[String(line[..<blank])] = Double(line[line.index(after: blank)...])
+    }
+    return values
 }

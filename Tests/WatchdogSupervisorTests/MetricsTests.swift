@@ -38,6 +38,17 @@ struct MetricsTests {
         #expect(note.sentence(for: nil, "/f") == nil)
     }
 
+    @Test("a run is launching before its process exists, and then in the state of its machine")
+    func stateOfRun() {
+        let supervisor = kernel.supervise(AppSpec(name: "App"))
+        #expect(AppState(ofRun: supervisor.machine) == .launching)
+        supervisor.launch()
+        kernel.say("HELLO=1\n")
+        #expect(AppState(ofRun: supervisor.machine) == .launching)
+        kernel.say("READY=1\n")
+        #expect(AppState(ofRun: supervisor.machine) == .running)
+    }
+
     @Test("every state of the interface has a series")
     func states() {
         #expect(AppReading.State.allCases.map(\.rawValue).sorted() == AppState.allCases.map(\.rawValue).sorted())

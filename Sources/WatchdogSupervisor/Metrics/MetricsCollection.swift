@@ -7,7 +7,7 @@ import WatchdogLinux
 import WatchdogMetrics
 import WatchdogPolicy
 
-/// Reads all metrics of the daemon and has them rendered beside the loop.
+/// Reads all metrics of a daemon or a run and has them rendered beside the loop.
 ///
 /// The apps are read a few at a time, after everything more important, so that a thousand of them delay nothing. Those who
 /// ask while a collection is under way share the next one: each app is read after it was asked for.
@@ -15,7 +15,7 @@ import WatchdogPolicy
 /// Isolation: the loop's thread.
 final class MetricsCollection {
     /// What the kernel counts of an app is read beside the loop.
-    private struct Reading: Sendable {
+    struct Reading: Sendable {
         var app: AppReading
         let cgroup: Cgroup?
     }
@@ -23,7 +23,7 @@ final class MetricsCollection {
     /// The apps read in one turn, which takes less than 0.2 ms.
     private static let appsPerTurn = 32
 
-    private unowned let daemon: Daemon
+    private unowned let source: any MetricsSource
     private let queue = DispatchQueue(label: "org.watchdogd.metrics", qos: .utility)
     private var turn: Timer?
     /// Those who get the text of the collection under way; empty if there is none.
@@ -35,8 +35,8 @@ final class MetricsCollection {
     private var readings: [Reading] = []
     private var hasToldOfLimit = false
 
-    init(of daemon: Daemon) {
-        self.daemon = daemon
+    init(of source: any MetricsSource) {
+        self.source = source
     }
 
     /// The rendered text.
@@ -54,40 +54,41 @@ final class MetricsCollection {
 
     private func begin() {
         (served, waiting) = (waiting, [])
-        names = daemon.appNames[...]
+        names = source.appNames[...]
         readings.reserveCapacity(names.count)
         tellOfLimit()
         do {
             // One timer for each collection: without one, nothing remains.
-            turn = try daemon.host.loop.timer(priority: .last) { [weak self] _ in self?.readSome() }
-            turn?.arm(at: daemon.host.loop.now)
+            turn = try source.host.loop.timer(priority: .last) { [weak self] _ in self?.readSome() }
+            turn?.arm(at: source.host.loop.now)
         } catch {
             repeat { readSome() } while !names.isEmpty
         }
     }
 
-    /// Makes a reply that is written piece by piece.
-    func reply(_ metrics: Metrics, then end: @escaping (MetricsReply) -> Void) {
-        daemon.disks.read(on: queue) {
-            MetricsReply(encoding: MetricsParts.split(metrics.text))
-        } then: {
-            end($0)
+    /// Collects everything for a client of the control interface; the reply is written piece by piece.
+    func answer(_ answer: ControlAnswer<MetricsReply>) {
+        collect { [unowned self] metrics in
+            source.disks.read(on: queue) {
+                MetricsReply(encoding: MetricsParts.split(metrics.text))
+            } then: {
+                answer.succeed($0)
+            }
         }
     }
 
     private func tellOfLimit() {
         guard names.count > MetricsText.mostApps, !hasToldOfLimit else { return }
         hasToldOfLimit = true
-        daemon.announcer.say(
+        source.say(
             "metrics of \(names.count) apps are summed: more than \(MetricsText.mostApps) have no series of their own")
     }
 
     private func readSome() {
-        let now = daemon.host.loop.now
+        let now = source.host.loop.now
         let wall = Duration(since1970: .now())
         for name in names.prefix(Self.appsPerTurn) {
-            guard let app = daemon.apps[name] else { continue }
-            readings.append(Reading(app: AppReading(of: app, at: now, wall), cgroup: app.live?.shell.cgroup))
+            if let reading = source.reading(of: name, at: now, wall) { readings.append(reading) }
         }
         names = names.dropFirst(Self.appsPerTurn)
         guard names.isEmpty else {
@@ -96,7 +97,7 @@ final class MetricsCollection {
         }
         let (readings, own) = (readings, daemonReading(at: now))
         (self.readings, names) = ([], [])
-        daemon.disks.read(on: queue) {
+        source.disks.read(on: queue) {
             Self.render(own, readings)
         } then: { [weak self] in
             self?.finish($0)
@@ -113,14 +114,14 @@ final class MetricsCollection {
     }
 
     private func daemonReading(at now: Instant) -> DaemonReading {
-        var reading = DaemonReading(version: watchdogdVersion, started: daemon.started)
-        reading.apps = daemon.appNames.count
-        reading.invalidFiles = daemon.configuration.invalidFiles.count
-        reading.loopLateness = daemon.host.loop.lateness
-        reading.longestTurn = daemon.host.loop.turns.longestRecently(at: now)
-        reading.failedReports = daemon.failedReports
-        reading.droppedEntries = daemon.announcer.droppedEntries
-        reading.droppedLines = daemon.announcer.droppedLines
+        var reading = DaemonReading(version: watchdogdVersion, started: source.started)
+        reading.apps = source.appNames.count
+        reading.invalidFiles = source.invalidFileCount
+        reading.loopLateness = source.host.loop.lateness
+        reading.longestTurn = source.host.loop.turns.longestRecently(at: now)
+        reading.failedReports = source.failedReports
+        reading.droppedEntries = source.host.log.droppedCount
+        reading.droppedLines = source.droppedLines
         return reading
     }
 

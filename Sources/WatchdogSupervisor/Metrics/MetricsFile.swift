@@ -11,7 +11,7 @@ final class MetricsFile {
     /// As often as Prometheus usually reads.
     static let interval = Duration.seconds(15)
 
-    private unowned let daemon: Daemon
+    private unowned let source: any MetricsSource
     private let path: String
     private let queue = DispatchQueue(label: "org.watchdogd.metrics-file", qos: .utility)
     private var timer: Timer?
@@ -19,22 +19,22 @@ final class MetricsFile {
     private var note = ProblemNote()
 
     /// Writes the file for the first time soon.
-    init(_ path: String, of daemon: Daemon) throws(LinuxError) {
+    init(_ path: String, of source: any MetricsSource) throws(LinuxError) {
         self.path = path
-        self.daemon = daemon
-        timer = try daemon.host.loop.timer(priority: .last) { [unowned self] _ in writeAgain() }
-        timer?.arm(at: daemon.host.loop.now)
+        self.source = source
+        timer = try source.host.loop.timer(priority: .last) { [unowned self] _ in writeAgain() }
+        timer?.arm(at: source.host.loop.now)
     }
 
     private func writeAgain() {
-        timer?.arm(at: daemon.host.loop.now + Self.interval)
+        timer?.arm(at: source.host.loop.now + Self.interval)
         guard !isWriting else { return tell("the disk of \(path) does not answer") }
         isWriting = true
-        daemon.metrics.collect { [weak self] metrics in self?.write(metrics.text) }
+        source.metrics.collect { [weak self] metrics in self?.write(metrics.text) }
     }
 
     private func write(_ text: [UInt8]) {
-        daemon.disks.read(on: queue) { [path] in
+        source.disks.read(on: queue) { [path] in
             Result { () throws(LinuxError) in try Self.write(text, to: path) }
         } then: { [weak self] (result: Result<Void, LinuxError>) in
             self?.isWriting = false
@@ -51,7 +51,7 @@ final class MetricsFile {
     }
 
     private func tell(_ problem: String?) {
-        if let sentence = note.sentence(for: problem, path) { daemon.announcer.say(sentence) }
+        if let sentence = note.sentence(for: problem, path) { source.say(sentence) }
     }
 
     /// Says a problem once, and its end.

@@ -3,7 +3,7 @@
 import WatchdogLinux
 import WatchdogMetrics
 
-/// The ways out of a daemon's metrics, besides the control interface: a file and a TCP port.
+/// The ways out of metrics besides the control interface: a file and a TCP port.
 ///
 /// Isolation: the loop's thread.
 final class MetricsOutlets {
@@ -13,16 +13,16 @@ final class MetricsOutlets {
     /// Starts what is configured.
     ///
     /// - Parameter listener: of the server; nil without one.
-    init(_ settings: MetricsSettings, _ listener: OwnedDescriptor?, of daemon: Daemon) throws(LinuxError) {
-        file = try settings.file.map { path throws(LinuxError) in try MetricsFile(path, of: daemon) }
-        let host = daemon.host
+    init(_ settings: MetricsSettings, _ listener: OwnedDescriptor?, of source: any MetricsSource) throws(LinuxError) {
+        file = try settings.file.map { path throws(LinuxError) in try MetricsFile(path, of: source) }
+        let host = source.host
         server = try listener.map { listener throws(LinuxError) in
             try TextServer(listener, path: "/metrics", contentType: ExpositionText.contentType) {
                 [mailbox = host.mailbox] in mailbox.post(.metricsWanted)
             }
         }
-        host.onMetricsWanted = { [weak self, unowned daemon] in
-            daemon.metrics.collect { self?.server?.provide($0.text) }
+        host.onMetricsWanted = { [weak self, unowned source] in
+            source.metrics.collect { self?.server?.provide($0.text) }
         }
     }
 

@@ -2,7 +2,7 @@
 
 public import WatchdogLinux
 
-/// Where a daemon leaves its metrics, besides the control interface.
+/// Where a daemon or a run leaves its metrics, besides the control interface.
 public struct MetricsSettings: Hashable, Sendable {
     /// The TCP address at which they are served; nil if they are not.
     public var address: ListenAddress?

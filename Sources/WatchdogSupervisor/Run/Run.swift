@@ -32,6 +32,8 @@ public struct Run {
         ProcessMemory.protect()
         StandardStreams.openMissing()
         StandardError.use(configuration.logFormat, app: configuration.spec.name)
+        // Before a fault gives the run a network of its own, where nobody could reach the port.
+        let listener = try configuration.metrics.listen()
         // Before all that reads files, which may lie there.
         let surroundings = try FaultSurroundings(configuration.preparedFaults)
         // Fork before there is a second thread or much memory to copy.
@@ -54,7 +56,7 @@ public struct Run {
         do {
             try Subreaper.become()
             let launcher = try startLauncher(clockLead: surroundings.clockLead)
-            return try supervise(launch, launcher, examinerSource, socket, surroundings)
+            return try supervise(launch, launcher, examinerSource, socket, listener, surroundings)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
@@ -73,7 +75,7 @@ public struct Run {
 
     private func supervise(
         _ launch: LaunchConfiguration, _ launcher: LauncherProcess, _ examinerSource: OwnedDescriptor?,
-        _ socket: ControlSocket?, _ surroundings: FaultSurroundings
+        _ socket: ControlSocket?, _ listener: OwnedDescriptor?, _ surroundings: FaultSurroundings
     ) throws -> Int32 {
         let loop = try EventLoop()
         let log = EventLog.forRun()
@@ -88,11 +90,15 @@ public struct Run {
         let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { app.shell.stop() }
         app.supervisor.noteClockLead(surroundings.clockLead)
-        let session = try RunSession(configuration, app, limits, surroundings, loop)
+        let meter = RunMeter(of: app, configuration.spec)
+        let session = try RunSession(configuration, app, meter, limits, surroundings, loop)
         let control = try socket.map { socket throws(LinuxError) in
-            try RunControl(socket, for: app, of: configuration.spec, on: loop)
+            try RunControl(socket, for: app, meter, of: configuration.spec, on: loop)
         }
         defer { control?.stop() }
+        // Before the host asks for real-time scheduling, which threads would inherit.
+        let outlets = try MetricsOutlets(configuration.metrics, listener, of: meter)
+        defer { outlets.stop() }
         let keyboard = configuration.readsKeys ? try Keyboard(app.supervisor, on: loop) : nil
         defer { keyboard?.stop() }
         let sources = try loop.onSignal(signals) { app.supervisor.signalReceived($0.signal) }
@@ -100,10 +106,24 @@ public struct Run {
         if !launch.cgroupLimits.controllers.isEmpty { _ = host.cgroupParent?.enable(launch.cgroupLimits.controllers) }
         let refusals = app.shell.limitCgroup()
         if limits.needsCgroup, let refusal = refusals.first { throw RunError.unavailable("--fault: \(refusal)") }
+        if limits.needsCgroup, app.shell.cgroup == nil {
+            let reason = app.shell.tree.cgroupRefusal ?? "none was made"
+            throw RunError.unavailable("--fault: the app has no cgroup: \(reason)")
+        }
         for refusal in refusals { StandardError.say("\(launch.name) \(refusal)") }
         try app.shell.start(app.supervisor)
-        session.describe()
+        describe(app.shell)
         session.begin()
         return try withExtendedLifetime((session, sources, keyboard)) { try loop.run() }
+    }
+
+    /// Prints what `--verbose` shows before the launch.
+    private func describe(_ shell: LaunchShell) {
+        guard configuration.verbosity == .verbose else { return }
+        if let scheduling = shell.host.scheduling { StandardError.say("scheduling: \(scheduling)", as: .info) }
+        let reason = shell.cgroupRefusal ?? "unknown reason"
+        StandardError.say(shell.cgroup.map { "cgroup: \($0.path)" } ?? "no cgroup: \(reason)", as: .info)
+        let place = configuration.printsReports ? "on standard error" : shell.configuration.store.directory
+        StandardError.say("reports: \(place)", as: .info)
     }
 }

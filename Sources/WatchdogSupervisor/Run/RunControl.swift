@@ -12,13 +12,17 @@ final class RunControl: ControlHandler {
     private let name: String
     private let spec: AppSpec
     private let launch: AppLaunch
+    private let meter: RunMeter
     private let socket: ControlSocket
     private var server: ControlServer?
 
     /// Serves a socket.
-    init(_ socket: ControlSocket, for launch: AppLaunch, of spec: AppSpec, on loop: EventLoop) throws(LinuxError) {
+    init(
+        _ socket: ControlSocket, for launch: AppLaunch, _ meter: RunMeter, of spec: AppSpec, on loop: EventLoop
+    ) throws(LinuxError) {
         self.socket = socket
         self.launch = launch
+        self.meter = meter
         self.spec = spec
         name = spec.name
         let server = try ControlServer(
@@ -52,7 +56,7 @@ final class RunControl: ControlHandler {
         guard name == self.name else { return nil }
         let machine = launch.supervisor.machine
         return AppSummary(
-            name: name, state: machine.phase == .idle ? .launching : AppState(machine.phase),
+            name: name, state: AppState(ofRun: machine),
             isAnswering: AppSummary.isAnswering(machine), since: launch.stateBegan, pid: launch.pid,
             uptime: machine.launchedAt.map { launch.shell.now - $0 })
     }
@@ -72,6 +76,8 @@ final class RunControl: ControlHandler {
         answer.succeed(DescribeReply(app: app, details: details))
     }
 
+    func metrics(answer: ControlAnswer<MetricsReply>) { meter.metrics.answer(answer) }
+
     // MARK: - What only a daemon does
 
     private func refuse<Reply>(_ answer: ControlAnswer<Reply>) {
@@ -80,8 +86,6 @@ final class RunControl: ControlHandler {
     }
 
     func reports(_ request: ReportsRequest, answer: ControlAnswer<ReportsReply>) { refuse(answer) }
-
-    func metrics(answer: ControlAnswer<MetricsReply>) { refuse(answer) }
 
     func launch(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>) { refuse(answer) }
 

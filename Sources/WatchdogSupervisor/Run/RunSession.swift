@@ -25,6 +25,7 @@ final class RunSession {
     private let supervisor: Supervisor
     private let launch: AppLaunch
     private let driver: AppDriver
+    private let meter: RunMeter
     private var preparation: Preparation?
     private let loop: EventLoop
     private let log: EventLog
@@ -50,14 +51,15 @@ final class RunSession {
     /// An app can cause any number of messages.
     private var limiter = TokenBucket(capacity: 50, perSecond: 10)
     /// Messages that were dropped because there were too many or nobody read standard error.
-    private var unwritten = 0
+    private var unwritten = 0 { didSet { meter.droppedLines = unwritten } }
 
     init(
-        _ configuration: RunConfiguration, _ launch: AppLaunch, _ limits: FaultLimits,
+        _ configuration: RunConfiguration, _ launch: AppLaunch, _ meter: RunMeter, _ limits: FaultLimits,
         _ surroundings: FaultSurroundings, _ loop: EventLoop
     ) throws {
         self.configuration = configuration
         self.launch = launch
+        self.meter = meter
         (shell, supervisor) = (launch.shell, launch.supervisor)
         self.loop = loop
         log = shell.host.log
@@ -130,6 +132,7 @@ final class RunSession {
     private func ended(_ outcome: Outcome) {
         self.outcome = outcome
         endedAt = shell.now
+        meter.ended(outcome)
         history?.ended(launch, outcome, isCausedByMemory: shell.mayHaveEndedForMemory)
         script?.ended(outcome)
         faults?.ended()
@@ -145,24 +148,16 @@ final class RunSession {
         loop.exit(code: conclude(outcome))
     }
 
-    private func reportWritten(_ facts: HookFacts? = nil) {
+    private func reportWritten(_ report: ReportOutcome, _ facts: HookFacts?) {
+        meter.reported(report)
         shell.host.hooks.run(configuration, for: facts)
         if !launch.hasPendingReports { driver.receive(.reported(launch.id)) }
     }
 
     // MARK: - Reporting
 
-    /// Prints what `--verbose` shows before the launch.
-    func describe() {
-        guard configuration.verbosity == .verbose else { return }
-        if let scheduling = shell.host.scheduling { StandardError.say("scheduling: \(scheduling)", as: .info) }
-        let reason = shell.cgroupRefusal ?? "unknown reason"
-        StandardError.say(shell.cgroup.map { "cgroup: \($0.path)" } ?? "no cgroup: \(reason)", as: .info)
-        let place = configuration.printsReports ? "on standard error" : shell.configuration.store.directory
-        StandardError.say("reports: \(place)", as: .info)
-    }
-
     private func noticed(_ notice: Notice) {
+        meter.noticed(notice)
         let line = narration.line(for: notice)
         if line != nil || log.hasJournal {
             let isTold =
@@ -200,7 +195,7 @@ final class RunSession {
         let patience: Duration = incident.isEnforced ? .seconds(1) : .zero
         let isTold = log.tell(entry(incident, report), line: lines, within: patience)
         if !isTold { unwritten += 1 }
-        reportWritten(HookFacts(incident, report, of: configuration.spec.name))
+        reportWritten(report, HookFacts(incident, report, of: configuration.spec.name))
     }
 
     private func entry(_ event: some ReportedEvent, _ report: ReportOutcome) -> JournalEntry {
@@ -211,7 +206,7 @@ final class RunSession {
         let lines = narration.lines(of: hang, pid: shell.pid, report)
         let line = configuration.verbosity == .quiet ? nil : lines
         if !log.tell(entry(hang, report), line: line, within: .zero) { unwritten += 1 }
-        reportWritten(HookFacts(hang, report, of: configuration.spec.name))
+        reportWritten(report, HookFacts(hang, report, of: configuration.spec.name))
     }
 
     private func crashReported(_ crash: Crash, _ report: ReportOutcome) {
@@ -222,7 +217,7 @@ final class RunSession {
                 line: narration.lines(of: crash, pid: shell.pid, report), within: .seconds(1))
             if !isTold { unwritten += 1 }
         }
-        reportWritten(HookFacts(crash, report, of: configuration.spec.name))
+        reportWritten(report, HookFacts(crash, report, of: configuration.spec.name))
     }
 
     private func conclude(_ outcome: Outcome) -> Int32 {
@@ -275,11 +270,9 @@ final class RunSession {
     }
 
     private func tellEnd(_ outcome: Outcome, in words: String) {
-        let machine = supervisor.machine
         var end = RemoteEnd(
             cause: outcome.cause.name, code: nil, signal: nil, words: words,
-            longestAnswerUSec: machine.pings.count > 0
-                ? max(machine.pings.maximum, machine.hangs.maximum).wholeMicroseconds : nil,
+            longestAnswerUSec: answers.longest?.wholeMicroseconds,
             report: crashReport?.path, isDeathVerified: outcome.isDeathVerified)
         switch outcome.status {
         case .exited(let code): end.code = code
@@ -322,12 +315,13 @@ final class RunSession {
         if expectations.areDecided(by: moments) { supervisor.requestTermination() }
     }
 
+    private var answers: AnswerTimes { AnswerTimes(of: supervisor.machine, until: endedAt ?? shell.now) }
+
     private func facts(_ outcome: Outcome, _ crash: ReportedStack?) -> RunFacts {
         let machine = supervisor.machine
         return RunFacts(
             outcome: outcome, end: "\(narration.name) \(narration.words(for: outcome))", incidents: incidents,
-            moments: moments, hangs: (machine.hangs.count, machine.hangs.maximum),
-            longestAnswer: machine.pings.count > 0 ? max(machine.pings.maximum, machine.hangs.maximum) : nil,
+            moments: moments, hangs: (machine.hangs.count, machine.hangs.maximum), answers: answers,
             verdict: incidents.last.flatMap { reports[$0.id]?.verdict.line }, frames: crash?.frames,
             wait: crash?.wait)
     }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogControl
+import WatchdogLinux
+import WatchdogMetrics
+import WatchdogPolicy
+import WatchdogVerdict
+
+/// Counts what the program of a run does, for those who ask for its metrics.
+///
+/// Isolation: the loop's thread.
+final class RunMeter: MetricsSource {
+    let host: Host
+    let disks: DiskReading
+    let started = Duration(since1970: .now())
+    let invalidFileCount = 0
+    private(set) var failedReports = 0
+    /// As far as the session said it.
+    var droppedLines = 0
+    private(set) lazy var metrics = MetricsCollection(of: self)
+
+    private let launch: AppLaunch
+    private let spec: AppSpec
+    private var counts = AppMeter()
+    private var lastIncident: Duration?
+
+    init(of launch: AppLaunch, _ spec: AppSpec) {
+        self.launch = launch
+        self.spec = spec
+        host = launch.shell.host
+        disks = DiskReading(on: launch.shell.host)
+        launch.supervisor.onMeasurement = { [unowned self] in counts.measured($0) }
+    }
+
+    // MARK: - Events
+
+    func noticed(_ notice: Notice) {
+        counts.noticed(notice)
+        counts.run(launch.supervisor.machine.phase == .running, at: host.loop.now)
+    }
+
+    func reported(_ report: ReportOutcome) {
+        if report.isUnwritten { failedReports += 1 }
+        guard !report.isVoid else { return }
+        counts.reported(report.verdict.kind, fault: report.fault)
+        lastIncident = Duration(since1970: .now())
+    }
+
+    func ended(_ outcome: Outcome) {
+        if case .spawnFailed = outcome.cause { counts.launchFailed() }
+        counts.ended(outcome, isCausedByMemory: launch.shell.mayHaveEndedForMemory)
+        counts.run(false, at: host.loop.now)
+    }
+
+    // MARK: - Metrics
+
+    var appNames: [String] { [spec.name] }
+
+    func reading(of name: String, at now: Instant, _ wall: Duration) -> MetricsCollection.Reading? {
+        guard name == spec.name else { return nil }
+        var app = AppReading(ofRun: launch, spec, counts, at: now, wall)
+        app.lastIncident = lastIncident
+        return MetricsCollection.Reading(app: app, cgroup: launch.outcome == nil ? launch.shell.cgroup : nil)
+    }
+
+    func say(_ line: String) { StandardError.mention(line) }
+}
+
+extension AppState {
+    /// The state of the program of a run, which is launched as soon as the run begins.
+    init(ofRun machine: ProcessMachine) {
+        self = machine.phase == .idle ? .launching : AppState(machine.phase)
+    }
+}
