@@ -102,7 +102,7 @@ public struct Sampling: Sendable {
             notes.append("threads on a CPU have no stacks here: stopping them was refused, \(refusal)")
         }
         if lostCount > 0 { notes.append("\(lostCount) samples of a thread are missing: too many different stacks") }
-        if hasEnded { notes.append("the process ended while it was looked at") }
+        if hasEnded { notes.append("the process ended while it was sampled") }
         return notes
     }
 }

@@ -4,8 +4,8 @@ import Glibc
 
 /// A file that replaces another, or appears, only when it is complete.
 ///
-/// What is not a regular file (`/dev/stdout`, a pipe, a link) or cannot be replaced (a mount point, a file in a
-/// directory that cannot be written to) is written in place.
+/// What is not a regular file (`/dev/stdout`, a pipe, a link), has several names, or cannot be replaced (a mount point, a
+/// file in a directory that cannot be written to) is written in place. A file that may not be written to stays.
 final class PartialFile {
     private let path: String
     private var file: Int32
@@ -17,7 +17,8 @@ final class PartialFile {
         self.path = path
         var old = stat()
         let exists = lstat(path, &old) == 0
-        if !exists || old.st_mode & S_IFMT == S_IFREG {
+        let isPlain = old.st_mode & S_IFMT == S_IFREG && old.st_nlink == 1 && access(path, W_OK) == 0
+        if !exists || isPlain {
             let name = Self.temporaryName(path)
             file = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             if file >= 0 {
@@ -77,12 +78,15 @@ final class PartialFile {
         var offset: off_t = 0
         while true {
             let length = pread(file, &buffer, buffer.count, offset)
-            guard length > 0 else { return close(target) == 0 && length == 0 }
-            guard Glibc.write(target, buffer, length) == length else {
+            if length == 0 { return close(target) == 0 }
+            let written = length < 0 ? -1 : Glibc.write(target, buffer, length)
+            guard written > 0 else {
+                let reason = written == 0 ? ENOSPC : errno
                 close(target)
+                errno = reason
                 return false
             }
-            offset += off_t(length)
+            offset += off_t(written)
         }
     }
 

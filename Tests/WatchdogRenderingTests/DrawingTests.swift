@@ -37,6 +37,16 @@ struct DrawingTests {
         #expect(WaitGraph(try body("process-exit")) == nil)
     }
 
+    @Test("A single wait has no section of its own and no link to one; a chain has", arguments: [1, 2])
+    func section(edges: Int) throws {
+        let name = edges == 1 ? "tcp-peer" : "python-lock"
+        let report = try #require(Causes.all.first { $0.name == name }?.report)
+        #expect(WaitGraph(report.body)?.edges.count == edges)
+        let page = HTMLRenderer.render(report)
+        #expect(page.contains("id=\"waits\"") == (edges > 1))
+        #expect(page.contains("href=\"#waits\"") == (edges > 1))
+    }
+
     @Test("What only the names on the stacks tell is drawn as likely")
     func likely() throws {
         let graph = try #require(WaitGraph(try body("python-lock")))

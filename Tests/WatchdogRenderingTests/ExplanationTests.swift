@@ -37,7 +37,25 @@ struct ExplanationTests {
         #expect(Blame(for: report(HangEvidence(processorCount: 2))).party == .unknown)
     }
 
-    @Test("A capture that somebody asked for has no event, no allowance and nobody to blame")
+    @Test("A file system of another machine that does not answer is not the app's fault; a lock on it may be")
+    func servedFileSystem() {
+        func blame(_ subject: String, _ holder: WaitDetails.Holder? = nil) -> Blame {
+            var facts = Samples.facts(evidence: evidence(call: 4))
+            facts.evidence.waits = [
+                WaitDetails(
+                    process: 4242, thread: 4242, name: "hang-main", syscall: facts.evidence.syscall ?? "",
+                    subject: subject, holder: holder, sources: [])
+            ]
+            return Blame(for: Samples.report(facts))
+        }
+        #expect(blame("/mnt/a on nfs4 at /mnt").party == .machine)
+        #expect(blame("/mnt/a on fuse.sshfs at /mnt").reason == "the file system (fuse.sshfs at /mnt) did not answer")
+        #expect(blame("/var/lib/a").party == .app)
+        let holder = WaitDetails.Holder(relation: .locks, process: 4244, name: "other", state: "S")
+        #expect(blame("fd 4: /mnt/a on nfs4 at /mnt", holder).party == .app)
+    }
+
+    @Test("A capture on request has no event, no allowance and nobody to blame")
     func capture() {
         var facts = Samples.facts(.sceneUpdate, .requested, allowance: .zero, evidence: evidence(call: 232))
         facts.kind = .capture
@@ -48,7 +66,7 @@ struct ExplanationTests {
         let text = Explanation(of: report).text
         #expect(text.hasPrefix("HangMain[4242] · capture · "))
         #expect(!text.contains("Fault") && !text.contains("Allowance") && !text.contains("scene-update"))
-        #expect(text.contains("Somebody requested the stacks"))
+        #expect(text.contains("The stacks were requested"))
         let page = HTMLRenderer.render(report)
         #expect(!page.contains("Fault") && !page.contains("Allowance"))
         #expect(Signature(of: report).event == "capture")

@@ -23,7 +23,7 @@ struct PageTests {
         static let all = [
             Medium(name: "phone", width: 390), Medium(name: "phone-dark", width: 390, isDark: true),
             Medium(name: "desktop", width: 1_280), Medium(name: "desktop-dark", width: 1_280, isDark: true),
-            Medium(name: "small", width: 320),
+            Medium(name: "small", width: 320), Medium(name: "tablet", width: 768),
             // A4 without its margins, at 96 points an inch.
             Medium(name: "paper", width: 718, isPaper: true),
         ]
@@ -114,7 +114,7 @@ struct PageTests {
     private static var isTakingPictures: Bool { getenv("WATCHDOGD_SCREENSHOTS") != nil }
 
     @Test(
-        "On a phone, a desktop and paper, in light and dark, nothing is cut, covered, faint or fetched, and no word is on the console",
+        "On a phone, a tablet, a desktop and paper, in light and dark, nothing is cut, covered, faint or fetched, and no word is on the console",
         .timeLimit(.minutes(5)))
     func pages() throws {
         try Self.withBrowser { browser, folder in
@@ -146,7 +146,7 @@ struct PageTests {
         let tests = TestFiles.folder(of: TestFiles.folder(of: #filePath))
         let path = "\(tests)/WatchdogOrganizerTests/Goldens/organizer.html"
         try Self.withBrowser { browser, _ in
-            for medium in Medium.all + [Medium(name: "tablet", width: 768)] {
+            for medium in Medium.all {
                 try browser.show(
                     width: medium.width, isDark: medium.isDark, medium: medium.isPaper ? "print" : "screen")
                 try browser.open(path)

@@ -3,6 +3,7 @@
 import ReportFixtures
 import Testing
 import WatchdogBase
+import WatchdogPolicy
 
 @testable import WatchdogRendering
 @testable import WatchdogReport
@@ -102,6 +103,30 @@ struct TextRendererTests {
 
                 Thread 0 name:
                 """))
+    }
+
+    @Test("A capture on request does not look like a crash; a hang keeps Apple's words")
+    func capture() {
+        var facts = Samples.facts(.sceneUpdate, .requested, allowance: .zero)
+        facts.kind = .capture
+        facts.enforcement = .report
+        facts.kill = .none
+        facts.exitStatus = nil
+        let report = Samples.report(facts)
+        let text = TextRenderer.render(report)
+        for words in ["Exception", "SIMULATED", "Termination", "Triggered by", "rashed"] {
+            #expect(!text.contains(words), "\(words)")
+        }
+        #expect(text.contains("\n\nApplication Specific Information:\n"))
+        #expect(text.contains("\nCapture: the stacks were requested; the process continues\n"))
+        #expect(text.contains("\nThread 0 name:  hang-main\nThread 0 (main):\n0   libc.so.6"))
+        #expect(text.contains("\nThread 1:\n"))
+        #expect(text.contains("\nThread 0 (main) with X86 Thread State (64-bit):\n"))
+        #expect(report.body.exception == .watchdogKill && report.body.isSimulated == 1, "other readers need them")
+        facts.kind = .hang
+        let hang = TextRenderer.render(Samples.report(facts))
+        #expect(hang.contains("\nException Note:  SIMULATED (this is NOT a crash)\n"))
+        #expect(hang.contains("\nTriggered by Thread:  0\n") && hang.contains("\nThread 0 Crashed:\n"))
     }
 
     @Test("Nothing that a process or a file says can steer a terminal")

@@ -18,7 +18,7 @@ enum Advice {
     private static func paragraph(for report: Report, _ linux: LinuxDetails, _ blame: Blame?) -> String {
         guard linux.kind != .capture else {
             return
-                "Somebody requested the stacks: no allowance was exhausted, and the app continues. They show one moment, in "
+                "The stacks were requested: no allowance was exhausted, and the app continues. They show one moment, in "
                 + "which waiting in the main loop is what an idle app does."
         }
         guard linux.allowance.kind != "triggered" else {

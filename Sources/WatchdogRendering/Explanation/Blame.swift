@@ -68,6 +68,10 @@ public struct Blame: Equatable, Sendable, Codable {
                 self.init(.app, other.text.prefix(1).lowercased() + other.text.dropFirst())
                 return
             }
+            if let fileSystem = linux.waits?.first.flatMap(Self.servedFileSystem) {
+                self.init(.machine, "the file system (\(fileSystem)) did not answer")
+                return
+            }
             self.init(.app, "its main thread slept in a call that its own code made")
         case .spinning: self.init(.app, "its main thread ran for \(shares) of the time without returning to its loop")
         case .starved:
@@ -129,6 +133,14 @@ public struct Blame: Equatable, Sendable, Codable {
             times.sleeping <= uncounted
         else { return nil }
         return times.running.seconds(fractionDigits: 2)
+    }
+
+    /// The file system of another process or machine that a wait names: `nfs4 at /mnt` of `/mnt/a on nfs4 at /mnt`.
+    private static func servedFileSystem(_ wait: WaitDetails) -> String? {
+        // A lock has a holder, who may keep it although the file system answers.
+        guard wait.holder == nil, let place = wait.subject?.firstMatch(of: #/ on (?<mount>[a-z0-9_.]+ at \/.*)$/#)
+        else { return nil }
+        return String(place.mount)
     }
 
     private static func crash(_ crash: CrashDetails?) -> String {

@@ -52,7 +52,7 @@ struct Deadlock {
     /// Why the app is at fault, in one sentence without a trailing period.
     var reason: String {
         parties.count > 1
-            ? "its threads wait for each other in a circle, so that none of them can go on"
+            ? "its threads wait for each other in a circle, so none of them can continue"
             : "its thread waits for a lock that it holds itself"
     }
 

@@ -9,21 +9,24 @@ extension Explanation {
     /// Wider text is tiring to read.
     private static let widest = 119
 
-    /// At most 25 lines of at most 79 columns.
+    /// At most 25 lines of at most 79 columns, two more if there is a headline.
     public var text: String { text(in: TextStyle()) }
 
     /// The text in a style: up to 119 columns where the terminal has them.
-    public func text(in style: TextStyle) -> String {
+    ///
+    /// - Parameter zone: returns the reader's time zone at a time; nil for the report's own.
+    public func text(in style: TextStyle, zone: ((WallTime) -> LocalZone)? = nil) -> String {
         let width = min(max(Self.width, style.columns ?? 0), Self.widest)
         func lines(_ text: String, label: String = "", limit: Int) -> [String] {
             Paragraph.lines(text, label: label, width: width, limit: limit)
         }
         let name = app.singleLine(limit: 32)
-        let time = String(when.singleLine().prefix(19))
+        let time = time(in: zone)
         var result = [
             style("\(name)[\(pid)] · \(event.singleLine(limit: 20)) · \(time)".singleLine(limit: width), .emphasis)
         ]
-        result += lines(verdict, limit: 2).map { style($0, .failure) }
+        if let headline { result += lines(headline, limit: 2).map { style($0, .failure) } }
+        result += lines(verdict, limit: 2).map { style($0, headline == nil ? .failure : nil) }
         result.append("")
         if let missed { result += lines(missed.words, label: missed.label.alignedLeft(11), limit: 2) }
         if let allowance { result += lines(allowance, label: "Allowance  ", limit: 2) }
@@ -42,6 +45,13 @@ extension Explanation {
         let identity = "Signature  \(signature.id) · incident \(incident.singleLine(limit: 36))"
         result.append(style(identity, .faint))
         return result.map { $0 + "\n" }.joined()
+    }
+
+    /// When the report was taken, with the zone; a time that cannot be read is shown as it stands.
+    private func time(in zone: ((WallTime) -> LocalZone)?) -> String {
+        guard let time = WallTime(when) else { return String(when.singleLine().prefix(19)) }
+        let zone = zone?(time) ?? LocalZone(utcOffset: time.utcOffset)
+        return "\(zone.date(time)) \(zone.name)"
     }
 
     /// The blocking call, followed by the app's calls that led to it.

@@ -20,7 +20,7 @@ enum FindingAdvice {
                 + "with WAL mode and synchronous=NORMAL a commit need not wait for the disk."
         case .dispatchSemaphore, .posixSemaphore, .dispatchGroup:
             "Nothing owns a semaphore or group, so nobody can be blamed by the kernel: look at the other threads for who "
-                + "should signal it and why that has not happened. If it is signalled from the main queue, this is a deadlock. "
+                + "should signal it and why that has not happened. If it is signaled from the main queue, this is a deadlock. "
                 + "Do not wait on the main thread: use notify(), or async code."
         case .dispatchSync:
             "The main thread waits until a queue's other blocks are done. Use async and hand the result back to the main "

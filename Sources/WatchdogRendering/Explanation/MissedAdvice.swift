@@ -72,7 +72,7 @@ struct MissedAdvice {
             if missed.target == "READY=1"
         {
             "See whether the program sends READY=1 at all (sd_notify(3)). If it does not, Readiness=listen:PORT or "
-                + "exec:COMMAND tells when it is ready."
+                + "exec:COMMAND reports when it is ready."
         } else if missed.target.hasPrefix("exec:") {
             "Run the command of \(setting) by hand, as the app's user: what it says is what counts."
         } else {

@@ -5,14 +5,13 @@ import WatchdogReport
 
 /// The drawings on a page, each with an equivalent text beside it.
 enum HTMLPictures {
-    /// Draws who waits for whom; nothing if the report knows of no wait.
+    /// Draws who waits for whom; nothing if the report knows of no wait, or of a single one, which the verdict names.
     static func waits(_ report: Report, _ page: inout Markup) {
-        guard let graph = WaitGraph(report.body) else { return }
+        guard let graph = WaitGraph(report.body), graph.edges.count > 1 else { return }
         page.raw("<section aria-labelledby=\"waits\">\n<h2 id=\"waits\">")
         page.text(graph.isDeadlock ? "Who waits for whom: deadlock" : "Who waits for whom")
         page.raw("</h2>\n<figure>\n")
-        // One arrow shows less than its sentence says.
-        if graph.edges.count > 1 { page.append(WaitGraphDrawing(graph).markup) }
+        page.append(WaitGraphDrawing(graph).markup)
         page.raw("<figcaption><ul class=\"plain\">\n")
         for sentence in graph.sentences { page.element("li", sentence) }
         let others = graph.nodes.compactMap(\.thread).filter { $0 != report.body.faultingThread }

@@ -30,52 +30,29 @@ enum HTMLStacks {
         let named = Set(waits.compactMap(\.holder?.thread) + (report.body.linux?.findings ?? []).compactMap(\.thread))
         let important = Set(
             explanation.others.map(\.index) + stacks.filter { $0.id.map(named.contains) == true }.map(\.index))
-        for group in groups(stacks) {
-            guard let first = group.first else { continue }
+        for group in StackGroup.groups(of: stacks) {
             guard left > 0 else {
                 page.element("p", "More threads are left out; the report's text has them all.", class: "quiet")
                 break
             }
             // Open the threads that the explanation mentions.
             page.raw("<details")
-            if group.contains(where: { important.contains($0.index) }) { page.raw(" open") }
+            if group.all.contains(where: { important.contains($0.index) }) { page.raw(" open") }
             page.raw("><summary><span class=\"thread\">")
             page.text(title(group))
             page.raw("</span> <span class=\"quiet\">")
-            page.text(first.activity)
+            page.text(group.typical.activity + (group.wokenCount > 0 ? ", \(group.wokenCount) just woken" : ""))
             page.raw("</span></summary>\n")
             // Anchors are inside, so that following a link unfolds them.
-            for stack in group {
+            for stack in group.all {
                 page.tag("span", ["id": "thread-\(stack.index)"])
                 page.raw("</span>")
             }
-            state(first, &page)
-            stack(first, &left, &page)
+            state(group.typical, &page)
+            stack(group.first, &left, &page)
             page.raw("</details>\n")
         }
         page.raw("</section>\n")
-    }
-
-    /// Groups threads with the same calls and state, in the order of each group's first thread; a call is the same at
-    /// another address of the same line.
-    static func groups(_ stacks: [ReportStack]) -> [[ReportStack]] {
-        var order: [[String]: Int] = [:]
-        var groups: [[ReportStack]] = []
-        for stack in stacks {
-            let call = stack.systemCall?.name ?? ""
-            let key =
-                [stack.details?.state ?? "", call]
-                + stack.calls.map { call in
-                    call.function == nil ? "\(call.name) \(call.imageOffset)" : "\(call.name) \(call.source ?? "")"
-                }
-            if let index = order[key] {
-                groups[index].append(stack)
-            } else {
-                order[key] = groups.count
-                groups.append([stack])
-            }
-        }
-        return groups
     }
 
     /// The app's other processes, each folded, with its threads.
@@ -102,22 +79,23 @@ enum HTMLStacks {
                 process.command.isEmpty ? nil : process.command, process.failure.map { "no stacks: \($0)" },
             ]
             page.element("p", facts.compactMap(\.self).joined(separator: " · "), class: "quiet")
-            for group in groups(process.stacks) {
-                guard left > 0, let first = group.first else { break }
+            for group in StackGroup.groups(of: process.stacks) {
+                guard left > 0 else { break }
                 page.element("h3", title(group))
-                state(first, &page)
-                stack(first, &left, &page)
+                state(group.typical, &page)
+                stack(group.first, &left, &page)
             }
             page.raw("</details>\n")
         }
         page.raw("</section>\n")
     }
 
-    private static func title(_ group: [ReportStack]) -> String {
-        guard group.count > 1, let first = group.first else { return group.first?.title ?? "" }
-        let numbers = group.prefix(12).map { String($0.index) }.joined(separator: ", ")
+    private static func title(_ group: StackGroup) -> String {
+        guard group.count > 1 else { return group.first.title }
+        let numbers = group.all.prefix(12).map { String($0.index) }.joined(separator: ", ")
         let rest = group.count > 12 ? ", ..." : ""
-        let name = group.allSatisfy { $0.name == first.name } ? first.name.map { " (\($0))" } ?? "" : ""
+        let isOneName = group.others.allSatisfy { $0.name == group.first.name }
+        let name = isOneName ? group.first.name.map { " (\($0))" } ?? "" : ""
         return "\(group.count) threads alike: \(numbers)\(rest)\(name)"
     }
 

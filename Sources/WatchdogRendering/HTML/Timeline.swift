@@ -64,7 +64,7 @@ struct Timeline: Equatable {
         }
         moments += probes(linux.missed)
         if let began = linux.samples?.beganNanoseconds ?? linux.stages?.firstNanoseconds {
-            let name = "first look at the main thread"
+            let name = "first sample of the main thread"
             moments.append(Moment(name: name, nanoseconds: min(Self.bounded(began), elapsed)))
         }
         if Self.hasDeadline(linux), linux.kind == .watchdog || linux.kind == nil {
@@ -75,7 +75,7 @@ struct Timeline: Equatable {
         } else {
             let frozen = Self.bounded(Int64(clamping: linux.capture?.frozenNanoseconds ?? 0))
             let stop = frozen > 0 ? ", stopped for \(Self.span(frozen))" : ""
-            moments.append(Moment(name: "last look at all threads\(stop)", nanoseconds: elapsed))
+            moments.append(Moment(name: "last sample of all threads\(stop)", nanoseconds: elapsed))
         }
         if let launch = moments.first?.nanoseconds, moments.first?.name == "launch" {
             for state in (linux.lifecycle?.history ?? []).suffix(6) where state.state != "launching" {

@@ -28,7 +28,7 @@ extension ProcessSamples {
         text.field("Date/Time", time.text(fractionDigits: 3))
         let every = "\((interval.nanoseconds + 50_000) / 1_000_000) ms"
         let length = duration.seconds(fractionDigits: 2)
-        text.field("Looks", sampleCount == 1 ? "1" : "\(sampleCount) in \(length) s, one every \(every)")
+        text.field("Samples", sampleCount == 1 ? "1" : "\(sampleCount) in \(length) s, one every \(every)")
         text.field("Threads", "\(threads.count)")
         text.field(
             "Disturbance",

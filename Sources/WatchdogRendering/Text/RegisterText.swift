@@ -5,14 +5,15 @@ import WatchdogReport
 
 /// The registers of the faulting thread.
 enum RegisterText {
-    static func append(_ state: ThreadState, thread: Int, to text: inout CrashText) {
+    /// - Parameter title: what stands before the processor's name, such as `Thread 0 crashed with`.
+    static func append(_ state: ThreadState, title: String, to text: inout CrashText) {
         switch state.flavor {
         case ThreadState.x86 where !state.registers.isEmpty:
-            text.line("Thread \(thread) crashed with X86 Thread State (64-bit):")
+            text.line("\(title) X86 Thread State (64-bit):")
             rows(x86Rows, state.registers, indent: "", &text)
             processor(state.registers, &text)
         case ThreadState.arm64:
-            text.line("Thread \(thread) crashed with ARM Thread State (64-bit):")
+            text.line("\(title) ARM Thread State (64-bit):")
             let numbered = state.x.prefix(64).enumerated().map { ("x\($0.offset)", $0.element) }
             rows(armRows, state.registers.merging(numbered) { first, _ in first }, indent: " ", &text)
         default:

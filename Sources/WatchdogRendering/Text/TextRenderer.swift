@@ -3,9 +3,10 @@
 public import WatchdogBase
 public import WatchdogReport
 
-/// Renders a report as the classic text of a `.crash` file, in Apple's layout to the byte.
+/// Renders a report as the classic text of a `.crash` file, in Apple's layout: that of Apple's reports to the byte.
 ///
-/// Text that came from a process is made safe for terminals.
+/// In our own reports, identical stacks are shown once, and a capture on request does not look like a crash. Text that
+/// came from a process is made safe for terminals.
 public enum TextRenderer {
     /// The version of the layout.
     static let reportVersion = 104
@@ -16,13 +17,15 @@ public enum TextRenderer {
     public static func render(_ report: Report, in style: TextStyle = TextStyle()) -> String {
         var text = CrashText(style, executable: report.body.procPath)
         header(report, &text)
-        exception(report.body, &text)
+        let isCapture = report.body.linux?.kind == .capture
+        if !isCapture { exception(report.body, &text) }
         information(report.body, &text)
-        threads(report.body, &text)
+        threads(report, &text)
         if report.body.threads.indices.contains(report.body.faultingThread),
             let state = report.body.threads[report.body.faultingThread].threadState
         {
-            RegisterText.append(state, thread: report.body.faultingThread, to: &text)
+            let title = title(report.body.faultingThread, report.body)
+            RegisterText.append(state, title: "\(title) \(isCapture ? "with" : "crashed with")", to: &text)
         }
         log(report.body, &text)
         OtherProcessText.append(report.body.linux?.processes ?? [], to: &text)
@@ -97,15 +100,26 @@ public enum TextRenderer {
         text.blank()
     }
 
-    private static func threads(_ body: ReportBody, _ text: inout CrashText) {
+    /// `Thread 0`; in a capture on request, `Thread 0 (main)`.
+    private static func title(_ index: Int, _ body: ReportBody) -> String {
+        let isMain = body.linux?.kind == .capture && body.threads[index].id == body.pid
+        return "Thread \(index)\(isMain ? " (main)" : "")"
+    }
+
+    private static func threads(_ report: Report, _ text: inout CrashText) {
+        let body = report.body
         let details = body.linux?.threads ?? []
-        for (index, thread) in body.threads.enumerated() {
+        let stacks = body.linux == nil ? [] : report.stacks.filter { !$0.isFaulting && !$0.calls.isEmpty }
+        let groups = StackGroup.groups(of: stacks)
+        let repeated = Set(groups.flatMap { $0.others.map(\.index) })
+        let repetitions = Dictionary(uniqueKeysWithValues: groups.map { ($0.first.index, $0.repetition) })
+        for (index, thread) in body.threads.enumerated() where !repeated.contains(index) {
             let queue = thread.queue.map { "\(thread.name == nil ? " " : "  ")Dispatch queue: \($0)" }
             if thread.name != nil || queue != nil {
                 text.line("Thread \(index) name:  \(thread.name ?? "")\(queue ?? "")")
             }
-            let isFaulting = index == body.faultingThread
-            text.line("Thread \(index)\(isFaulting ? " Crashed" : ""):", isFaulting ? .failure : nil)
+            let isCrashed = index == body.faultingThread && body.linux?.kind != .capture
+            text.line("\(title(index, body))\(isCrashed ? " Crashed" : ""):", isCrashed ? .failure : nil)
             for (number, frame) in thread.frames.enumerated() { text.frame(number, frame, body.usedImages) }
             if details.indices.contains(index), details[index].id == thread.id {
                 for (number, frame) in details[index].asynchronousFrames.enumerated() {
@@ -113,6 +127,10 @@ public enum TextRenderer {
                 }
             }
             text.blank()
+            if let lines = repetitions[index], !lines.isEmpty {
+                for line in lines { text.line(line) }
+                text.blank()
+            }
         }
         text.blank()
     }

@@ -50,7 +50,7 @@ enum InformationLines {
                 "Hang: the main loop did not answer for \(elapsed) s, and then did; \(allowance) s were allowed",
                 "Kill: none; the process continues",
             ]
-        case .capture: return ["Capture: somebody requested the stacks; the process continues"]
+        case .capture: return ["Capture: the stacks were requested; the process continues"]
         case .crash: return ["Crash: \(elapsed) s after the launch"]
         }
     }
