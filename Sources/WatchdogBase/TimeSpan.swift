@@ -55,7 +55,7 @@ public enum TimeSpan {
             }
             guard let nanoseconds = units.first(where: { $0.names.contains(unit) })?.nanoseconds else {
                 throw SyntaxError(
-                    description: "unknown unit \"\(unit)\"; use ns, us, ms, s, min, h or d", offset: unitStart)
+                    description: "unknown unit \"\(unit)\"; use ns, µs, ms, s, min, h or d", offset: unitStart)
             }
             let (product, tooLarge) = whole.multipliedReportingOverflow(by: nanoseconds)
             let part =
@@ -111,7 +111,15 @@ public enum TimeSpan {
         return (whole, fraction, scale)
     }
 
+    /// A duration for people, in the form of ``format(_:)``, with `µs`.
+    public static func text(_ duration: Duration) -> String {
+        let text = format(duration)
+        return text.hasSuffix("us") ? "\(text.dropLast(2))\u{b5}s" : text
+    }
+
     /// Formats a duration so that ``parse(_:)`` can read it back, to the microsecond: `1min 30s`, `2.5s`, `250ms`.
+    ///
+    /// It is ASCII, because it is also written to files of other programs.
     public static func format(_ duration: Duration) -> String {
         let microseconds = max(0, duration.nanoseconds) / 1_000
         if microseconds < 1_000 { return "\(microseconds)us" }

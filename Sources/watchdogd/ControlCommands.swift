@@ -45,7 +45,8 @@ struct StatusCommand: ParsableCommand {
             let reply = try daemon.withClient(output) { client throws(ControlClientError) in
                 try client.describeDaemon()
             }
-            return print(output.json ? ControlText.json(reply) : ControlText.status(reply), terminator: "")
+            let text = output.json ? ControlText.json(reply) : ControlText.status(reply, style: output.style)
+            return print(text, terminator: "")
         }
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.describe(DescribeRequest(name, logLines: lines))

@@ -60,24 +60,35 @@ struct LeadingOptions {
                         + "leave it out")
             }
         }
+        if command == "run", moved.contains("--json") {
+            throw ValidationError("--json before 'run' has no file; write --json FILE after it")
+        }
         rest.removeFirst()
         words = [command]
         if let (options, names) = Self.groups[command] {
             moved += try take(options, names, from: &rest)
             // The default command takes its options where they are.
             // A misspelled command is told where commands are checked.
-            if let subcommand = rest.first, !subcommand.hasPrefix("-") { words.append(rest.removeFirst()) }
+            if let subcommand = rest.first, !subcommand.hasPrefix("-") {
+                // A report's name is no command, except for the one that people type most.
+                if command == "report", subcommand == ReportArgument.latest { words.append("show") }
+                words.append(rest.removeFirst())
+            }
         }
         // As systemctl's users type it, behind any command.
         if Self.daemonCommands.contains(command), !["logs", "observe"].contains(command) {
-            hasNoPager = hasNoPager || rest.contains("--no-pager")
-            rest = rest.filter { $0 != "--no-pager" }[...]
+            let (options, others) = (rest.prefix { $0 != "--" }, rest.drop { $0 != "--" })
+            hasNoPager = hasNoPager || options.contains("--no-pager")
+            rest = (options.filter { $0 != "--no-pager" } + others)[...]
         }
         words += moved + rest
     }
 
     private static var groups: [String: ([String: Kind], Set<String>)] {
-        ["report": (report, names(of: ReportCommand.self)), "record": (record, ["show"])]
+        [
+            "report": (report, names(of: ReportCommand.self).union([ReportArgument.latest])),
+            "record": (record, ["show"]),
+        ]
     }
 
     private static func names(of command: any ParsableCommand.Type) -> Set<String> {
@@ -104,7 +115,7 @@ struct LeadingOptions {
                 switch kind {
                 case .flag: break
                 case .value:
-                    guard let next, !next.hasPrefix("-") else { return taken }
+                    guard let next, !next.hasPrefix("-") else { throw ValidationError("\(word) needs a value") }
                     option.append(next)
                 case .optionalValue:
                     // A folder that is named as a command is one only if a command follows.

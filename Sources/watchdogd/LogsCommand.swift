@@ -2,7 +2,10 @@
 
 import ArgumentParser
 import Glibc
+import WatchdogBase
 import WatchdogControl
+import WatchdogLinux
+import WatchdogRendering
 import WatchdogSupervisor
 
 /// `watchdogd logs`: the output of an app.
@@ -12,13 +15,19 @@ struct LogsCommand: ParsableCommand {
         abstract: "Show the output of apps.",
         discussion: """
             Shows the lines of the latest launch of each app, from the journal or from its output file. --follow shows those \
-            of all launches and, with journalctl or tail, new lines until interrupted.
+            of all launches and, with journalctl or tail, new lines until interrupted. --since applies to the journal: \
+            the lines of an output file have no time.
             """
     )
 
     @Option(
-        name: [.short, .customShort("n"), .long], help: ArgumentHelp("Show this many lines.", valueName: "count"))
-    var lines = 50
+        name: [.short, .customShort("n"), .long],
+        help: ArgumentHelp("Show this many lines (default: 50, or all with --since).", valueName: "count"))
+    var lines: Int?
+
+    @Option(
+        help: ArgumentHelp("Show only lines since: a span (10m), a day (2026-11-20) or a time.", valueName: "time"))
+    var since: String?
 
     @Flag(name: .shortAndLong, help: "Keep showing new lines.")
     var follow = false
@@ -32,10 +41,16 @@ struct LogsCommand: ParsableCommand {
 
     func validate() throws {
         if follow {
-            try OutputOptions.check(lines: lines, most: 10_000)
+            try OutputOptions.check(lines: lines ?? 0, most: 10_000)
         } else {
             try OutputOptions.check(
-                lines: lines, most: ControlLimits().logLines, instead: ", or up to 10000 with --follow")
+                lines: lines ?? 0, most: ControlLimits().logLines, instead: ", or up to 10000 with --follow")
+        }
+        if let since, beginning == nil {
+            throw ValidationError("--since \(since): use a span (2h), a day (2026-11-20) or \"2026-11-20 18:30\"")
+        }
+        guard !follow || since == nil || lines == nil else {
+            throw ValidationError("--since and --lines cannot be combined with --follow; leave one out")
         }
         guard !follow || names.count == 1 else {
             throw ValidationError("--follow applies to one app; journalctl --follow shows all of them")
@@ -45,31 +60,50 @@ struct LogsCommand: ParsableCommand {
         }
     }
 
+    private var beginning: Timestamp? {
+        since.flatMap { ReportFilter.beginning($0, now: .now()) }.map { Timestamp($0) }
+    }
+
+    /// How many lines are shown at most.
+    private var count: Int { lines ?? (since == nil ? 50 : ControlLimits().logLines) }
+
     func run() throws {
         for name in names { try show(name) }
     }
 
     private func show(_ name: String) throws {
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in
-            try client.describe(DescribeRequest(name, logLines: follow ? 0 : lines))
+            try client.describe(DescribeRequest(name, logLines: follow ? 0 : count))
         }
         guard reply.isWithheld != true, !reply.isLogWithheld else {
             StandardError.say("not permitted: only root and the owner of this watchdogd may read the output of apps")
             throw ExitCode(77)
         }
         let place = reply.details?.output ?? "inherit"
+        if since != nil, !["journal", "inherit", "null"].contains(place) {
+            StandardError.say("the output of \(name) is in \(place), whose lines have no time; use --lines N")
+            throw ExitCode(64)
+        }
         if follow { try go(on: place, of: name) }
+        var log = reply.log
+        if let beginning { log.removeAll { $0.time.map { $0 < beginning } ?? true } }
         if output.json {
-            for line in reply.log { print(ControlText.jsonLine(line), terminator: "") }
+            for line in log { print(ControlText.jsonLine(line), terminator: "") }
         } else {
             if names.count > 1 { print("\(name):") }
-            pager.show(ControlText.log(reply.log, style: output.style))
-            if reply.log.isEmpty, lines > 0 { StandardError.say(Self.absence(of: name, place)) }
+            pager.show(ControlText.log(log, style: output.style))
+            if log.isEmpty, count > 0 {
+                let isSilent = reply.log.isEmpty
+                StandardError.say(isSilent ? absence(of: name, place) : "\(name) has written nothing since then")
+            }
+        }
+        if since != nil, lines == nil, log.count == count {
+            StandardError.say("only the latest \(count) lines of \(name) are shown; journalctl -t \(name) has all")
         }
     }
 
     /// Why there are no lines.
-    private static func absence(of name: String, _ place: String) -> String {
+    private func absence(of name: String, _ place: String) -> String {
         switch place {
         case "inherit", "null":
             "\(name) writes to \(place), which cannot be read back; set StandardOutput= in the app's file"
@@ -82,11 +116,14 @@ struct LogsCommand: ParsableCommand {
     private func go(on place: String, of name: String) throws -> Never {
         let command: [String]
         switch place {
-        case "journal": command = ["journalctl", "--follow", "--lines=\(lines)", "--identifier=\(name)"]
+        case "journal":
+            // journalctl takes seconds since 1970 behind an @.
+            let extent = beginning.map { ["--lines=all", "--since=@\($0.microseconds / 1_000_000)"] }
+            command = ["journalctl", "--follow", "--identifier=\(name)"] + (extent ?? ["--lines=\(count)"])
         case "inherit", "null":
-            StandardError.say(Self.absence(of: name, place))
+            StandardError.say(absence(of: name, place))
             throw ExitCode(69)
-        default: command = ["tail", "--lines=\(lines)", "--follow=name", "--retry", "--", place]
+        default: command = ["tail", "--lines=\(count)", "--follow=name", "--retry", "--", place]
         }
         var arguments = command.map { strdup($0) } + [nil]
         execvp(command[0], &arguments)

@@ -32,6 +32,11 @@ enum NamedProcess {
         do throws(RunError) {
             return try ContainerProcess(name).pid
         } catch let other {
+            // Not EX_NOINPUT: several containers have that name, so the answer is here and not with the daemon.
+            guard other.exitCode == 66 else {
+                StandardError.say(other.description)
+                throw ExitCode(other.exitCode)
+            }
             throw daemon.report(error, adding: "; \(other.description)", printsJSON: printsJSON)
         }
     }

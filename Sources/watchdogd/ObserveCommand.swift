@@ -16,7 +16,7 @@ struct ObserveCommand: ParsableCommand {
             watchdogd observe redis-server --probe tcp:127.0.0.1:6379
 
             Probes the service, or expects the WATCHDOG=1 that its WatchdogSec= asks for. When it hangs, \
-            captures the stacks of all its processes and writes a crash log; the service continues. Follows \
+            captures its stacks and writes a crash log; the service continues. Follows \
             services over restarts. Ctrl-C ends the observation.
             """
     )

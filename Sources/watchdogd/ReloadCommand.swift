@@ -44,7 +44,9 @@ struct ReloadCommand: ParsableCommand {
             let reply = try daemon.withClient(output) { client throws(ControlClientError) in
                 try client.reload(ReloadRequest(isDryRun: dryRun ? true : nil))
             }
-            let text = dryRun ? ControlText.dryRun(reply, style: output.style) : ControlText.reload(reply)
+            let text =
+                dryRun
+                ? ControlText.dryRun(reply, style: output.style) : ControlText.reload(reply, style: output.style)
             print(output.json ? ControlText.json(reply) : text, terminator: "")
             return
         }
@@ -64,7 +66,9 @@ struct ReloadCommand: ParsableCommand {
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.reload(AppRequest(app, waits: wait))
         }
-        let text = output.json ? ControlText.jsonLine(Line(app: app, reply)) : ControlText.reload(reply, of: app)
+        let text =
+            output.json
+            ? ControlText.jsonLine(Line(app: app, reply)) : ControlText.reload(reply, of: app, style: output.style)
         print(text, terminator: "")
     }
 

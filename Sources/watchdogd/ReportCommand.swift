@@ -86,10 +86,11 @@ struct ReportListCommand: ParsableCommand {
         let list = try location.reading(archive) { try $0.list(options.filter, atMost: limit) }
         let reports = list?.reports ?? []
         guard !json else { return print(ReportListing.json(reports), terminator: "") }
+        guard !reports.isEmpty else { return print(options.absence(in: location), terminator: "") }
         let text = ReportListing.text(
             reports, width: TerminalWidth.columns - 1,
             showsHosts: archive.hasJournal || reports.contains { $0.host != nil }, showsUsers: location.allUsers,
-            in: colors.style)
+            at: .current(at: WallTime.now().seconds), in: colors.style)
         pager.show(text)
         if options.limit == nil, list?.isCut == true {
             StandardError.say("only the newest \(reports.count) are listed; --limit lists more")
@@ -119,7 +120,10 @@ struct ReportGroupCommand: ParsableCommand {
         for failure in result?.failures ?? [] { StandardError.say(failure.description) }
         let groups = result?.groups ?? []
         guard !json else { return print(ReportGroup.json(groups), terminator: "") }
-        pager.show(ReportGroup.text(groups, in: colors.style))
+        guard !groups.isEmpty || result?.failures.isEmpty == false else {
+            return print(options.absence(in: location), terminator: "")
+        }
+        pager.show(ReportGroup.text(groups, at: .current(at: WallTime.now().seconds), in: colors.style))
     }
 }
 

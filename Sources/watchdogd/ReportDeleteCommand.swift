@@ -66,7 +66,9 @@ struct ReportDeleteCommand: ParsableCommand {
         let number = reports.count == 1 ? "1 crash log" : "\(reports.count) crash logs"
         if !yes {
             print(
-                ReportListing.text(reports, width: TerminalWidth.columns - 1, in: ColorOption.Choice.leading.style),
+                ReportListing.text(
+                    reports, width: TerminalWidth.columns - 1, at: .current(at: WallTime.now().seconds),
+                    in: ColorOption.Choice.leading.style),
                 terminator: "")
             fflush(nil)
             try Question.ask("Delete \(number)?", otherwise: "nothing was deleted")

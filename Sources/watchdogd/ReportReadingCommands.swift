@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogBase
+import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
@@ -34,7 +36,8 @@ struct ReportExplainCommand: ParsableCommand {
 
     func run() throws {
         let explanation = Explanation(of: try location.report(report.reference))
-        print(json ? explanation.json : explanation.text(in: colors.style), terminator: "")
+        guard !json else { return print(explanation.json, terminator: "") }
+        print(explanation.text(in: colors.style) { .current(at: $0.seconds) }, terminator: "")
     }
 }
 

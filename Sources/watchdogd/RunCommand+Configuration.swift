@@ -62,7 +62,7 @@ extension RunCommand {
         var configuration = run
         configuration.printsReports = reports == "none"
         configuration.reportsDirectory = reports
-        container.apply(to: &configuration)
+        try container.apply(to: &configuration)
         configuration.history = history.settings
         configuration.summary = json.map { $0 == "-" ? .standardOutput : .file($0) }
         configuration.expectations = expect

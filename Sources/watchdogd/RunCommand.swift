@@ -16,7 +16,7 @@ struct RunCommand: ParsableCommand {
             """,
         discussion: """
             Launches COMMAND and pings its main loop (or expects its WATCHDOG=1). When the program exceeds an \
-            allowance, captures the stack of every thread, kills it and writes a crash log. Exits with the program's \
+            allowance, captures its stacks, kills it and writes a crash log. Exits with the program's \
             own exit code, with 128 + the signal that killed it, or with 137 after a watchdog kill; 125, 126 and 127 \
             mean that it could not be started. Write time spans as 20s, 1min 30s or 250ms.
             """

@@ -21,7 +21,7 @@ struct RunHookOption: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What that command runs for: failures, or all: also hangs that end by themselves (default: failures).",
+            "Run that command for failures, or for all, which includes hangs that end by themselves (default: failures).",
             valueName: "what"))
     var onIncidentFor: IncidentHook.Occasion?
 

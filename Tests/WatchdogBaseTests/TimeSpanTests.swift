@@ -32,15 +32,15 @@ struct TimeSpanTests {
             ("20", "\"20\" has no unit; write 20s or 20ms", 0), ("1.5", "\"1.5\" has no unit; write 1.5s or 1.5ms", 0),
             ("1min 30", "\"1min 30\" has no unit; write 30s or 30ms", 5),
             ("5 5s", "\"5 5s\" has no unit; write 5s or 5ms", 0),
-            ("20 fortnights", "unknown unit \"fortnights\"; use ns, us, ms, s, min, h or d", 3),
-            ("20S", "unknown unit \"S\"; use ns, us, ms, s, min, h or d", 2),
-            ("1e3s", "unknown unit \"e\"; use ns, us, ms, s, min, h or d", 1),
+            ("20 fortnights", "unknown unit \"fortnights\"; use ns, µs, ms, s, min, h or d", 3),
+            ("20S", "unknown unit \"S\"; use ns, µs, ms, s, min, h or d", 2),
+            ("1e3s", "unknown unit \"e\"; use ns, µs, ms, s, min, h or d", 1),
             ("s", "\"s\" is not a time span; write for example 20s, 1min 30s or 250ms", 0),
             ("-5s", "\"-5s\" is not a time span; write for example 20s, 1min 30s or 250ms", 0),
             (".5s", "\".5s\" is not a time span; write for example 20s, 1min 30s or 250ms", 0),
             ("infinity", "\"infinity\" is not a time span; write for example 20s, 1min 30s or 250ms", 0),
             ("5.s", "digits are missing after the point", 2),
-            ("101y", "unknown unit \"y\"; use ns, us, ms, s, min, h or d", 3),
+            ("101y", "unknown unit \"y\"; use ns, µs, ms, s, min, h or d", 3),
             ("36525d 1ns", "\"36525d 1ns\" is longer than a hundred years", 7),
             ("36526d", "\"36526d\" is longer than a hundred years", 0),
             ("3155760000000000001ns", "\"3155760000000000001ns\" is longer than a hundred years", 0),
@@ -69,6 +69,14 @@ struct TimeSpanTests {
         ])
     func format(duration: Duration, text: String) {
         #expect(TimeSpan.format(duration) == text)
+    }
+
+    @Test("are shown to people with a micro sign, which is read back too")
+    func shown() throws {
+        #expect(TimeSpan.text(.microseconds(928)) == "928\u{b5}s")
+        #expect(TimeSpan.text(.milliseconds(250)) == "250ms")
+        #expect(TimeSpan.text(.seconds(90)) == "1min 30s")
+        #expect(try TimeSpan.parse(TimeSpan.text(.microseconds(928))) == .microseconds(928))
     }
 
     @Test("are read back as they were written, to the microsecond")

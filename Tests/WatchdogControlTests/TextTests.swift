@@ -8,7 +8,8 @@ import WatchdogBase
 @Suite("Text")
 struct TextTests {
     private let plain = ControlText.Style(time: LocalTime(now: Samples.now))
-    private let colored = ControlText.Style(isColored: true, time: LocalTime(now: Samples.now) { _ in 3_600 })
+    private let colored = ControlText.Style(
+        isColored: true, time: LocalTime(now: Samples.now) { _ in LocalZone(utcOffset: 3_600) })
 
     private func golden(_ text: String, _ name: String) throws {
         try Golden.compare(text, with: "Tests/WatchdogControlTests/Goldens/\(name)")
@@ -220,10 +221,11 @@ struct TextTests {
 
     @Test("times are shown as local clocks show them, also before 1970 and at the ends")
     func times() {
-        let berlin = LocalTime(now: Samples.now) { _ in 3_600 }
-        #expect(berlin.date(Samples.now) == "2026-11-21 02:43:17")
+        let berlin = LocalTime(now: Samples.now) { _ in LocalZone(utcOffset: 3_600, abbreviation: "CET") }
+        #expect(berlin.date(Samples.now) == "2026-11-21 02:43:17 CET")
         #expect(berlin.stamp(Samples.now) == "Nov 21 02:43:17")
-        #expect(LocalTime(now: Samples.now).date(Timestamp(microseconds: -1)) == "1969-12-31 23:59:59")
+        #expect(berlin.zonedStamp(Samples.now) == "Nov 21 02:43:17 CET")
+        #expect(LocalTime(now: Samples.now).date(Timestamp(microseconds: -1)) == "1969-12-31 23:59:59 UTC")
         for extreme in [Int64.min, .max] {
             #expect(!LocalTime.current().date(Timestamp(microseconds: extreme)).isEmpty)
         }
@@ -232,9 +234,16 @@ struct TextTests {
     @Test("lines break at blanks, never within a word")
     func wrapping() {
         let long = String(repeating: "x", count: 100)
-        #expect(ControlText.wrap("a \(long) b", indent: 2) == "a\n  \(long)\n  b\n")
-        #expect(ControlText.wrap("  \(long)", indent: 2) == "  \(long)\n")
-        #expect(ControlText.wrap("", indent: 2) == "\n")
-        #expect(ControlText.wrap("a  b", indent: 2) == "a  b\n")
+        #expect(ControlText.wrap("a \(long) b", indent: 2, plain) == "a\n  \(long)\n  b\n")
+        #expect(ControlText.wrap("  \(long)", indent: 2, plain) == "  \(long)\n")
+        #expect(ControlText.wrap("", indent: 2, plain) == "\n")
+        #expect(ControlText.wrap("a  b", indent: 2, plain) == "a  b\n")
+        let words = Array(repeating: "word", count: 20).joined(separator: " ")
+        func lines(_ columns: Int?) -> [Int] {
+            let style = ControlText.Style(columns: columns, time: LocalTime(now: Samples.now))
+            return ControlText.wrap(words, indent: 2, style).split(separator: "\n").map(\.count)
+        }
+        #expect(lines(120) == [99], "a wide terminal is used")
+        #expect(lines(nil) == lines(79) && lines(79) == [79, 21], "without a terminal, as wide as a usual one")
     }
 }

@@ -10,7 +10,7 @@ struct TopTests {
     private static let now = Timestamp(microseconds: 1_700_000_000_000_000)
 
     private var style: ControlText.Style {
-        ControlText.Style(time: LocalTime(now: Self.now, offset: { _ in 0 }))
+        ControlText.Style(time: LocalTime(now: Self.now))
     }
 
     private func app(

@@ -24,7 +24,7 @@ struct ReportListingTests {
             modified: Samples.captureTime, metadata: nil, fault: "line 1: no metadata", isInStore: true)
         #expect(
             ReportListing.text(Samples.goldens.map { stored($0.report) } + [damaged]) == """
-                ID        DATE              APP            PID  EVENT           VERDICT
+                ID        DATE (UTC)        APP            PID  EVENT           VERDICT
                 00000000  2026-11-21 00:20  HangMain      4242  process-launch  blocked in f...
                 00000000  2026-11-21 00:20  HangMain      4242  scene-create    starved
                 00000000  2026-11-21 00:20  HangMain      4242  scene-update    blocked in r...
@@ -34,7 +34,7 @@ struct ReportListingTests {
                 """)
         #expect(
             ReportListing.text([stored(Samples.report())]) == """
-                ID        DATE              APP        PID  EVENT         VERDICT
+                ID        DATE (UTC)        APP        PID  EVENT         VERDICT
                 00000000  2026-11-21 00:20  HangMain  4242  scene-update  blocked in recvfrom
 
                 """)
@@ -44,6 +44,33 @@ struct ReportListingTests {
         let text = ReportListing.text(reports, in: colored)
         #expect(text.contains("\u{1b}[1;31mdamaged\u{1b}[0m") && text.contains("\u{1b}[1;31mscene-update"))
         #expect(text.replacing(#/\u{1b}\[[0-9;]*m/#, with: "").lines == ReportListing.text(reports).lines)
+    }
+
+    @Test("Dates are those of the reader's clock, whose zone the heading names; what is no time is shown as it stands")
+    func zones() {
+        var tokyo = Samples.report()
+        tokyo.metadata.timestamp = "2026-11-21 09:20:22.12 +0900"
+        var broken = Samples.report()
+        broken.metadata.timestamp = "no time at all, and long"
+        func dates(_ zone: LocalZone) -> [Substring] {
+            ReportListing.text([stored(Samples.report()), stored(tokyo), stored(broken)], at: zone)
+                .split(separator: "\n").map { $0.dropFirst(10).prefix(16) }
+        }
+        let utc = ["DATE (UTC)      ", "2026-11-21 00:20", "2026-11-21 00:20", "no time at all, "]
+        #expect(dates(.utc).map(String.init) == utc)
+        let india = LocalZone(utcOffset: 19_800, abbreviation: "IST")
+        let ist = ["DATE (IST)      ", "2026-11-21 05:50", "2026-11-21 05:50", "no time at all, "]
+        #expect(dates(india).map(String.init) == ist)
+        let groups = ReportGroup.text(ReportGroup.grouping([Samples.report()]), at: india)
+        #expect(groups.hasPrefix("COUNT  FIRST (IST)       LAST "))
+        #expect(groups.contains("1  2026-11-21 05:50  2026-11-21 05:50"))
+        let explanation = Explanation(of: Samples.report())
+        #expect(explanation.text.hasPrefix("HangMain[4242] · scene-update · 2026-11-21 00:20:22 UTC\n"))
+        #expect(
+            explanation.text(in: TextStyle()) { _ in india }
+                .hasPrefix("HangMain[4242] · scene-update · 2026-11-21 05:50:22 IST\n"))
+        broken.body.captureTime = "no time at all, and long"
+        #expect(Explanation(of: broken).text.hasPrefix("HangMain[4242] · scene-update · no time at all, and\n"))
     }
 
     @Test("No line is longer than 80 columns, whatever the names are, and none can steer a terminal")

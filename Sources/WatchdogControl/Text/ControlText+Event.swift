@@ -3,8 +3,6 @@
 import WatchdogBase
 
 extension ControlText {
-    private static let stampWidth = 16
-
     /// The text of a `Monitor` reply: an event, a number of missed events, or nothing.
     public static func event(_ reply: MonitorReply, style: Style = Style()) -> String {
         var text = reply.isWithheld == true ? "-- only root and the owner of this watchdogd see the messages --\n" : ""
@@ -17,12 +15,14 @@ extension ControlText {
     public static func event(_ event: ControlEvent, style: Style = Style()) -> String {
         let app = event.app?.shown ?? "watchdogd"
         let pid = event.pid.map { "[\($0)]" } ?? ""
-        let lines = "\(style.time.stamp(event.time)) \(app)\(pid): \(event.message.shown)"
-            .wrapped(columns: style.columns ?? .max, indent: String(repeating: " ", count: stampWidth))
+        let stamp = style.time.zonedStamp(event.time)
+        let indent = String(repeating: " ", count: stamp.count + 1)
+        let lines = "\(stamp) \(app)\(pid): \(event.message.shown)"
+            .wrapped(columns: style.columns ?? .max, indent: indent)
         let paint = TextStyle(isColored: style.isColored)
         var text = lines.map { paint($0, event.kind.meaning) + "\n" }.joined()
         if let report = event.report, !event.message.contains(report) {
-            text += String(repeating: " ", count: stampWidth) + report.shown + "\n"
+            text += indent + report.shown + "\n"
         }
         return text
     }

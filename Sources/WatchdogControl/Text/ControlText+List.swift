@@ -29,7 +29,7 @@ extension ControlText {
             text += diagnostics
         }
         if !text.isEmpty { text += "\n" }
-        return text + total(reply) + (reply.isWithheld == true ? wrap(withheld, indent: 0) : "")
+        return text + total(reply, style) + (reply.isWithheld == true ? wrap(withheld, indent: 0, style) : "")
     }
 
     private static func table(_ apps: [Row], _ shown: [Int], _ style: Style) -> String {
@@ -76,8 +76,8 @@ extension ControlText {
         ]
     }
 
-    private static func total(_ reply: ListReply) -> String {
-        wrap(total(of: reply.apps.map(\.state), invalidFiles: reply.invalidFiles.count), indent: 4)
+    private static func total(_ reply: ListReply, _ style: Style) -> String {
+        wrap(total(of: reply.apps.map(\.state), invalidFiles: reply.invalidFiles.count), indent: 4, style)
     }
 
     /// The number of apps in each state: "3 apps: 1 waiting, 2 running; 1 invalid file".

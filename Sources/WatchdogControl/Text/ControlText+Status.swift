@@ -12,32 +12,32 @@ extension ControlText {
     private static let labelWidth = 11
 
     /// The status of the daemon itself.
-    public static func status(_ daemon: DaemonReply) -> String {
+    public static func status(_ daemon: DaemonReply, style: Style = Style()) -> String {
         let spans = [daemon.longestTurn, daemon.recentTurn].map { $0.duration.measured }
-        return "watchdogd \(daemon.version.shown)\n" + wrapped("PID", "\(daemon.pid)")
-            + wrapped("Apps", "\(daemon.apps)")
-            + wrapped("Loop", "longest iteration \(spans[0]); in the last minute \(spans[1])")
+        return "watchdogd \(daemon.version.shown)\n" + wrapped("PID", "\(daemon.pid)", style)
+            + wrapped("Apps", "\(daemon.apps)", style)
+            + wrapped("Loop", "longest iteration \(spans[0]); in the last minute \(spans[1])", style)
     }
 
     /// The full status of an app, with its latest log lines.
     public static func status(_ reply: DescribeReply, style: Style = Style()) -> String {
         let app = reply.app
-        var text = wrap(app.name.shown + (app.summary.map { " - \($0.shown)" } ?? ""), indent: 4)
+        var text = wrap(app.name.shown + (app.summary.map { " - \($0.shown)" } ?? ""), indent: 4, style)
         // Add the color last: it must not count when lines are wrapped.
-        let state = wrapped("State", stateText(app, style))
+        let state = wrapped("State", stateText(app, style), style)
         let name = app.state.rawValue.shown
         text += state.replacing(name, with: colored(name, for: app.state, style), maxReplacements: 1)
-        if app.state == .failed { text += wrapped("Relaunch", "watchdogd launch \(app.name.shown)") }
-        if let pid = app.pid { text += wrapped("PID", "\(pid)") }
+        if app.state == .failed { text += wrapped("Relaunch", "watchdogd launch \(app.name.shown)", style) }
+        if let pid = app.pid { text += wrapped("PID", "\(pid)", style) }
         if let details = reply.details {
             text += self.details(details, of: app, style)
         } else {
-            text += wrapped("Restarts", "\(app.restarts)")
+            text += wrapped("Restarts", "\(app.restarts)", style)
         }
         if reply.isWithheld == true {
-            text += wrapped("Details", "shown only to root and the owner of this watchdogd")
+            text += wrapped("Details", "shown only to root and the owner of this watchdogd", style)
         } else if reply.isLogWithheld {
-            text += wrapped("Log", "shown only to root and the owner of this watchdogd")
+            text += wrapped("Log", "shown only to root and the owner of this watchdogd", style)
         }
         guard !reply.log.isEmpty else { return text }
         return text + "\n" + reply.log.map { line($0, style) }.joined()
@@ -46,30 +46,31 @@ extension ControlText {
     private static func details(_ details: AppDetails, of app: AppSummary, _ style: Style) -> String {
         var text = ""
         if let lifecycle = details.lifecycle, lifecycle != LifecycleState.foreground.rawValue {
-            text += wrapped("Lifecycle", lifecycle.shown)
+            text += wrapped("Lifecycle", lifecycle.shown, style)
         }
-        if let file = details.file { text += wrapped("File", file.shown) }
+        if let file = details.file { text += wrapped("File", file.shown, style) }
         if let launch = details.launch {
-            text += wrapped("Launch", phases(launch))
+            text += wrapped("Launch", phases(launch), style)
         }
-        text += wrapped("Allowances", allowances(details))
+        text += wrapped("Allowances", allowances(details), style)
         text += wrapped(
-            "Pings", latencies(details.pings) + (details.pings.count > 0 ? stray(details.strayAnswers) : ""))
+            "Pings", latencies(details.pings) + (details.pings.count > 0 ? stray(details.strayAnswers) : ""),
+            style)
         if let probes = details.probes {
             let refusal = details.probeRefusal.map { "; impossible: \($0.shown)" } ?? ""
-            text += wrapped("Probes", latencies(probes) + refusal)
+            text += wrapped("Probes", latencies(probes) + refusal, style)
         }
-        if details.hangs.count > 0 { text += wrapped("Hangs", hangs(details.hangs)) }
-        text += wrapped("Restarts", restarts(app, details))
-        if let limit = details.reachedLimit { text += wrapped("Limit", limit.words.shown) }
-        if let exit = details.lastExit { text += wrapped("Last exit", exit.shown) }
+        if details.hangs.count > 0 { text += wrapped("Hangs", hangs(details.hangs), style) }
+        text += wrapped("Restarts", restarts(app, details), style)
+        if let limit = details.reachedLimit { text += wrapped("Limit", limit.words.shown, style) }
+        if let exit = details.lastExit { text += wrapped("Last exit", exit.shown, style) }
         if let incident = app.lastIncident { text += self.incident(incident, style) }
-        if let status = details.status { text += wrapped("Status", status.shown) }
+        if let status = details.status { text += wrapped("Status", status.shown, style) }
         return text
     }
 
-    private static func wrapped(_ label: String, _ text: String) -> String {
-        wrap("\(label.right(labelWidth)): \(text)", indent: labelWidth + 2)
+    private static func wrapped(_ label: String, _ text: String, _ style: Style) -> String {
+        wrap("\(label.right(labelWidth)): \(text)", indent: labelWidth + 2, style)
     }
 
     private static func stateText(_ app: AppSummary, _ style: Style) -> String {
@@ -85,7 +86,7 @@ extension ControlText {
             ("launch", details.allowances.launch), ("update", details.allowances.update),
             ("terminate", details.allowances.terminate),
         ]
-        return spans.map { "\($0) \(TimeSpan.format($1.duration))" }.joined(separator: ", ")
+        return spans.map { "\($0) \(TimeSpan.text($1.duration))" }.joined(separator: ", ")
             + (details.isEnforced ? "" : "; reported only, nothing is killed")
     }
 
@@ -132,9 +133,9 @@ extension ControlText {
     private static func incident(_ incident: IncidentSummary, _ style: Style) -> String {
         let when = "\(style.time.date(incident.time)) (\(style.time.distance(incident.time)))"
         let blanks = String(repeating: " ", count: labelWidth + 2)
-        var text = wrapped("Incident", "\(when) \(incident.summary.shown)")
+        var text = wrapped("Incident", "\(when) \(incident.summary.shown)", style)
         for detail in [incident.verdict, incident.report] {
-            if let detail { text += wrap(blanks + detail.shown, indent: labelWidth + 2) }
+            if let detail { text += wrap(blanks + detail.shown, indent: labelWidth + 2, style) }
         }
         return text
     }
@@ -142,6 +143,6 @@ extension ControlText {
     private static func line(_ line: LogLine, _ style: Style) -> String {
         let text = line.text.replacing("\t", with: " ").shown
         let stamp = line.time.map { style.time.stamp($0) + " " } ?? ""
-        return (stamp + text).cut(to: width) + "\n"
+        return (stamp + text).cut(to: style.columns ?? width) + "\n"
     }
 }

@@ -63,9 +63,10 @@ public enum ControlText {
 
     // MARK: - Pieces
 
-    /// Wraps text at ``width`` columns; all lines but the first are indented.
-    static func wrap(_ text: String, indent: Int) -> String {
-        text.wrapped(columns: width, indent: String(repeating: " ", count: indent)).joined(separator: "\n") + "\n"
+    /// Wraps text at the style's columns, or else at ``width``; all lines but the first are indented.
+    static func wrap(_ text: String, indent: Int, _ style: Style) -> String {
+        let lines = text.wrapped(columns: style.columns ?? width, indent: String(repeating: " ", count: indent))
+        return lines.joined(separator: "\n") + "\n"
     }
 
     static func colored(_ text: String, for state: AppState, _ style: Style) -> String {
@@ -80,7 +81,7 @@ public enum ControlText {
     }
 
     static func diagnostics(_ files: [InvalidFile], _ style: Style) -> String {
-        files.flatMap(\.diagnostics).map { wrap($0.description.shown, indent: 4) }.joined()
+        files.flatMap(\.diagnostics).map { wrap($0.description.shown, indent: 4, style) }.joined()
     }
 }
 

@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogBase
+public import WatchdogBase
+import WatchdogLinux
 
 /// The current time, and the local time at any instant.
 public struct LocalTime: Sendable {
     /// The current time.
     public let now: Timestamp
-    private let offset: @Sendable (Timestamp) -> Int64
+    private let zone: @Sendable (Timestamp) -> LocalZone
 
     /// Creates a clock.
     ///
     /// - Parameters:
     ///   - now: the current time.
-    ///   - offset: returns by how many seconds local time is ahead of UTC at a time.
-    public init(now: Timestamp, offset: @escaping @Sendable (Timestamp) -> Int64 = { _ in 0 }) {
+    ///   - zone: returns the local time zone, as it is at a time.
+    public init(now: Timestamp, zone: @escaping @Sendable (Timestamp) -> LocalZone = { _ in .utc }) {
         self.now = now
-        self.offset = offset
+        self.zone = zone
     }
 
     /// The machine's clock and time zone.
     public static func current() -> LocalTime {
-        LocalTime(now: .now()) { time in
-            var seconds = time_t(time.seconds)
-            var local = tm()
-            return localtime_r(&seconds, &local) == nil ? 0 : Int64(local.tm_gmtoff)
-        }
+        LocalTime(now: .now()) { .current(at: $0.seconds) }
     }
 
-    /// `2026-11-21 01:43:17`.
+    /// `2026-11-21 01:43:17 UTC`.
     func date(_ time: Timestamp) -> String {
         let local = calendar(time)
         let year = String(Int64(local.tm_year) + 1900)
-        return "\(year)-\(two(local.tm_mon + 1))-\(two(local.tm_mday)) \(clock(local))"
+        return "\(year)-\(two(local.tm_mon + 1))-\(two(local.tm_mday)) \(clock(local)) \(zone(time).name)"
     }
 
     /// `Nov 21 01:43:17`, as in system logs.
@@ -43,6 +40,9 @@ public struct LocalTime: Sendable {
         return "\(month) \(two(local.tm_mday)) \(clock(local))"
     }
 
+    /// `Nov 21 01:43:17 UTC`, for lines that stand alone.
+    func zonedStamp(_ time: Timestamp) -> String { "\(stamp(time)) \(zone(time).name)" }
+
     /// `2h ago`; `in 5s` for a time in the future.
     func distance(_ time: Timestamp) -> String {
         let ago = now - time
@@ -50,7 +50,7 @@ public struct LocalTime: Sendable {
     }
 
     private func calendar(_ time: Timestamp) -> tm {
-        var seconds = time_t(time.seconds &+ offset(time))
+        var seconds = time_t(time.seconds &+ Int64(zone(time).utcOffset))
         var result = tm()
         gmtime_r(&seconds, &result)
         return result

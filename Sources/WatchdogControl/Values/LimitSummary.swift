@@ -32,6 +32,6 @@ public struct LimitSummary: Hashable, Sendable, Codable {
     /// The limit in words: "5 restarts for hang within 10min, the limit of [Restart] LimitHang=".
     public var words: String {
         let count = "\(restarts) \(restarts == 1 ? "restart" : "restarts")" + (cause.map { " for \($0)" } ?? "")
-        return "\(count) within \(TimeSpan.format(interval.duration)), the limit of [Restart] \(key)="
+        return "\(count) within \(TimeSpan.text(interval.duration)), the limit of [Restart] \(key)="
     }
 }

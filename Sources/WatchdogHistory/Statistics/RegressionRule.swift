@@ -33,7 +33,7 @@ public struct LaunchRegression: Equatable, Sendable {
     public var text: String {
         let percent = Int(((ratio - 1) * 100).rounded())
         return "launches \(percent) % more slowly since version \(version.text): \(measure.rawValue) "
-            + "\(TimeSpan.format(Self.rounded(after))), with \(former.text) \(TimeSpan.format(Self.rounded(before)))"
+            + "\(TimeSpan.text(Self.rounded(after))), with \(former.text) \(TimeSpan.text(Self.rounded(before)))"
     }
 
     /// Three digits are more than the measurement is worth.

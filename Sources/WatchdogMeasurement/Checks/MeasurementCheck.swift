@@ -39,7 +39,7 @@ public struct MeasurementCheck: Codable, Equatable, Sendable {
     /// `--max`: the median of the wall time must not exceed a limit.
     public static func maximum(_ limit: Duration, wall: SampleSummary) -> MeasurementCheck {
         let median = Duration.nanoseconds(Int64(wall.median.rounded()))
-        let figures = "the median is \(FigureText.time(median)), at most \(TimeSpan.format(limit)) is allowed"
+        let figures = "the median is \(FigureText.time(median)), at most \(TimeSpan.text(limit)) is allowed"
         return MeasurementCheck(name: "max", outcome: median > limit ? .failed : .passed, text: figures)
     }
 

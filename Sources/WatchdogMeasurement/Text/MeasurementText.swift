@@ -37,7 +37,7 @@ public struct MeasurementText {
         var what = "\(numbers) \(unit)\(numbers == 1 ? "" : "s") until \(measurement.until.phrase)"
         if measurement.isUntilChosen { what += " (what the first launch did)" }
         if let resolution = measurement.resolution {
-            what += ", sampled every \(TimeSpan.format(resolution)) or 1 %"
+            what += ", sampled every \(TimeSpan.text(resolution)) or 1 %"
         }
         if discarded > 0 { what += "; \(discarded) discarded first" }
         lines += wrapped(what + (measurement.conditions.isCold ? "; cold" : "; warm"), indent: "")

@@ -25,16 +25,19 @@ public struct ReportGroup: Equatable, Sendable {
 
     /// Three lines per group: count, times and signature; app, event and cause; the app's frames.
     ///
-    /// They have at most 79 columns, or as many as the style has.
-    public static func text(_ groups: [ReportGroup], in style: TextStyle = TextStyle()) -> String {
+    /// They have at most 79 columns, or as many as the style has. The heading names the reader's time zone.
+    public static func text(
+        _ groups: [ReportGroup], at zone: LocalZone = .utc, in style: TextStyle = TextStyle()
+    ) -> String {
         guard !groups.isEmpty else { return "No reports.\n" }
         let columns = max(79, style.columns ?? 79)
         let width = max(5, groups.map { String($0.count).count }.max() ?? 5)
-        let title = "\("COUNT".alignedRight(width))  FIRST             LAST              NEWEST    SIGNATURE"
+        let first = "FIRST (\(zone.name))".alignedLeft(16)
+        let title = "\("COUNT".alignedRight(width))  \(first)  LAST              NEWEST    SIGNATURE"
         var text = style(title, .faint) + "\n"
         let indent = String(repeating: " ", count: width + 2)
         for group in groups {
-            let dates = [group.first, group.last].map { String($0.text(fractionDigits: 0).prefix(16)) }
+            let dates = [group.first, group.last].map { String(zone.date($0).prefix(16)) }
             let newest = String(group.newest.singleLine().prefix(8)).alignedLeft(8)
             text += style(String(group.count).alignedRight(width), .emphasis)
             text += "  \(dates[0])  \(dates[1])  \(newest)  \(group.signature.id)\n"

@@ -33,14 +33,15 @@ public enum ReportListing {
     /// - Parameters:
     ///   - showsHosts: whether there are the columns HOST and VERSION, in place of PID and, if the text is narrow, EVENT.
     ///   - showsUsers: whether there is the column UID: who sent the report.
+    ///   - zone: the reader's time zone, which the heading of the dates names.
     ///   - style: whether parts are colored by their meaning; its width does not count.
     public static func text(
         _ reports: [StoredReport], width: Int = defaultWidth, showsHosts: Bool = false, showsUsers: Bool = false,
-        in style: TextStyle = TextStyle()
+        at zone: LocalZone = .utc, in style: TextStyle = TextStyle()
     ) -> String {
         guard !reports.isEmpty else { return "No reports.\n" }
         let width = max(width, defaultWidth)
-        let columns = columns(width: width, showsHosts: showsHosts, showsUsers: showsUsers)
+        let columns = columns(width: width, showsHosts: showsHosts, showsUsers: showsUsers, zone)
         let rows =
             [columns.map(\.title)]
             + reports.map { report in columns.map { $0.cell(report, report.metadata).singleLine() } }
@@ -88,11 +89,17 @@ public enum ReportListing {
         return widths
     }
 
-    private static func columns(width: Int, showsHosts: Bool, showsUsers: Bool) -> [Column] {
+    /// The date there; a time that cannot be read is shown as it stands.
+    private static func date(_ report: StoredReport, _ zone: LocalZone) -> String {
+        guard let text = report.metadata?.timestamp else { return String(zone.date(report.modified).prefix(16)) }
+        return String((WallTime(text).map(zone.date) ?? text).prefix(16))
+    }
+
+    private static func columns(width: Int, showsHosts: Bool, showsUsers: Bool, _ zone: LocalZone) -> [Column] {
         let widest = max(20, width / 5)
         var columns = [
             Column(title: "ID") { String(($1?.incidentID ?? "-").prefix(8)) },
-            Column(title: "DATE") { String(($1?.timestamp ?? $0.modified.text(fractionDigits: 0)).prefix(16)) },
+            Column(title: "DATE (\(zone.name))") { report, _ in date(report, zone) },
         ]
         if showsHosts { columns.append(Column(title: "HOST", limits: 10...widest) { report, _ in report.host ?? "-" }) }
         if showsUsers {

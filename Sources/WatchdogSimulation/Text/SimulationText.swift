@@ -107,7 +107,7 @@ public struct SimulationText: Sendable {
             ]
             lines.append(line(row.allowance.rawValue + "=", cells))
         }
-        let text = TimeSpan.format(TakenTimes.shortest)
+        let text = TimeSpan.text(TakenTimes.shortest)
         lines += wrapped(
             "suggested: p99.9 × \(Self.factor(margin)), at least \(text), from \(TakenTimes.fewest) times or more",
             indent: "  ")
@@ -158,7 +158,7 @@ extension Duration {
         var unit: Int64 = 1
         if microseconds >= 120_000_000 { unit = 1_000_000 } else { while microseconds / unit >= 1_000 { unit *= 10 } }
         let rounded = (microseconds + unit / 2) / unit * unit
-        let text = TimeSpan.format(.microseconds(rounded))
+        let text = TimeSpan.text(.microseconds(rounded))
         return String(text.filter { $0 != " " })
     }
 }

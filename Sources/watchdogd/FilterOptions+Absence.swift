@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogRendering
+import WatchdogReportArchive
+
+extension FilterOptions {
+    /// What is shown in place of an empty list: that there is no report, or that none passes the filters.
+    func absence(in location: ReportsOption) -> String {
+        let isFiltered = [location.host, app, event, verdict, since].contains { $0 != nil }
+        guard isFiltered else { return ReportListing.text([]) }
+        var unfiltered = location
+        unfiltered.host = nil
+        // What cannot be read was told when the list was read.
+        let all = (try? unfiltered.open()).flatMap { archive in
+            try? archive.list(ReportFilter(), atMost: archive.hasJournal ? ReportListing.journalLimit : nil)
+        }
+        return filter.absence(
+            host: location.host, since: since, among: all?.reports ?? [], isCut: all?.isCut ?? false)
+    }
+}
