@@ -128,8 +128,12 @@ int wd_launcher_start(bool precedence, pid_t *pid) {
     if (birth.memory.file >= 0) close(birth.memory.file);
     if (child > 0 && lead != 0) {
         int32_t answer = EPIPE;
-        if (recv(ends[0], &answer, sizeof answer, 0) != sizeof answer || answer != 0) {
-            waitpid((pid_t)child, NULL, 0);
+        ssize_t length;
+        do length = recv(ends[0], &answer, sizeof answer, 0);
+        while (length < 0 && errno == EINTR);
+        if (length != sizeof answer || answer != 0) {
+            if (length == sizeof answer) waitpid((pid_t)child, NULL, 0);
+            else if (kill((pid_t)child, SIGKILL) == 0) waitpid((pid_t)child, NULL, 0);
             child = -1;
             error = answer;
         }

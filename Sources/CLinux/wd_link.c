@@ -105,6 +105,10 @@ int wd_link_start(enum wd_link_step *step) {
     if (device < 0) goto failed_now;
     *step = WD_LINK_ADDRESS;
     if (configure() < 0 || send_descriptor(ends[0], device) < 0) goto failed_now;
+    /* Now it gives up its rights, which not every container allows. */
+    *step = WD_LINK_PROCESS;
+    error = EPERM;
+    if (recv(ends[0], &answer, 1, 0) != 1) goto failed;
     close(device);
     *step = WD_LINK_DONE;
     return ends[0];

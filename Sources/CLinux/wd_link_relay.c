@@ -342,6 +342,8 @@ void wd_link_relay(int control) {
     enum { CONTROL = 3 };
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "watchdogd-fault");
+    /* libslirp sends without MSG_NOSIGNAL. */
+    signal(SIGPIPE, SIG_IGN);
     setsid();
     if (control != CONTROL) {
         dup2(control, CONTROL);
@@ -363,6 +365,6 @@ void wd_link_relay(int control) {
     up.deliver = to_network;
     down.deliver = to_device;
     slirp = slirp_new(&configuration, &callbacks, NULL);
-    if (!slirp) _exit(71);
+    if (!slirp || send(control, &answer, 1, MSG_NOSIGNAL) != 1) _exit(71);
     for (;;) turn(control);
 }

@@ -156,11 +156,12 @@ extension EndToEnd {
         @Test("A hang that is shorter than the allowance is survived, and one that nobody heeds is told as incomplete")
         func shortHang() throws {
             let ending = try supervise(
-                ["--update", "20s", "--ping", "50ms", "--for", "1s", "--fault", "main-hang 300ms"]
+                ["--update", "20s", "--ping", "50ms", "--for", "3s", "--fault", "main-hang 300ms"]
                     + ["--expect", "no incident"],
                 [product("HealthyApp")])
             #expect(ending.exitCode == 0, "\(ending.errors)")
             #expect(ending.summary?.faults?.first?.failure == nil)
+            #expect(ending.summary?.faults?.first?.milliseconds != nil, "it began")
             let deaf = try supervise(
                 ["--readiness", "none", "--for", "300ms", "--fault", "main-hang 300ms at launch"],
                 ["/bin/sleep", "600"])
@@ -182,8 +183,13 @@ extension EndToEnd {
         func killWatchdogd() throws {
             let scratch = try Scratch()
             let program = try Program(
-                [product("watchdogd"), "run", "--readiness", "none", "--fault", "kill-watchdogd at launch", "--"]
-                    + ["/bin/sh", "-c", "while kill -0 $PPID; do sleep 0.02; done; touch \(scratch["lives"])"])
+                [product("watchdogd"), "run", "--readiness", "exec:test -e \(scratch["started"])"]
+                    + ["--fault", "kill-watchdogd", "--", "/bin/sh", "-c"]
+                    // The shell knows its parent from its start on: no later than that may watchdogd be gone.
+                    + [
+                        "touch \(scratch["started"]); while kill -0 $PPID; do sleep 0.02; done; "
+                            + "touch \(scratch["lives"])"
+                    ])
             let end = try program.end(within: .seconds(60))
             #expect("\(end)".contains("signaled") && end.code == nil, "\(end)")
             #expect(eventually { scratch.exists("lives") })
@@ -211,7 +217,8 @@ extension EndToEnd {
         /// Reads a file past the page cache, in pieces, and prints how long that took.
         private static let reading = """
             import mmap, os, sys, time
-            time.sleep(0.3)
+            # watchdogd may have to move this process into the cgroup first.
+            time.sleep(1)
             file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
             block = mmap.mmap(-1, 65536)
             start = time.monotonic()
@@ -221,7 +228,10 @@ extension EndToEnd {
 
         @Test("A slow disk delivers what it is allowed to, if this machine can slow it down")
         func slowDisk() throws {
-            let path = FileManager.default.currentDirectoryPath + "/.build/io-slow-\(getpid())"
+            // On a disk, which /tmp need not be; others have no right to slow it down.
+            let scratch = try Scratch()
+            let folder = hasAllRights ? FileManager.default.currentDirectoryPath + "/.build" : scratch.path
+            let path = "\(folder)/io-slow-\(getpid())"
             defer { unlink(path) }
             try Data(repeating: 7, count: 1 << 20).write(to: URL(fileURLWithPath: path))
             sync()
@@ -230,7 +240,7 @@ extension EndToEnd {
             // Without a controller, or on a file system that is on no disk or has no O_DIRECT.
             guard ending.exitCode == 0 else {
                 #expect(
-                    ending.exitCode == 69 && ending.errors.contains("cannot slow disks down")
+                    ending.exitCode == 69 && ending.errors.contains { $0.contains("cannot slow disks down") }
                         || ending.output.isEmpty && ending.exitCode == 1, "\(ending.errors)")
                 return
             }
@@ -255,7 +265,7 @@ extension EndToEnd {
             let ending = try supervise(
                 ["--readiness", "none", "--fault", fault], [Self.python, "-c", Self.fetching, page])
             if ending.exitCode == 69 {
-                #expect(ending.errors.contains("--fault network"), "\(ending.errors)")
+                #expect(ending.errors.contains { $0.contains("--fault network") }, "\(ending.errors)")
                 #expect(!Self.mayLink, "\(ending.errors)")
                 return nil
             }
@@ -279,7 +289,7 @@ extension EndToEnd {
 
         @Test(
             "A program without a proxy setting has the network of the fault, until it ends",
-            arguments: [("network 3g", 600), ("network cut 700ms at launch", 200)])
+            arguments: [("network 3g", 600), ("network cut 3s at launch", 200)])
         func network(fault: String, least: Int) throws {
             guard let time = try fetch(fault), let usual = try fetch("network dns-delay 1ms") else { return }
             #expect(time >= least)
@@ -309,7 +319,8 @@ extension EndToEnd {
             }
             guard let late = times[0], let usual = times[1] else { return }
             #expect(late >= 700)
-            #expect(late - usual >= 500)
+            // Where this machine's own name server does not answer, both take as long as the resolver waits.
+            if usual < 1_000 { #expect(late - usual >= 500) }
         }
 
         @Test("A network that does not exist is refused with those that do")

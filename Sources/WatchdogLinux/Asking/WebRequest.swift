@@ -65,7 +65,8 @@ public struct WebRequest: Sendable {
             guard let entry = candidate?.pointee else { break }
             do throws(Failure) {
                 // One address that does not answer leaves time for the others.
-                return try connect(to: entry, until: min(deadline, .now() + timeout / 4))
+                let isLast = entry.ai_next == nil
+                return try connect(to: entry, until: isLast ? deadline : min(deadline, .now() + timeout / 4))
             } catch {
                 failure = error
             }

@@ -41,16 +41,28 @@ public final class DiskThrottle {
     /// Sets the limit of each disk in bytes per second; nil removes it.
     ///
     /// - Parameter cgroup: the app's, which is limited with version 2.
+    /// - Throws: the first error, after all disks that are still there have been tried.
     public func limit(to bytes: UInt64?, _ cgroup: Cgroup?) throws(LinuxError) {
+        var failure: LinuxError?
         for disk in disks {
-            guard let path else {
-                let value = bytes.map { "\($0)" } ?? "max"
-                try cgroup?.write("\(disk) rbps=\(value) wbps=\(value)", to: "io.max")
-                continue
+            do throws(LinuxError) {
+                try limit(disk, to: bytes, cgroup)
+            } catch {
+                // ENODEV: the disk was removed.
+                if error.errno != Errno(rawValue: ENODEV), failure == nil { failure = error }
             }
-            for file in ["blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"] {
-                try Self.write("\(disk) \(bytes ?? 0)", to: "\(path)/\(file)")
-            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func limit(_ disk: String, to bytes: UInt64?, _ cgroup: Cgroup?) throws(LinuxError) {
+        guard let path else {
+            let value = bytes.map { "\($0)" } ?? "max"
+            try cgroup?.write("\(disk) rbps=\(value) wbps=\(value)", to: "io.max")
+            return
+        }
+        for file in ["blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"] {
+            try Self.write("\(disk) \(bytes ?? 0)", to: "\(path)/\(file)")
         }
     }
 

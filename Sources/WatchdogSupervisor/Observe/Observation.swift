@@ -23,6 +23,10 @@ final class Observation {
     private var supervisor: Supervisor?
     private var known: Int32?
     private var pushes = ObservedPushes()
+    /// Whether the process is that of a container, although a service might have had that name.
+    private var isContainer = false
+    /// Looks in a row that found neither a service nor a container.
+    private var failures = 0
     /// The last text about a target without a process, so that it is not repeated.
     private var lastNews = ""
 
@@ -79,9 +83,11 @@ final class Observation {
 
     private func found(_ finding: ObservedProcess.Finding) {
         var unit: ServiceUnit?
+        if case .failed = finding { failures += 1 } else { failures = 0 }
         switch finding {
         case .found(let process, let service):
             unit = service
+            isContainer = service == nil
             if known != process.process.pid { onProcess(process, service) }
         case .unchanged(let service):
             unit = service
@@ -94,8 +100,10 @@ final class Observation {
         // The end of a process is an event; only a service can have another main process before that.
         switch target {
         case .process: break
-        case .container where known != nil: break
-        case .container, .service: poll?.arm(at: host.loop.now + ObservedPushes.poll(unit))
+        case .container where known != nil, .service where known != nil && isContainer: break
+        // A look for a container reads all of /proc.
+        case .container, .service:
+            poll?.arm(at: host.loop.now + (failures > 10 ? .seconds(10) : ObservedPushes.poll(unit)))
         }
     }
 

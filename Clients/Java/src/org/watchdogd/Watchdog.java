@@ -16,6 +16,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -127,15 +128,22 @@ public final class Watchdog {
         allowsFaults = channel != null && "1".equals(environment.get("WATCHDOG_FAULTS"));
         startsInBackground = channel != null && "background".equals(environment.get("WATCHDOG_STATE"));
         isInBackground = startsInBackground;
-        if (listener != null) {
-            sun.misc.Signal.handle(new sun.misc.Signal("TERM"), signal -> terminate());
-        }
+        if (listener != null) handleSignal();
         if (channel == null) return;
         isSupervised = true;
         hello = "HELLO=1\nPID=" + ProcessHandle.current().pid() + "\nLIBRARY=watchdogd-java/1"
             + (listener == null ? "" : "\nLIFECYCLE=1") + (allowsFaults ? "\nFAULTS=1" : "");
         start("watchdogd-writer", () -> write(new FileOutputStream(channel)));
         start("watchdogd-reader", () -> read(new FileInputStream(channel)));
+    }
+
+    private void handleSignal() {
+        try {
+            sun.misc.Signal.handle(new sun.misc.Signal("TERM"), signal -> terminate());
+        } catch (IllegalArgumentException | LinkageError error) {
+            // With -Xrs, or without jdk.unsupported, SIGTERM does what it does; TERMINATE=1 still reaches the listener.
+            System.getLogger("org.watchdogd").log(System.Logger.Level.WARNING, "this JVM cannot handle SIGTERM", error);
+        }
     }
 
     private static void start(String name, Runnable body) {
@@ -357,7 +365,13 @@ public final class Watchdog {
     }
 
     private void terminate() {
-        if (listener != null && isTerminating.compareAndSet(false, true)) loop.execute(listener::onTerminate);
+        if (listener == null || !isTerminating.compareAndSet(false, true)) return;
+        try {
+            loop.execute(listener::onTerminate);
+        } catch (RejectedExecutionException error) {
+            // The executor has been shut down. The signal's own effect is gone, so end as the JVM would have.
+            start("watchdogd-exit", () -> System.exit(128 + 15));
+        }
     }
 
     /** Blocks the executor because a test has asked for it; the name stands in stacks. */
@@ -419,7 +433,7 @@ public final class Watchdog {
             unsafe.putInt(descriptor, unsafe.objectFieldOffset(FileDescriptor.class.getDeclaredField("fd")),
                 number.intValue());
             return descriptor;
-        } catch (ReflectiveOperationException | RuntimeException error) {
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError error) {
             System.getLogger("org.watchdogd").log(System.Logger.Level.WARNING, "this JVM cannot use the channel", error);
             return null;
         }
