@@ -110,6 +110,27 @@ extension EndToEnd {
             #expect(Array(shown.output.utf8) == contents(of: newest))
         }
 
+        @Test("Times are those of the reader's clock, and the zone is named")
+        func zones() throws {
+            let ending = try twoReports()
+            func output(_ command: String, in zone: String) throws -> String {
+                var environment = testEnvironment()
+                environment["TZ"] = zone
+                let program = try Program(
+                    [product("watchdogd"), "report", command, "--reports", ending.scratch["reports"]],
+                    environment: environment)
+                #expect(try program.end().code == 0)
+                return program.text(.output)
+            }
+            for (zone, name) in [("UTC0", "UTC"), ("JST-9", "JST"), ("<+0545>-5:45", "+0545")] {
+                #expect(try output("list", in: zone).contains("DATE (\(name)) "))
+                #expect(try output("group", in: zone).contains("FIRST (\(name)) "))
+                #expect(try output("explain", in: zone).split(separator: "\n").first?.hasSuffix(" \(name)") == true)
+            }
+            let (here, there) = (try output("list", in: "UTC0"), try output("list", in: "JST-9"))
+            #expect(here.split(separator: "\n").last != there.split(separator: "\n").last)
+        }
+
         @Test("A folder without reports is no error; one that is not there is: 66")
         func noReports() throws {
             let scratch = try Scratch()
@@ -171,9 +192,10 @@ extension EndToEnd {
             let program = try Program([product("watchdogd"), "report", "path"], environment: environment)
             #expect(try program.end().code == 0)
             #expect(program.text(.output) == latest.output)
-            let wrong = try Program([product("watchdogd"), "report", "latest"])
+            #expect(try report("latest", in: folder).output == report("show", "latest", in: folder).output)
+            let wrong = try Program([product("watchdogd"), "report", "editor"])
             #expect(try wrong.end().code == 64)
-            #expect(wrong.text(.errors).contains("use 'watchdogd report show latest'"), "\(wrong.text(.errors))")
+            #expect(wrong.text(.errors).contains("use 'watchdogd report show editor'"), "\(wrong.text(.errors))")
         }
 
         @Test("Garbage in the folder is listed as damaged and disturbs nobody; shown, it is an error: 65")
@@ -199,7 +221,13 @@ extension EndToEnd {
             let group = try report("group", "--app", "editor", in: folder)
             #expect(group.code == 0)
             #expect(group.output.split(separator: "\n").first?.hasPrefix("COUNT") == true)
-            #expect(try report("list", "--app", "other", in: folder).output == "No reports.\n")
+            for command in ["list", "group"] {
+                let none = try report(command, "--app", "other", in: folder)
+                #expect(none.code == 0 && none.output == "No report matches --app other (2 reports do not)\n")
+                let near = try report(command, "--app", "editer", in: folder).output
+                #expect(near == "No report matches --app editer (2 reports do not); did you mean editor?\n")
+                #expect(try report(command, "--app", "other", "--json", in: folder).output == "[\n\n]\n")
+            }
             #expect(try report("list", "--limit", "1", in: folder).output.split(separator: "\n").count == 2)
             let explained = try report("explain", in: folder)
             #expect(explained.code == 0)

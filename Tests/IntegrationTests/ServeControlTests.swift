@@ -174,6 +174,11 @@ extension EndToEnd {
             #expect(try service.command("logs", "a").output == "one\ntwo\n")
             #expect(try service.command("logs", "-l", "1", "a").output == "two\n")
             #expect(try service.command("logs", "--json", "a").output == "{\"text\":\"one\"}\n{\"text\":\"two\"}\n")
+            let untimed = try service.command("logs", "--since", "1h", "a")
+            #expect(untimed.code == 64 && untimed.output.isEmpty)
+            #expect(
+                untimed.errors.contains(
+                    "the output of a is in \(scratch["a.log"]), whose lines have no time; use --lines N"))
             let follower = try Program(
                 [product("watchdogd"), "logs", "--follow", "a", "--control", service.scratch["control"]])
             try follower.line("two")

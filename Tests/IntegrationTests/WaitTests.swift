@@ -76,6 +76,20 @@ extension EndToEnd {
             #expect(holder?.process != report.body.pid)
         }
 
+        @Test("a file that a program of somebody else has locked is named with that program")
+        func foreignFileLock() throws {
+            let scratch = try Scratch()
+            let lock = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); "
+            let other = try Program(
+                ["/usr/bin/python3", "-c", lock + "print('locked', flush=True); time.sleep(600)", scratch["store"]])
+            try other.line("locked")
+            let ending = try supervise(
+                ["--readiness", "notify", "--launch", "1s"], ["/usr/bin/python3", "-c", lock, scratch["store"]])
+            let report = try #require(ending.reports.first)
+            #expect(
+                verdict(report).contains("\(scratch["store"]), locked by pid \(other.pid) \""), "\(verdict(report))")
+        }
+
         @Test("a child that is waited for is named")
         func child() throws {
             let ending = try supervise(

@@ -28,7 +28,8 @@ struct CgroupReaderTests {
             let outer = reader.total(of: try Cgroup(opening: String(first.path[..<slash])))
             let again = reader.total(of: first)
             #expect(try #require(outer) >= busy)
-            #expect(again == busy)
+            // The kernel charges a process's last instants when it leaves its CPU for good, maybe after its end is seen.
+            #expect(try #require(again) >= busy)
         }
     }
 

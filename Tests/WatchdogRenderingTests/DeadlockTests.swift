@@ -51,6 +51,16 @@ struct DeadlockTests {
         #expect(explanation.blame?.reason.contains("circle") == true)
     }
 
+    @Test("The explanation begins with the headline, and the kernel's terms follow; without one, they come first")
+    func headline() {
+        let lines = Explanation(of: report).text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines[1] == "Deadlock: the main thread and thread 1 (indexer) wait for each other")
+        #expect(lines[2].hasPrefix("Main thread blocked "))
+        let plain = Explanation(of: Samples.report())
+        #expect(plain.headline == nil)
+        #expect(plain.text.split(separator: "\n")[1].hasPrefix("Main thread blocked 19.97 s in recvfrom"))
+    }
+
     @Test("A lock that is taken twice is a deadlock of one thread")
     func taken() {
         var report = report

@@ -89,7 +89,7 @@ struct HTMLTests {
             capture.threads.append(thread)
         }
         let report = Samples.report(capture: capture)
-        let groups = HTMLStacks.groups(report.stacks.filter { !$0.isFaulting })
+        let groups = StackGroup.groups(of: report.stacks.filter { !$0.isFaulting })
         #expect(groups.map(\.count) == [41])
         #expect(HTMLRenderer.render(report).contains("41 threads alike: 1, 2, 3"))
     }
@@ -118,7 +118,7 @@ struct HTMLTests {
         #expect(
             timeline.moments.map(\.name) == [
                 "launch", "last answer of the main loop", "allowance starts", "deadline",
-                "last look at all threads, stopped for 0.6 ms",
+                "last sample of all threads, stopped for 0.6 ms",
                 "every process gone",
             ])
         #expect(timeline.moments.map(\.nanoseconds).sorted() == timeline.moments.map(\.nanoseconds))

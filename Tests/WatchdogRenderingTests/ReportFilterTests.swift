@@ -36,6 +36,30 @@ struct ReportFilterTests {
         #expect(names(ReportFilter(verdict: "blocked", limit: 1)) == ["process-launch"])
     }
 
+    @Test("Where nothing passes, the list says how much does not, and what was probably meant")
+    func absence() {
+        func text(_ filter: ReportFilter, host: String? = nil, since: String? = nil, isCut: Bool = false) -> String {
+            filter.absence(host: host, since: since, among: all, isCut: isCut)
+        }
+        #expect(
+            text(ReportFilter(app: "hangmian"))
+                == "No report matches --app hangmian (4 reports do not); did you mean HangMain?\n")
+        #expect(text(ReportFilter(app: "postgres")) == "No report matches --app postgres (4 reports do not)\n")
+        #expect(
+            text(ReportFilter(verdict: "stavred"))
+                == "No report matches --verdict stavred (4 reports do not); did you mean starved?\n")
+        #expect(text(ReportFilter(verdict: "spinning")) == "No report matches --verdict spinning (4 reports do not)\n")
+        #expect(
+            text(ReportFilter(app: "HangMain"), host: "web", since: "2026-11-20 18:30", isCut: true)
+                == "No report matches --host web --app HangMain --since \"2026-11-20 18:30\" "
+                + "(more than 4 reports do not)\n")
+        #expect(text(ReportFilter(app: "\u{1b}[2J")).allSatisfy { $0.isNewline || !$0.isASCII || $0 >= " " })
+        #expect(text(ReportFilter(limit: 1)) == "No reports.\n", "a limit leaves nothing out of an empty list")
+        let one = ReportFilter(app: "x").absence(host: nil, since: nil, among: Array(all.prefix(1)), isCut: false)
+        #expect(one == "No report matches --app x (1 report does not)\n")
+        #expect(ReportFilter(app: "x").absence(host: nil, since: nil, among: [], isCut: false) == "No reports.\n")
+    }
+
     @Test(
         "A beginning is a span, a day or a day and a time, in the zone of now",
         arguments: [

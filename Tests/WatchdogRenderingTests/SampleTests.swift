@@ -59,10 +59,11 @@ struct SampleTests {
         #expect(tree.heaviestPath[1].source == nil, "two lines of one function are no line")
     }
 
-    @Test("the text counts looks, groups threads that showed the same, and says where each was")
+    @Test("the text counts samples, groups threads that showed the same, and says where each was")
     func text() {
         let text = Self.samples().text
         #expect(text.hasPrefix("Sampled app [7]\n"))
+        #expect(text.contains("\nSamples:             10 in "))
         #expect(text.contains("  10 Thread 7 \"app\", main\n     on CPU 60.0 %, blocked in futex 40.0 %; ran 60.00 ms"))
         #expect(text.contains("  10 each of Threads 8 \"pool\", 9 \"pool\"\n"))
         #expect(text.contains("   6     compute  (in app)\n"))

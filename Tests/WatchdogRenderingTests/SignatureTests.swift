@@ -108,7 +108,7 @@ struct SignatureTests {
         let reports = [Samples.report(), Samples.goldens[1].report, Samples.report(second)]
         #expect(
             ReportGroup.text(ReportGroup.grouping(reports)) == """
-                COUNT  FIRST             LAST              NEWEST    SIGNATURE
+                COUNT  FIRST (UTC)       LAST              NEWEST    SIGNATURE
                     2  2026-11-21 00:20  2026-11-21 00:21  00000000  \(Signature(of: reports[0]).id)
                        HangMain · scene-update · blocked in recvfrom
                        Socket.receive() < closure #1 in Worker.run(depth:) < hang-main + 0x2000
