@@ -66,24 +66,27 @@ package enum Procfs {
     /// Calls the closure with each line, without its newline, until it returns false or `limit` bytes have been read.
     ///
     /// Reads in small parts, because the kernel generates only what is read.
-    static func forEachLine(_ file: OwnedDescriptor, limit: Int, _ body: (ArraySlice<UInt8>) -> Bool) {
+    ///
+    /// - Returns: whether every line was seen.
+    @discardableResult
+    static func forEachLine(_ file: OwnedDescriptor, limit: Int, _ body: (ArraySlice<UInt8>) -> Bool) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         var line: [UInt8] = []
         var total = 0
         while total < limit {
             let length = Glibc.read(file.number, &buffer, buffer.count)
             if length < 0, Errno.current == .interrupted { continue }
-            guard length > 0 else { break }
+            guard length > 0 else { return length == 0 && (line.isEmpty || body(line[...])) }
             total += length
             line += buffer.prefix(length)
             var start = line.startIndex
             while let end = line[start...].firstIndex(of: UInt8(ascii: "\n")) {
-                guard body(line[start..<end]) else { return }
+                guard body(line[start..<end]) else { return false }
                 start = end + 1
             }
             line.removeSubrange(..<start)
         }
-        if !line.isEmpty { _ = body(line[...]) }
+        return false
     }
 
     /// The thread IDs of a process in ascending order; empty if it is gone.

@@ -48,11 +48,9 @@ extension WaitLook {
     private func lock(_ process: Int32, _ kinds: Set<String>, _ inode: UInt64?) -> (FileLock, String)? {
         guard let file = try? OwnedDescriptor(opening: "/proc/locks", flags: O_RDONLY) else { return nil }
         var locks: [FileLock] = []
-        var isWhole = true
-        Procfs.forEachLine(file, limit: 512 << 10) { line in
+        let isWhole = Procfs.forEachLine(file, limit: 1 << 20) { line in
             if let lock = FileLock(parsing: line), inode == nil || lock.inode == inode { locks.append(lock) }
-            isWhole = locks.count < 512 && !budget.isSpent
-            return isWhole
+            return locks.count < 512 && !budget.isSpent
         }
         // A partial table may lead to the wrong wait.
         guard isWhole else { return nil }

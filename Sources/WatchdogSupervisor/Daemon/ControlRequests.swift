@@ -50,12 +50,7 @@ final class ControlRequests: ControlHandler {
         }
     }
 
-    func metrics(answer: ControlAnswer<MetricsReply>) {
-        let collection = daemon.metrics
-        collection.collect { metrics in
-            collection.reply(metrics) { answer.succeed($0) }
-        }
-    }
+    func metrics(answer: ControlAnswer<MetricsReply>) { daemon.metrics.answer(answer) }
 
     func launch(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>) {
         guard let app = app(request.name, answer) else { return }

@@ -14,8 +14,9 @@ import WatchdogVerdict
 final class BlockingEvidence {
     /// How long a capture waits for the answer.
     ///
-    /// An examiner usually needs less than a millisecond.
-    static let patience = Duration.milliseconds(10)
+    /// An examiner usually needs less than a millisecond, but up to 20 ms if it has to search `/proc/locks` for a file lock
+    /// that another program holds.
+    static let patience = Duration.milliseconds(30)
 
     private var answer: BlockedThread?
     /// The answer's waits with the priorities of their threads, which are unknown after the kill.

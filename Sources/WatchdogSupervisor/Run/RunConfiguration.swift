@@ -56,6 +56,8 @@ public struct RunConfiguration: Sendable {
     public var terminationMessage: String?
     /// The control socket's path; nil for none.
     public var controlPath: String?
+    /// Where metrics go; a run writes no file.
+    public var metrics = MetricsSettings()
     /// How messages on standard error are written.
     public var logFormat = LogFormat.text
     /// The version of the program; nil if it is not known.
