@@ -93,6 +93,24 @@ struct HookRunTests {
         try expectNothingLeft()
     }
 
+    @Test("Of one app, one runs at a time; those of others do not wait for it")
+    func oneOfEach() throws {
+        for _ in 1...5 { hooks.run(request("exec sleep 31415"), for: facts("slow")) }
+        try bench.turn("the first runs") { hooks.children.count == 1 }
+        let marker = "\(Environment.inherited["TMPDIR"] ?? "/tmp")/watchdogd-hook-\(UInt64.random(in: .min ... .max))"
+        defer { unlink(marker) }
+        hooks.run(request("exec touch \(marker)"), for: facts("other"))
+        var most = 0
+        try bench.turn("the other one's has run") {
+            most = max(most, hooks.children.count)
+            return hooks.children.count == 1 && access(marker, F_OK) == 0
+        }
+        #expect(most <= 2)
+        hooks.stop()
+        bench.host.childrenChanged()
+        try expectNothingLeft()
+    }
+
     @Test("What still runs when watchdogd ends is killed")
     func stop() throws {
         hooks.run(request("exec sleep 31415"), for: facts("app"))

@@ -24,6 +24,7 @@ final class IncidentHooks {
     }
 
     private struct Running {
+        let app: String
         let process: CommandProcess
         let cgroup: Cgroup?
     }
@@ -66,7 +67,7 @@ final class IncidentHooks {
         } then: { [unowned self] (result: Result<HookRequest, LaunchRefusal>?) in
             lookups -= 1
             switch result {
-            case .success(let request): start(Waiting(request: request, facts: facts, dropped: dropped))
+            case .success(let request): enqueue(Waiting(request: request, facts: facts, dropped: dropped))
             case .failure(let refusal): fail(facts, "\(refusal)")
             case nil: fail(facts, "its file or user was not found in time")
             }
@@ -87,7 +88,12 @@ final class IncidentHooks {
     /// Runs a hook for an incident.
     func run(_ request: HookRequest, for facts: HookFacts) {
         guard let dropped = admit(facts) else { return }
-        start(Waiting(request: request, facts: facts, dropped: dropped))
+        enqueue(Waiting(request: request, facts: facts, dropped: dropped))
+    }
+
+    private func enqueue(_ hook: Waiting) {
+        waiting.append(hook)
+        startNext()
     }
 
     /// How many incidents had no hook before this one; nil if it has none either.
@@ -102,8 +108,17 @@ final class IncidentHooks {
         }
     }
 
+    /// Starts those that wait, in order, but one at a time of each app: one app's slow hooks must not hold up the others.
+    private func startNext() {
+        while running.count < Self.runningLimit,
+            let index = waiting.firstIndex(where: { hook in !running.values.contains { $0.app == hook.facts.app } })
+        {
+            // One that cannot be started makes room for the next.
+            start(waiting.remove(at: index))
+        }
+    }
+
     private func start(_ hook: Waiting) {
-        guard running.count < Self.runningLimit else { return waiting.append(hook) }
         lastNumber += 1
         let number = lastNumber
         let cgroup = host.makeCgroup(for: CommandKind.hook.cgroupName(.random())).cgroup
@@ -113,7 +128,9 @@ final class IncidentHooks {
                 hook.request.filled(with: hook.facts, dropped: hook.dropped, null: null), in: cgroup, on: host,
                 limit: hook.request.limit,
                 onEnd: { [unowned self] result in ended(number, hook, result) })
-            withExtendedLifetime(null) { running[number] = Running(process: process, cgroup: cgroup) }
+            withExtendedLifetime(null) {
+                running[number] = Running(app: hook.facts.app, process: process, cgroup: cgroup)
+            }
         } catch {
             retire(cgroup)
             fail(hook.facts, "\(error)")
@@ -130,8 +147,7 @@ final class IncidentHooks {
         case .failure(let error): fail(facts, "\(error)")
         }
         retire(hook.cgroup)
-        // One that cannot be started makes room for the next.
-        while running.count < Self.runningLimit, !waiting.isEmpty { start(waiting.removeFirst()) }
+        startNext()
         tellIfIdle()
     }
 

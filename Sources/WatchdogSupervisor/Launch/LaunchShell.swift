@@ -268,6 +268,8 @@ final class LaunchShell: LaunchEffects {
     }
 
     func send(_ datagram: [UInt8]) { sockets.send(datagram) }
+    /// Asks the app to block its main loop; returns false if the message is lost.
+    func requestHang(_ message: SupervisorMessage) -> Bool { sockets.send(message.datagram) }
     func signal(_ signal: Int32) { tree.signal(signal) }
     func followMainLoop(to thread: Int32?) { evidence.followMainLoop(to: thread) }
     func beginWindow(patience: Duration) { evidence.beginWindow(patience: patience) }

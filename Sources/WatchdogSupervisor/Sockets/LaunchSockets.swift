@@ -105,10 +105,9 @@ final class LaunchSockets {
     /// Closes watchdogd's copy of the app's end, which the app now has.
     func closeAppEnd() { appEnd = nil }
 
-    func send(_ datagram: [UInt8]) {
-        // An app that does not read, or has closed its end, loses messages; its pings then go unanswered.
-        _ = try? channel?.send(datagram)
-    }
+    /// Returns false if the app does not read or has closed its end: it loses messages, and its pings go unanswered.
+    @discardableResult
+    func send(_ datagram: [UInt8]) -> Bool { (try? channel?.send(datagram)) == .sent }
 
     /// Reads the messages that are waiting in the notify socket for the loop's next turn.
     func readMessages() { readNotifySocket(atMost: Self.burst) }

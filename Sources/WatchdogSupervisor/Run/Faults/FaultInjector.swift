@@ -143,7 +143,7 @@ final class FaultInjector {
         }
         var message = SupervisorMessage()
         message.hang = schedule.faults[index].duration
-        shell.send(message.datagram)
+        if !shell.requestHang(message) { fail(index, "the program has closed its channel, or does not read it") }
     }
 
     private func changeNetwork(_ index: Int) {
