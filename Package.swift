@@ -380,7 +380,7 @@ if Context.environment["WATCHDOGD_SANITIZE"] != nil {
         case .executable: true
         case .test: !layers.contains(target.name)
         default:
-            ["SampleSupport", "StarSearcherStory", "NetworkConditioner", "WatchdogSymbolication", "WatchdogTesting"]
+            ["SampleSupport", "StarSearcherStory", "WatchdogSymbolication", "WatchdogTesting"]
                 .contains(target.name)
         }
     }

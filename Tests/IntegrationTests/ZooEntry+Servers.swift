@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogRendering
 import WatchdogReport
 import WatchdogVerdict
 
@@ -38,7 +39,7 @@ extension ZooEntry {
             kind: "redis_log_pipe", program: .server, call: "openat", frame: "serverLogRaw", line: "in openat (log)"),
         ZooEntry(
             kind: "redis_disk_write", program: .server, call: "write", frame: "serverLogRaw", line: "/disk/file",
-            needsRoot: true),
+            fault: .machine, needsRoot: true),
         ZooEntry(
             kind: "redis_idle", program: .server, call: "epoll_wait", frame: "aeMain", finding: .idleEventLoop,
             line: "epoll of"),
@@ -82,6 +83,6 @@ extension ZooEntry {
             line: "/disk/file", absent: "socket", needsRoot: true),
         ZooEntry(
             kind: "slow_disk_sync", program: .server, call: "fsync", frame: "fsync", finding: .diskSync,
-            line: "/disk/file", needsRoot: true),
+            line: "/disk/file", fault: .machine, needsRoot: true),
     ]
 }
