@@ -18,7 +18,8 @@ enum ExaminationAnswer {
         guard process.exists else { return answer }
         let isDone =
             switch kind {
-            case .waits: addWaits(of: process, thread: request.number(), to: &answer)
+            case .waits: addWaits(of: process, thread: request.number(), isWithinApp: false, to: &answer)
+            case .waitsWithinApp: addWaits(of: process, thread: request.number(), isWithinApp: true, to: &answer)
             case .variable: addVariable(request.text(), of: process, to: &answer)
             case .journalStream: addJournalStream(of: process, to: &answer)
             case .locks: addLocks(in: request.text(), to: &answer)
@@ -27,11 +28,14 @@ enum ExaminationAnswer {
         return isDone && process.exists && answer.bytes.count <= ExaminerFields.longest ? answer : ExaminerFields()
     }
 
-    private static func addWaits(of process: ExaminedProcess, thread: Int32?, to answer: inout ExaminerFields) -> Bool {
+    private static func addWaits(
+        of process: ExaminedProcess, thread: Int32?, isWithinApp: Bool, to answer: inout ExaminerFields
+    ) -> Bool {
         guard let thread, let syscall = WaitLook.syscall(.init(process: process.id, thread: thread)) else {
             return false
         }
-        let chain = WaitLook { process.family }.chain(process: process.id, thread: thread, syscall: syscall)
+        let look = WaitLook(isWithinApp: isWithinApp) { process.family }
+        let chain = look.chain(process: process.id, thread: thread, syscall: syscall)
         answer.append(syscall)
         answer.append(chain == nil ? 0 : 1)
         chain?.write(to: &answer)

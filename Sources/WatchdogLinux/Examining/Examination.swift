@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 public import WatchdogBase
 
 /// A question about a process whose answer may block the reader.
@@ -66,16 +67,25 @@ public struct BlockedThread: Hashable, Sendable {
     public let syscall: String
     /// What the thread waits for; nil when nothing beyond that text is known.
     public let chain: WaitChain?
+
+    /// Whether it may be a file lock that a program outside the app holds.
+    public var mayAwaitStranger: Bool {
+        guard let chain, chain.waits.first?.holder == nil else { return false }
+        return BlockedCall(parsing: syscall).map { [WD_CALL_FLOCK, WD_CALL_FCNTL].contains($0.kind) } ?? false
+    }
 }
 
 enum ExaminationKind: String {
-    case waits, variable, journalStream, locks
+    case waits, waitsWithinApp, variable, journalStream, locks
 }
 
 extension Examination where Answer == BlockedThread {
     /// What a thread of the process is blocked in, and who holds it up.
-    public static func waits(of process: ExaminedProcess, thread: Int32) -> Examination {
-        let examination = Examination(.waits, process) { fields in
+    ///
+    /// - Parameter isWithinApp: whether only the app's own processes count as holders of file locks: the search among all
+    ///   takes some milliseconds.
+    public static func waits(of process: ExaminedProcess, thread: Int32, isWithinApp: Bool = false) -> Examination {
+        let examination = Examination(isWithinApp ? .waitsWithinApp : .waits, process) { fields in
             guard let syscall = fields.text(), let hasChain: Int = fields.number() else { return nil }
             guard hasChain == 1 else { return BlockedThread(syscall: syscall, chain: nil) }
             return WaitChain(reading: &fields).map { BlockedThread(syscall: syscall, chain: $0) }

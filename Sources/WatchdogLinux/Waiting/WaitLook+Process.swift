@@ -9,8 +9,10 @@ extension WaitLook {
         var finding = openFile(number, place)
         if finding.subject.isEmpty { finding.subject = "fd \(number)" }
         let inode = info(place.process, number)?.inode
-        guard let (lock, source) = lock(amongFamily: number, place, kinds, inode) ?? lock(place.process, kinds, inode)
-        else { return finding }
+        let found =
+            lock(amongFamily: number, place, kinds, inode)
+            ?? (isWithinApp ? nil : lock(place.process, kinds, inode))
+        guard let (lock, source) = found else { return finding }
         finding.sources += ["/proc/\(place.process)/fdinfo/\(number)", source]
         guard let process = lock.process else {
             if lock.kind == "OFDLCK" { finding.subject += ", locked through another open file" }

@@ -37,16 +37,21 @@ public struct WaitLook {
 
     let budget: WorkBudget
     let family: () -> [Int32]
+    /// Whether only the app's own processes count as holders of file locks.
+    let isWithinApp: Bool
     private let access = MemoryAccess()
 
     /// Prepares an examination.
     ///
     /// - Parameters:
     ///   - budget: the calling thread's CPU time for the whole examination.
+    ///   - isWithinApp: whether only the app's own processes count as holders of file locks; the search among all takes
+    ///     some milliseconds.
     ///   - family: the app's processes, among which the other ends of pipes and sockets are searched; called when
     ///     needed.
-    public init(budget: Duration = usualBudget, family: @escaping () -> [Int32]) {
+    public init(budget: Duration = usualBudget, isWithinApp: Bool = false, family: @escaping () -> [Int32]) {
         self.budget = WorkBudget(budget)
+        self.isWithinApp = isWithinApp
         self.family = family
     }
 

@@ -14,8 +14,8 @@ import WatchdogVerdict
 final class BlockingEvidence {
     /// How long a capture waits for the answer.
     ///
-    /// An examiner usually needs less than a millisecond, but up to 20 ms if it has to search `/proc/locks` for a file lock
-    /// that another program holds.
+    /// An examiner usually needs less than a millisecond, but 10 to 20 ms if it has to search `/proc/locks` for a file lock
+    /// that another program holds, and more on a busy machine.
     static let patience = Duration.milliseconds(30)
 
     private var answer: BlockedThread?
@@ -24,10 +24,15 @@ final class BlockingEvidence {
     private var isOver = false
     private var proceed: (() -> Void)?
 
-    /// Ends the examination with its answer; nil if there is none.
-    func end(_ answer: BlockedThread?) {
+    /// Notes an answer that will do if a better one comes too late.
+    func note(_ answer: BlockedThread?) {
         self.answer = answer
         waits = answer?.chain?.details ?? []
+    }
+
+    /// Ends the examination with its answer; nil if there is none.
+    func end(_ answer: BlockedThread?) {
+        note(answer)
         isOver = true
         resume()
     }

@@ -184,7 +184,11 @@ final class LaunchEvidence {
         let blocking = BlockingEvidence()
         self.blocking = blocking
         let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
-        examiner.ask(.waits(of: process, thread: thread), for: Int(pid)) { blocking.end($0) }
+        examiner.ask(.waits(of: process, thread: thread, isWithinApp: true), for: Int(pid)) { answer in
+            guard let answer, answer.mayAwaitStranger else { return blocking.end(answer) }
+            blocking.note(answer)
+            examiner.ask(.waits(of: process, thread: thread), for: Int(pid)) { blocking.end($0 ?? answer) }
+        }
     }
 
     func cpuStatistics() -> CPUStatistics? {
