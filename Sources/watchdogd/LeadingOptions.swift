@@ -70,7 +70,7 @@ struct LeadingOptions {
             // The default command takes its options where they are.
             // A misspelled command is told where commands are checked.
             if let subcommand = rest.first, !subcommand.hasPrefix("-") {
-                // A report's name is no command, except for the one that people type most.
+                // Of the names of reports, only the one that people type most stands for `show`.
                 if command == "report", subcommand == ReportArgument.latest { words.append("show") }
                 words.append(rest.removeFirst())
             }

@@ -115,9 +115,7 @@ final class LaunchHistory {
         defer { launch.notes.folder = nil }
         readFacts(of: launch, in: lane) { [self, number] facts in
             guard var record = pending.removeValue(forKey: number) else { return }
-            if let version = facts?.version {
-                record.version = version.named(launch.shell.configuration.version)
-            }
+            record.version = facts?.version ?? record.version
             record.bytesRead = facts?.bytesRead
             record.majorFaults = facts?.majorFaults
             record.temperature = facts?.bytesRead.map { $0 > 0 ? .cold : .warm } ?? .unknown
@@ -174,13 +172,11 @@ final class LaunchHistory {
         of launch: AppLaunch, in lane: Int, then end: @escaping (ProgramFacts?) -> Void = { _ in }
     ) {
         guard let folder = launch.notes.folder else { return end(nil) }
-        host.work.run(in: lane, within: ProgramFacts.limit) {
-            ProgramFacts.read(folder)
+        host.work.run(in: lane, within: ProgramFacts.limit) { [version = launch.shell.configuration.version] in
+            ProgramFacts.read(folder, configuredVersion: version)
         } then: { [weak launch] facts in
             // A wrapper may have executed the program since.
-            if let version = facts?.version, let launch {
-                launch.notes.version = version.named(launch.shell.configuration.version)
-            }
+            if let version = facts?.version { launch?.notes.version = version }
             end(facts)
         }
     }

@@ -28,12 +28,15 @@ struct ProgramFacts: Sendable {
     }
 
     /// Reads the facts, as far as the process still exists.
-    static func read(_ folder: OwnedDescriptor) -> ProgramFacts {
+    ///
+    /// - Parameter configuredVersion: the name that the app's configuration gives the version.
+    static func read(_ folder: OwnedDescriptor, configuredVersion: String?) -> ProgramFacts {
         let lines = text("io", in: folder)?.split(separator: "\n") ?? []
         let read = lines.first { $0.hasPrefix("read_bytes: ") }.flatMap { Int($0.dropFirst(12)) }
         let stat = text("stat", in: folder).flatMap { ProcessStat(parsing: $0.utf8) }
         return ProgramFacts(
-            version: version(folder), bytesRead: read, majorFaults: stat.map { Int(clamping: $0.majorFaults) })
+            version: version(folder)?.named(configuredVersion), bytesRead: read,
+            majorFaults: stat.map { Int(clamping: $0.majorFaults) })
     }
 
     private static func version(_ folder: OwnedDescriptor) -> ProgramVersion? {
