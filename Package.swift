@@ -147,6 +147,7 @@ let package = Package(
             ]
                 + ["WatchdogConfiguration", "WatchdogControl", "WatchdogVerdict", "WatchdogRendering"]
                 + ["WatchdogReportStore", "WatchdogHistory", "WatchdogMetrics", "WatchdogSimulation"]
+                + ["WatchdogRecording", "WatchdogRecorder"]
                 + ["NetworkConditioner"]
         ),
 
@@ -322,7 +323,7 @@ let package = Package(
         ),
         tests(
             "WatchdogHistoryTests", ["SeededRandom", "WatchdogHistory", "WatchdogLinux", "WatchdogBase", "CSQLite"],
-            exclude: ["Goldens"]),
+            exclude: ["Goldens", "Fixtures"]),
         tests("WatchdogConformanceTests", ["WatchdogConformance", "WatchdogWire", "WatchdogBase", "WatchdogLinux"]),
         tests("WatchdogRemoteTests", ["WatchdogRemote"]),
         tests(
@@ -339,7 +340,8 @@ let package = Package(
             "IntegrationTests",
             [
                 "WatchdogLinux", "WatchdogVerdict", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering",
-                "WatchdogBase", "WatchdogPolicy", "WatchdogControl", "WatchdogRecording", "ReportFixtures", "watchdogd",
+                "WatchdogBase", "WatchdogPolicy", "WatchdogControl", "WatchdogRecording", "WatchdogMeasuring",
+                "WatchdogMeasurement", "ReportFixtures", "watchdogd",
                 "watchdogd-symbolicate", "SampleSupport",
             ]
                 + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp", "SlowExit", "BackgroundSaver"],
@@ -367,21 +369,26 @@ if Context.environment["WATCHDOGD_BENCHMARKS"] != nil {
     )
 }
 
-// scripts/sanitize asks for the layers that handle memory by hand or share it between threads.
-if Context.environment["WATCHDOGD_SANITIZE"] != nil {
-    let layers: Set = [
-        "WatchdogBaseTests", "WatchdogWireTests", "WatchdogLinuxTests", "WatchdogCaptureTests",
-        "WatchdogReportStoreTests",
-        "WatchdogControlTests",
-    ]
-    package.products = []
-    package.targets.removeAll { target in
-        switch target.type {
-        case .executable: true
-        case .test: !layers.contains(target.name)
-        default:
-            ["SampleSupport", "StarSearcherStory", "WatchdogSymbolication", "WatchdogTesting"]
-                .contains(target.name)
+// scripts/sanitize asks for the layers that handle memory by hand, or share it between threads.
+if let sanitizer = Context.environment["WATCHDOGD_SANITIZE"] {
+    let layers: Set =
+        sanitizer == "thread"
+        ? ["WatchdogBaseTests", "WatchdogLinuxTests", "WatchdogControlTests"]
+        : [
+            "WatchdogBaseTests", "WatchdogWireTests", "WatchdogLinuxTests", "WatchdogCaptureTests",
+            "WatchdogReportStoreTests",
+        ]
+    var needed = layers
+    var unvisited = Array(layers)
+    while let name = unvisited.popLast() {
+        for dependency in package.targets.first(where: { $0.name == name })?.dependencies ?? [] {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _):
+                if needed.insert(name).inserted { unvisited.append(name) }
+            default: break
+            }
         }
     }
+    package.products = []
+    package.targets.removeAll { !needed.contains($0.name) }
 }

@@ -121,6 +121,9 @@ ExecStart=/usr/bin/sleep infinity
 # Whether the kernel writes a core file when a signal ends it, from which the report takes the stacks; removed then.
 #CrashStacks=no
 
+# Whether the kernel records how the program starts, for the phases of a launch in the report.
+#LaunchPhases=yes
+
 # What runs after the report of a kill or crash is written; a shell command, which finds the report in $WATCHDOGD_REPORT. For example:
 #OnIncident=/usr/share/watchdogd/hooks/mail admin@localhost
 

@@ -5,11 +5,13 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogVerdict
 
-/// Where everything is that the benchmarks use.
+/// The files that the benchmarks use.
 final class Bench {
     let watchdogd: String
     let symbolicate: String
     let healthyApp: String
+    /// The test runner of the debug build; only some sections need it.
+    let tests: String
     /// Where reports are written.
     let reports: String
     /// An observer that waits for a CPU would see everything late.
@@ -28,6 +30,7 @@ final class Bench {
         watchdogd = "\(products)/watchdogd"
         symbolicate = "\(products)/watchdogd-symbolicate"
         healthyApp = "\(products)/HealthyApp"
+        tests = "\(products)/../debug/watchdogdPackageTests.xctest"
         self.subjects = subjects
         self.scratch = scratch
         reports = "\(scratch)/reports"

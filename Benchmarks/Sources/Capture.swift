@@ -63,7 +63,7 @@ struct Capture {
             "\(Self.processes) processes of \(Self.threadsPerProcess): frozen", frozen, goal: Page.Goal(median: 10))
     }
 
-    /// Looks that stop nothing, as they are taken of a main loop that does not answer: CPU time of the whole look.
+    /// Samples that stop nothing, as taken of a main loop that does not answer: CPU time of one whole sample.
     private func looks(on page: inout Page) throws {
         let subject = try Subject(bench.subject("blocked"), ["31"])
         let session = try SamplingSession(
@@ -75,7 +75,7 @@ struct Capture {
             throw Failure("the looks failed")
         }
         page.row(
-            "31 threads: CPU of a look", count: sampling.sampleCount,
+            "31 threads: CPU of a sample", count: sampling.sampleCount,
             median: sampling.cost.milliseconds / Double(sampling.sampleCount), goal: Page.Goal(median: 1))
     }
 
@@ -103,7 +103,7 @@ struct Capture {
         return (reaped - decided, snapshot)
     }
 
-    /// A snapshot of a program of so many threads.
+    /// A snapshot of a program with this many threads.
     func snapshot(threads: Int) throws -> Snapshot {
         let thread = try CaptureThread()
         defer { thread.shutDown() }

@@ -44,7 +44,7 @@ struct Lateness {
         }
     }
 
-    /// The least there is: sleep until an exact time, send SIGKILL, see the end.
+    /// The possible minimum: sleep until an exact time, send SIGKILL, see the end.
     private func bareKills(_ count: Int) throws -> Sample {
         var sample = Sample()
         for _ in 0..<count {
@@ -98,9 +98,7 @@ struct Lateness {
             return
         }
         let allowance = details.allowance
-        // The deadline moves when the program had to wait for a CPU, and when it was stopped.
-        let extra = Duration.nanoseconds(
-            allowance.creditNanoseconds + allowance.extendedNanoseconds + allowance.pausedNanoseconds)
+        let extra = allowance.postponement
         let last = try run.records.last { $0.kind == .signOfLife }.unwrapped(or: "the program gave no sign of life")
         let death = try run.deathSeen.unwrapped(or: "the program's end was not seen")
         samples.decision.add(.nanoseconds(allowance.elapsedNanoseconds) - Self.allowance - extra)
@@ -111,7 +109,7 @@ struct Lateness {
     }
 }
 
-/// A program that takes what it gets of a CPU.
+/// A program that uses all the CPU time it gets.
 final class Spinner {
     private let process: Pidfd
 

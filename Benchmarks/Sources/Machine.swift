@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogVerdict
 
-/// What the page says of the machine.
+/// The page's description of the machine.
 enum Machine {
     static func description() -> String {
         var name = utsname()
@@ -52,7 +52,7 @@ enum Machine {
             }
         }
 
-        /// Percent of all CPU time since `earlier` that went to somebody else.
+        /// The percentage of all CPU time since `earlier` that other processes used.
         func othersPercentage(since earlier: Usage) -> Int {
             let others = (everybody - earlier.everybody) - (own - earlier.own)
             return Int((100 * max(0, others) / max(1e-9, available - earlier.available)).rounded())

@@ -29,7 +29,7 @@ struct Metrics {
         let reload = try AsynchronousReload(client)
         for _ in 0..<Self.services { _ = try daemon.nextRecord() }
         try reload.finish()
-        // The turns of the start are no longer recent after a minute; the file is written four times in it.
+        // A minute later, the turns at startup are not recent; the file is written four times in that minute.
         sleep(5)
         let (before, started) = (daemon.cpuTime, Instant.now())
         sleep(60)

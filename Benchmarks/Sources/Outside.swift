@@ -7,7 +7,7 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogVerdict
 
-/// One daemon as its users have it: everything asks it from a process of its own, and it has been idle for over a second.
+/// One daemon as its users experience it: requests come from other processes, and it has been idle for over a second.
 struct Outside {
     private static let repetitions = 20
     /// Longer than s6 and runit hold back a service that has run only briefly.
@@ -83,7 +83,7 @@ struct Outside {
             if stopped { for entry in sessions { try entry.session.stop() } }
             usleep(Self.idleTime)
             for (index, entry) in sessions.enumerated() {
-                // What the one before has caused is over.
+                // Wait until the effects of the previous one are over.
                 usleep(20_000)
                 let client = try request(entry.session)
                 let started = try entry.session.nextStart()

@@ -6,7 +6,7 @@ import WatchdogVerdict
 
 /// The one page that is printed, row by row as the values come.
 struct Page {
-    /// What the project wants; a median, and sometimes a 99th percentile.
+    /// The project's goal: a median, and sometimes a 99th percentile.
     struct Goal {
         var median: Double
         var p99: Double?
@@ -44,11 +44,14 @@ struct Page {
         let ratio = reference.map { $0 > 0 ? (median / $0).decimal(median < 1_000 * $0 ? 2 : 0) : "" } ?? ""
         say(
             "  " + label.padded(to: Self.labelWidth - 2) + "\(count)".leftPadded(to: 4)
-                + median.decimal(3).leftPadded(to: 9) + (p99?.decimal(3) ?? "").leftPadded(to: 9)
+                + Self.value(median).leftPadded(to: 9) + (p99.map(Self.value) ?? "").leftPadded(to: 9)
                 + ratio.leftPadded(to: 7) + (goal.map { "  " + judge($0, median, p99) } ?? ""))
     }
 
-    /// A count of things that are right, of so many.
+    /// Narrower than its column.
+    private static func value(_ value: Double) -> String { value.decimal(value < 10_000 ? 3 : 0) }
+
+    /// The number of right results, out of a total.
     mutating func row(_ label: String, right: Int, of all: Int, atLeast goal: Int? = nil) {
         if reference == nil { reference = Double(right) }
         let judgement = goal.map { "  \($0) \(right >= $0 ? "met" : "MISSED")" } ?? ""
@@ -85,7 +88,7 @@ struct Page {
 }
 
 extension Double {
-    /// With so many digits after the point.
+    /// With this many decimal places.
     func decimal(_ digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         let value = (magnitude * scale).rounded()
@@ -96,7 +99,7 @@ extension Double {
         return (self < 0 && value > 0 ? "-" : "") + text.dropLast(digits) + fraction
     }
 
-    /// Without a point where none is needed.
+    /// Without a decimal point if none is needed.
     fileprivate var short: String {
         self == rounded() ? "\(Int64(self))" : "\(self)"
     }

@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogVerdict
 
-/// What a peer is given: a directory, a FIFO for its services' records, and an end, with everything that it started.
+/// The environment of a peer: a directory, a FIFO for its services' records, and cleanup of everything that it started.
 final class PeerStage {
     let directory: String
     /// The program that services run.
@@ -85,7 +85,7 @@ final class PeerStage {
     /// The next service that began to run.
     func nextRecord() throws -> Record { try Record.next(from: records) }
 
-    /// Waits until something is there that only the peer can put there.
+    /// Waits for a file that only the peer can create.
     func wait(for what: String, _ condition: () -> Bool) throws {
         let deadline = Instant.now() + .seconds(30)
         while !condition() {

@@ -12,7 +12,7 @@ enum Peer: String, CaseIterable {
     case supervisord
     case systemd
 
-    /// By what it is asked to start services.
+    /// How it is asked to start services.
     var path: String {
         switch self {
         case .s6, .runit: "control FIFOs"
@@ -21,7 +21,7 @@ enum Peer: String, CaseIterable {
         }
     }
 
-    /// Why it cannot be measured here; nil when it can.
+    /// Why it cannot be measured here; nil if it can.
     var obstacle: String? {
         switch self {
         case .s6: Self.isInstalled(["s6-svscan", "s6-supervise"]) ? nil : "not installed"
@@ -68,7 +68,7 @@ extension PeerSession {
     func supervisors() -> [Int32] { stage.processes().filter { !stage.isService($0) } }
 }
 
-/// All peers that are here, next to watchdogd.
+/// All installed peers, and watchdogd.
 final class Peers {
     private let bench: Bench
     private let present: [Peer]
@@ -96,7 +96,7 @@ final class Peers {
         }
     }
 
-    /// A peer that breaks is told, and does not keep the others from being measured.
+    /// Reports a peer that fails, and continues with the others.
     private func each(_ page: inout Page, _ body: (Peer, inout Page) throws -> Void) {
         for peer in present {
             do {

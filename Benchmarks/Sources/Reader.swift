@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogVerdict
 
-/// What a person waits for who reads a report: from the command to its end.
+/// How long a person who reads a report waits: from the command to its end.
 struct Reader {
     private static let threads = 31
     private static let reports = 1_000
@@ -29,7 +29,7 @@ struct Reader {
         page.row("report symbolicate, names there", try time(["report", "symbolicate", report], code: nil))
     }
 
-    /// The report of a program with so many threads.
+    /// The report of a program with this many threads.
     private func report() throws -> String {
         let watcher = Watcher()
         let run = try SupervisedRun(
@@ -39,7 +39,7 @@ struct Reader {
         return try (run.summary().incidents.last?.report).unwrapped(or: "there is no report")
     }
 
-    /// A folder with as many reports as a bad week leaves.
+    /// A folder with the reports of a bad week.
     private func folder(of report: String) throws -> String {
         let folder = bench.freshPath("thousand")
         let bytes = try FileManager.default.contents(atPath: report).unwrapped(or: "\(report) cannot be read")

@@ -9,7 +9,7 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogVerdict
 
-/// Many services of one daemon: how fast they come, come back and obey, and what they cost.
+/// Many services of one daemon: how fast they start, restart and stop, and what they cost.
 struct Services {
     private static let repetitions = 60
 
@@ -117,7 +117,7 @@ struct Services {
         page.row("Launch over the socket", sample, goal: Page.Goal(median: 0.6))
     }
 
-    /// A service that goes on after SIGTERM: its allowance ends 100 ms later.
+    /// A service that continues after SIGTERM: its allowance ends 100 ms later.
     private func stop(on page: inout Page) throws {
         page.begin("SIGTERM + allowance to the end: late")
         let allowance = Duration.milliseconds(100)
@@ -136,7 +136,7 @@ struct Services {
             _ = try client.terminate(AppRequest("service0"))
             while record.kind != .signOfLife { record = try daemon.nextRecord() }
             var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
-            guard poll(&entry, 1, 10_000) == 1 else { throw Failure("a service that ignores SIGTERM lives for ever") }
+            guard poll(&entry, 1, 10_000) == 1 else { throw Failure("a service that ignores SIGTERM lives forever") }
             sample.add(.now() - record.time - allowance)
             try awaitRest(client)
         }
@@ -144,7 +144,7 @@ struct Services {
         page.row("watchdogd: stacks taken, dead", sample)
     }
 
-    /// What the reports say: from the request until the service was handed over to be captured.
+    /// From the reports: the time from the request until the capture of the service began.
     private func decisions(_ client: ControlClient, _ allowance: Duration) throws -> Sample {
         var sample = Sample()
         let deadline = Instant.now() + .seconds(10)
@@ -154,19 +154,17 @@ struct Services {
             usleep(20_000)
         }
         for path in paths {
-            guard let data = FileManager.default.contents(atPath: path),
-                let details = try ReportCoding.decode(Array(data)).body.linux?.allowance
-            else { throw Failure("\(path) cannot be read") }
+            let details = try LinuxDetails.read(path).allowance
             sample.add(.nanoseconds(details.elapsedNanoseconds - details.creditNanoseconds) - allowance)
         }
         return sample
     }
 
-    /// Nothing of the service is left to the daemon.
+    /// The daemon keeps nothing of the service.
     private func awaitRest(_ client: ControlClient) throws {
         let deadline = Instant.now() + .seconds(10)
         while try client.list().apps.first?.state != .stopped {
-            guard Instant.now() < deadline else { throw Failure("a service that is dead does not come to rest") }
+            guard Instant.now() < deadline else { throw Failure("the daemon does not finish with a dead service") }
             usleep(2_000)
         }
     }

@@ -128,7 +128,7 @@ struct Stacks {
         return names
     }
 
-    /// How many of the calls are there, in their order.
+    /// How many of the calls were found, in their order.
     private static func right(_ names: [String], of calls: [String]) -> Int {
         var rest = names[...]
         return calls.count { call in

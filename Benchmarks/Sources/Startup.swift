@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogVerdict
 
-/// What it costs to put `watchdogd run` before a program.
+/// The cost of starting a program with `watchdogd run`.
 struct Startup {
     private static let count = 60
 

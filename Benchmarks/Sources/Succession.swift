@@ -89,7 +89,7 @@ struct Succession {
                 ], output: 1)
             request.environment["NOTIFY_SOCKET"] = socket.address
             if getenv("XDG_RUNTIME_DIR") == nil { request.environment["XDG_RUNTIME_DIR"] = directory }
-            // A service manager with nothing to pass says nothing: sd_listen_fds(3) takes zero for a mistake.
+            // A service manager with nothing to pass sets no variables: for sd_listen_fds(3), zero is an error.
             if !store.isEmpty {
                 request.environment["LISTEN_FDS"] = "\(store.count)"
                 request.environment["LISTEN_FDNAMES"] = store.map(\.name).joined(separator: ":")
@@ -107,7 +107,7 @@ struct Succession {
             return .now() - begun
         }
 
-        /// True when it has said that it is ready.
+        /// Whether it has reported that it is ready.
         private func hear() throws -> Bool {
             var isReady = false
             while let message = try socket.receive() {

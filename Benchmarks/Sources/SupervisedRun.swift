@@ -17,7 +17,7 @@ final class SupervisedRun {
     private(set) var deathSeen: Instant?
     /// When poll(2) showed the end of its witness, which has real-time priority.
     private(set) var witnessDeathSeen: Instant?
-    /// When `watchdogd` said where the report is.
+    /// When `watchdogd` printed the report's path.
     private(set) var reportSaid: Instant?
     private(set) var isOver = false
 
@@ -126,10 +126,10 @@ final class SupervisedRun {
     /// The `linux` object of the report of the kill.
     func report() throws -> LinuxDetails {
         let summary = try summary()
-        guard summary.termination == "watchdog", let path = summary.incidents.last?.report,
-            let data = FileManager.default.contents(atPath: path)
-        else { throw Failure("watchdogd did not kill as expected; it said: \(message)") }
-        return try ReportCoding.decode(Array(data)).body.linux.unwrapped(or: "the report has no linux object")
+        guard summary.termination == "watchdog", let path = summary.incidents.last?.report else {
+            throw Failure("watchdogd did not kill as expected; it said: \(message)")
+        }
+        return try LinuxDetails.read(path)
     }
 }
 

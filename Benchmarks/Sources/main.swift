@@ -11,6 +11,7 @@ import WatchdogVerdict
 
 let sections: [(name: String, run: (Bench, inout Page) throws -> Void)] = [
     ("lateness", { try Lateness(bench: $0).run(on: &$1) }),
+    ("simultaneous", { try Simultaneous(bench: $0).run(on: &$1) }),
     ("launch", { try Launch(bench: $0).run(on: &$1) }),
     ("capture", { try Capture(bench: $0).run(on: &$1) }),
     ("symbols", { try Symbols(bench: $0).run(on: &$1) }),
@@ -22,6 +23,7 @@ let sections: [(name: String, run: (Bench, inout Page) throws -> Void)] = [
     ("services", { try Services(bench: $0).run(on: &$1) }),
     ("metrics", { try Metrics(bench: $0).run(on: &$1) }),
     ("outside", { try Outside(bench: $0).run(on: &$1) }),
+    ("testkit", { try TestKit(bench: $0).run(on: &$1) }),
     ("crowd", { try Crowd(bench: $0).run(on: &$1) }),
 ]
 
@@ -38,7 +40,7 @@ for name in wanted where !sections.contains(where: { $0.name == name }) {
     fail("unknown section '\(name)'; there are \(sections.map(\.name).joined(separator: ", "))", code: 64)
 }
 
-/// Runs the sections; a section that breaks is told and does not keep the others from running.
+/// Runs the sections; reports a section that fails, and continues with the others.
 @MainActor
 func measure() throws -> Bool {
     let bench = try Bench(products: arguments[1], subjects: arguments[2], scratch: arguments[3])

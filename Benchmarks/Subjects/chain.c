@@ -2,7 +2,7 @@
  *
  * usage: chain
  *
- * Calls without frame pointers, the innermost of which waits for ever.
+ * Calls without frame pointers, the innermost of which waits forever.
  */
 #include <unistd.h>
 

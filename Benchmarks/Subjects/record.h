@@ -8,7 +8,7 @@
 enum record_kind {
     RECORD_ENTRY = 0,        /* first thing in the program; for stamp.c its first instructions */
     RECORD_SIGN_OF_LIFE = 1, /* taken right before the datagram was sent */
-    RECORD_SETTLED = 2,      /* everything is set up, all threads are about to block for ever */
+    RECORD_SETTLED = 2,      /* everything is set up, all threads are about to block forever */
     RECORD_WITNESS = 3,      /* from the witness of hang.c */
 };
 

@@ -88,7 +88,7 @@ __attribute__((noreturn, used)) static void begin(const long *stack) {
     if (equal(mode, "answer")) answer();
     if (equal(mode, "stubborn")) resist();
     if (equal(mode, "notify") || equal(mode, "push")) notify(notify_socket(stack), equal(mode, "push"));
-    /* s6 restarts without a pause only what has reported that it is ready: by a newline, on the descriptor that it was told. */
+    /* s6 restarts a service without a pause only if it has reported readiness: by a newline on the descriptor that it got. */
     if (equal((const char *)stack[1], "run")) call(SYS_write, 3, (long)"\n", 1);
     for (;;) call(SYS_pause, 0, 0, 0);
 }

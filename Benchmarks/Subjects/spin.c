@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Wants a CPU for ever.
+ * Wants a CPU forever.
  */
 #include <signal.h>
 #include <sys/prctl.h>

@@ -2,6 +2,7 @@
 #include "wd_internet_socket.h"
 
 #include <errno.h>
+#include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "wd_process.h"
+#include "wd_sock_diag.h"
 
 union address {
     struct sockaddr any;
@@ -106,4 +108,41 @@ int wd_internet_socket_query(pid_t process, int number, struct wd_internet_socke
     close((int)socket);
     errno = error;
     return result;
+}
+
+/* Whether to look on. */
+static bool take_connecting(const void *message, size_t length, void *context) {
+    (void)length;
+    const struct inet_diag_msg *socket = message;
+    struct wd_internet_socket *found = context;
+    if (socket->idiag_inode != found->inode) return true;
+    found->peer.length = found->local.length;
+    memcpy(found->peer.bytes, socket->id.idiag_dst, found->peer.length);
+    found->peer.port = ntohs(socket->id.idiag_dport);
+    found->has_peer = true;
+    return false;
+}
+
+int wd_internet_socket_find_peer(struct wd_internet_socket *found) {
+    int netlink = wd_sock_diag_open();
+    if (netlink < 0) return -1;
+    struct inet_diag_req_v2 request = {
+        .sdiag_family = found->local.length == 4 ? AF_INET : AF_INET6,
+        .sdiag_protocol = IPPROTO_TCP,
+        .idiag_states = 1U << TCP_SYN_SENT,
+        .id.idiag_sport = htons(found->local.port),
+    };
+    struct wd_sock_diag_answer answer = {
+        .least = sizeof(struct inet_diag_msg),
+        .limit = WD_SOCK_DIAG_ALL,
+        .take = take_connecting,
+        .context = found,
+    };
+    found->has_peer = false;
+    int result = wd_sock_diag_ask(netlink, true, &request, sizeof request, &answer);
+    int error = result == 0 ? ENOENT : errno;
+    close(netlink);
+    if (found->has_peer) return 0;
+    errno = error;
+    return -1;
 }

@@ -172,21 +172,23 @@ int wd_launcher_send(int launcher, const struct wd_launcher_request *request, co
 
 int wd_launcher_status_pair(int ends[2]) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends); }
 
-int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *pidfd) {
+int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *pidfd, int *gate) {
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
     } control;
     struct iovec vector = {answer, sizeof *answer};
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    *pidfd = -1;
+    *pidfd = *gate = -1;
     ssize_t length;
     do length = recvmsg(status, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     while (length < 0 && errno == EINTR);
     const struct cmsghdr *header = length < 0 ? NULL : CMSG_FIRSTHDR(&message);
-    if (header != NULL && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
+    if (header != NULL && header->cmsg_type == SCM_RIGHTS && header->cmsg_len >= CMSG_LEN(sizeof(int)))
         memcpy(pidfd, CMSG_DATA(header), sizeof *pidfd);
+    if (header != NULL && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(2 * sizeof(int)))
+        memcpy(gate, CMSG_DATA(header) + sizeof *pidfd, sizeof *gate);
     if (length == sizeof *answer) return 1;
     return length < 0 && errno == EAGAIN ? 0 : -1;
 }

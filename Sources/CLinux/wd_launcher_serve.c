@@ -84,29 +84,35 @@ WD_CHILD static long clone_somehow(int cgroup, bool without_clone3, bool *moves)
     return pid;
 }
 
-/* If the launch was given up, nobody reads the answer. */
-WD_CHILD static bool send_answer(int status, struct wd_launcher_answer *answer, int pidfd) {
+enum sent { NOT_SENT, SENT_ALONE, SENT_WITH_DESCRIPTORS };
+
+/* If the launch was given up, nobody reads the answer. gate: -1 to keep it. */
+WD_CHILD static enum sent send_answer(int status, struct wd_launcher_answer *answer, int pidfd, int gate) {
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
     } control;
     struct iovec vector;
     vector.iov_base = answer;
     vector.iov_len = sizeof *answer;
     struct msghdr message;
-    prepare(&message, &vector, &control, sizeof control);
-    control.header.cmsg_len = CMSG_LEN(sizeof(int));
+    size_t length = (gate >= 0 ? 2 : 1) * sizeof(int);
+    prepare(&message, &vector, &control, CMSG_SPACE(length));
+    control.header.cmsg_len = CMSG_LEN(length);
     control.header.cmsg_level = SOL_SOCKET;
     control.header.cmsg_type = SCM_RIGHTS;
-    *(int *)CMSG_DATA(&control.header) = pidfd;
+    int *numbers = (int *)CMSG_DATA(&control.header);
+    numbers[0] = pidfd;
+    if (gate >= 0) numbers[1] = gate;
     long sent = -ETOOMANYREFS;
     if (pidfd >= 0) sent = CALL(__NR_sendmsg, status, &message, MSG_NOSIGNAL, 0, 0);
+    if (sent == sizeof *answer) return SENT_WITH_DESCRIPTORS;
     /* The number of a user's descriptors on their way is limited, unix(7). */
     if (sent == -ETOOMANYREFS) {
         prepare(&message, &vector, NULL, 0);
         sent = CALL(__NR_sendmsg, status, &message, MSG_NOSIGNAL, 0, 0);
     }
-    return sent == sizeof *answer;
+    return sent == sizeof *answer ? SENT_ALONE : NOT_SENT;
 }
 
 WD_CHILD static void launch(const struct wd_launcher_request *request, const struct passed *passed,
@@ -140,9 +146,10 @@ WD_CHILD static void launch(const struct wd_launcher_request *request, const str
         answer.pid = (pid_t)result;
     int pidfd = answer.pid > 0 ? (int)CALL(__NR_pidfd_open, answer.pid, 0, 0, 0, 0) : -1;
     /* If nobody reads the answer, the gate is closed without a byte, and the child exits. */
-    bool sent = send_answer(status, &answer, pidfd);
-    static const char byte = 1;
-    if (answer.pid > 0 && sent) CALL(__NR_write, gate[1], &byte, 1, 0, 0);
+    bool holds = request->held && answer.pid > 0;
+    enum sent sent = send_answer(status, &answer, pidfd, holds ? gate[1] : -1);
+    char byte = holds && sent == SENT_WITH_DESCRIPTORS ? WD_GATE_HOLD : WD_GATE_RUN;
+    if (answer.pid > 0 && sent != NOT_SENT) CALL(__NR_write, gate[1], &byte, 1, 0, 0);
 }
 
 /* Handlers would run with the thread-local storage of a process that is gone. All signals stay blocked. */

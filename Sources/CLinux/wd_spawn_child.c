@@ -65,13 +65,19 @@ WD_CHILD static struct wd_launch *map(const struct wd_spawn_birth *birth) {
     return launch;
 }
 
-/* Until the supervisor knows about this process, its actions must have no visible effect. */
+WD_CHILD static bool read_byte(int gate, char *byte) {
+    long length;
+    do length = CALL(__NR_read, gate, byte, 1, 0, 0);
+    while (length == -EINTR);
+    return length == 1;
+}
+
+/* Until the supervisor knows about this process, its actions must have no visible effect. A supervisor that ends while
+ * it holds the process lets it run: the next one takes it for launched. */
 WD_CHILD static void wait_for_leave_to_run(int gate) {
     char byte;
-    long length;
-    do length = CALL(__NR_read, gate, &byte, 1, 0, 0);
-    while (length == -EINTR);
-    if (length != 1) leave();
+    if (!read_byte(gate, &byte)) leave();
+    if (byte == WD_GATE_HOLD) read_byte(gate, &byte);
 }
 
 WD_CHILD static void set_session(struct wd_launch *launch, const struct wd_spawn_birth *birth) {

@@ -38,13 +38,15 @@ struct wd_launcher_attributes {
     struct wd_kernel_limit real_time;
 };
 
+enum { WD_GATE_RUN = 1, WD_GATE_HOLD = 2 };
+
 /* What the child of one launch starts with. */
 struct wd_spawn_birth {
     const int *descriptors; /* in the order of arrival: the status socket, the file, the passed ones */
     uint64_t length;        /* of the file */
     bool in_pipe;           /* the file is a pipe */
-    /* The child continues when it has read a byte from here, and exits at end of file. The launcher writes the byte
-     * once the supervisor knows about the child. */
+    /* The child exits at end of file. The launcher writes a byte once the supervisor knows about the child: it then
+     * continues, or waits for a second byte or the end of file, which is up to the supervisor. */
     int gate;
     bool moves; /* created outside of the cgroup; must move there */
     struct wd_scheduling scheduling;

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +12,8 @@
 #include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "wd_sock_diag.h"
 
 /* Newer architectures lack the system calls without "at", a timeout or flags. */
 enum wd_call wd_call_kind(long number) {
@@ -96,6 +96,11 @@ enum wd_call wd_call_kind(long number) {
     case SYS_fcntl: return WD_CALL_FCNTL;
     case SYS_wait4: return WD_CALL_WAIT4;
     case SYS_waitid: return WD_CALL_WAITID;
+#ifdef SYS_vfork
+    case SYS_vfork:
+#endif
+    case SYS_clone:
+    case SYS_clone3: return WD_CALL_START;
     default: return WD_CALL_OTHER;
     }
 }
@@ -164,55 +169,46 @@ static void take_attribute(const struct rtattr *attribute, struct wd_unix_socket
     }
 }
 
-static int ask(int netlink, uint32_t inode, struct wd_unix_socket *result) {
-    struct {
-        struct nlmsghdr header;
-        struct unix_diag_req request;
-    } question;
-    memset(&question, 0, sizeof question);
-    question.header.nlmsg_len = sizeof question;
-    question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-    question.header.nlmsg_flags = NLM_F_REQUEST;
-    question.request.sdiag_family = AF_UNIX;
-    question.request.udiag_ino = inode;
-    question.request.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN;
-    question.request.udiag_cookie[0] = ~0U;
-    question.request.udiag_cookie[1] = ~0U;
-    if (send(netlink, &question, sizeof question, MSG_DONTWAIT) < 0) return -1;
+struct search {
+    uint32_t inode;
+    struct wd_unix_socket *result;
+    bool is_found;
+};
 
-    /* The answer exists as soon as send returns: the sender itself handles netlink(7) requests. */
-    union {
-        struct nlmsghdr header;
-        char bytes[4096];
-    } answer;
-    ssize_t received = recv(netlink, &answer, sizeof answer, MSG_DONTWAIT);
-    if (received < 0) return -1;
-    if (!NLMSG_OK(&answer.header, (size_t)received)) return errno = EPROTO, -1;
-    if (answer.header.nlmsg_type == NLMSG_ERROR) {
-        struct nlmsgerr *error = NLMSG_DATA(&answer.header);
-        errno = answer.header.nlmsg_len >= NLMSG_LENGTH(sizeof *error) && error->error < 0 ? -error->error : EPROTO;
-        return -1;
-    }
-    struct unix_diag_msg *message = NLMSG_DATA(&answer.header);
-    if (answer.header.nlmsg_len < NLMSG_LENGTH(sizeof *message) || message->udiag_ino != inode) {
-        errno = EPROTO;
-        return -1;
-    }
-    result->is_listening = message->udiag_state == 10; /* TCP_LISTEN */
-    int rest = (int)(answer.header.nlmsg_len - NLMSG_LENGTH(sizeof *message));
-    for (struct rtattr *attribute = (struct rtattr *)(message + 1); RTA_OK(attribute, rest);
+static bool take_socket(const void *answer, size_t length, void *context) {
+    const struct unix_diag_msg *message = answer;
+    struct search *search = context;
+    if (message->udiag_ino != search->inode) return false;
+    search->is_found = true;
+    search->result->is_listening = message->udiag_state == 10; /* TCP_LISTEN */
+    int rest = (int)(length - sizeof *message);
+    for (const struct rtattr *attribute = (const void *)(message + 1); RTA_OK(attribute, rest);
          attribute = RTA_NEXT(attribute, rest))
-        take_attribute(attribute, result);
-    return 0;
+        take_attribute(attribute, search->result);
+    return false;
 }
 
 int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result) {
     memset(result, 0, sizeof *result);
-    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+    int netlink = wd_sock_diag_open();
     if (netlink < 0) return -1;
-    int answer = ask(netlink, inode, result);
-    int error = errno;
+    struct unix_diag_req request = {
+        .sdiag_family = AF_UNIX,
+        .udiag_ino = inode,
+        .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN,
+        .udiag_cookie = {~0U, ~0U},
+    };
+    struct search search = {inode, result, false};
+    struct wd_sock_diag_answer answer = {
+        .least = sizeof(struct unix_diag_msg),
+        .limit = WD_SOCK_DIAG_ONE,
+        .take = take_socket,
+        .context = &search,
+    };
+    int outcome = wd_sock_diag_ask(netlink, false, &request, sizeof request, &answer);
+    int error = outcome == 0 ? EPROTO : errno;
     close(netlink);
+    if (search.is_found) return 0;
     errno = error;
-    return answer;
+    return -1;
 }

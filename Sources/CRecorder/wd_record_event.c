@@ -47,26 +47,44 @@ static void fill(struct perf_event_attr *attributes, const struct wd_record_even
     }
 }
 
-int wd_record_event_open(const struct wd_record_event *event, pid_t process, int cpu, uint64_t *id) {
-    struct perf_event_attr attributes;
-    memset(&attributes, 0, sizeof attributes);
-    attributes.size = sizeof attributes;
-    attributes.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-    attributes.sample_id_all = attributes.use_clockid = 1;
-    attributes.clockid = CLOCK_MONOTONIC;
-    attributes.disabled = attributes.enable_on_exec = !event->is_enabled;
-    attributes.exclude_kernel = event->excludes_kernel;
-    attributes.inherit = event->inherits;
-    attributes.watermark = 1;
-    attributes.wakeup_watermark = 32 << 10;
-    fill(&attributes, event);
-    int descriptor = (int)syscall(SYS_perf_event_open, &attributes, process, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+static void prepare(struct perf_event_attr *attributes) {
+    memset(attributes, 0, sizeof *attributes);
+    attributes->size = sizeof *attributes;
+    attributes->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+    attributes->sample_id_all = attributes->use_clockid = 1;
+    attributes->clockid = CLOCK_MONOTONIC;
+    attributes->watermark = 1;
+    attributes->wakeup_watermark = 32 << 10;
+}
+
+static int open_event(struct perf_event_attr *attributes, pid_t process, int cpu, uint64_t *id) {
+    int descriptor = (int)syscall(SYS_perf_event_open, attributes, process, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (descriptor < 0) return -1;
     if (ioctl(descriptor, PERF_EVENT_IOC_ID, id) == 0) return descriptor;
     int error = errno;
     close(descriptor);
     errno = error;
     return -1;
+}
+
+int wd_record_event_open(const struct wd_record_event *event, pid_t process, int cpu, uint64_t *id) {
+    struct perf_event_attr attributes;
+    prepare(&attributes);
+    attributes.disabled = attributes.enable_on_exec = !event->is_enabled;
+    attributes.exclude_kernel = event->excludes_kernel;
+    attributes.inherit = event->inherits;
+    fill(&attributes, event);
+    return open_event(&attributes, process, cpu, id);
+}
+
+int wd_record_uprobe_open(uint32_t type, const char *path, uint64_t offset, pid_t process, uint64_t *id) {
+    struct perf_event_attr attributes;
+    prepare(&attributes);
+    attributes.type = type;
+    attributes.uprobe_path = (uint64_t)(uintptr_t)path;
+    attributes.probe_offset = offset;
+    attributes.sample_period = 1;
+    return open_event(&attributes, process, -1, id);
 }
 
 int wd_record_event_redirect(int event, int ring) { return ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, ring); }

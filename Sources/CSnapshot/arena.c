@@ -48,11 +48,14 @@ void wd_snapshot_arena_destroy(struct wd_snapshot_arena *arena) {
     if (arena != NULL) munmap(arena, sizeof *arena);
 }
 
-uint64_t wd_now(void) {
+static uint64_t now(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
+
+uint64_t wd_now(void) { return now(CLOCK_MONOTONIC); }
+uint64_t wd_cpu_now(void) { return now(CLOCK_THREAD_CPUTIME_ID); }
 
 void wd_note_truncation(struct wd_snapshot_arena *arena, const char *what) {
     if (strstr(arena->truncated, what) != NULL) return;

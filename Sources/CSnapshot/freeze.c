@@ -17,38 +17,43 @@
 
 static const uint64_t state_check_interval = 1000000;
 static const size_t state_checks = 32;
+/* A parent in vfork(2), a page that is read, or a lock of the kernel: most uninterruptible sleeps end within this, and
+ * then the thread stops. The others stay frozen meanwhile. */
+static const uint64_t patience_with_sleep = 20000000;
 static const uint64_t release_budget = 5000000;
 /* On an idle CPU, a thread stops within a fraction of this. */
 static const uint64_t patience = 2000000;
-/* If this thread did not run for so long, the others may not have run either. */
+/* If this thread did not run for this long, the others may not have run either. */
 static const uint64_t shortest_gap = 10000000;
 static const uint64_t gaps_budget = 2000000000;
-/* How long threads have real-time priority, and then the one they had: where real-time threads have used up their share of
- * a CPU (sched_rt_runtime_us), only the others run. On a virtual CPU that was taken away, they use it up without running. */
+/* How long threads have real-time priority before they get their own priority back: once real-time threads have used
+ * up their share of a CPU (sched_rt_runtime_us), only other threads run. While the hypervisor withholds a virtual
+ * CPU, they use up that share without running. */
 static const uint64_t turn_of_priority = 50000000;
-/* A runnable thread stops as soon as it has a CPU. Before a kill, its stack is worth that wait. */
-static const uint64_t starvation_budget = 400000000;
+/* A runnable thread stops as soon as it has a CPU, or returns from the kernel. Before a kill, its stack is worth that
+ * wait. */
+static const uint64_t runnable_budget = 400000000;
 
-/* Waits for the next poll. Not sched_yield(2): under a real-time policy it would keep the threads off this CPU. Rarer after
- * a while: the polls of several captures at once would take the CPUs from the very threads that are to stop. */
+/* Waits for the next poll. sched_yield(2) would keep the threads off this CPU under a real-time policy. Polls become
+ * rarer after a while: those of several captures at once would take the CPUs from the very threads that must stop. */
 static void wait_since(uint64_t began) {
     struct timespec pause = {0, wd_now() < began + patience ? 10000 : 500000};
     nanosleep(&pause, NULL);
 }
 
 static bool is_own_leader(const struct wd_snapshot_arena *arena, const struct wd_slot *slot) {
-    return slot->thread.tid == arena->pid && arena->parent == getpid();
+    return arena->is_child && slot->thread.tid == arena->pid;
 }
 
-/* True when the thread's fate is known: stopped or gone. Reading registers is what proves a stop. Its notification does
- * not: the kernel shows stops of a traced child to any thread of this process that waits for it, whatever the options,
- * and that thread takes the notification away. */
+/* Whether the thread is known to be stopped or gone. Only reading its registers proves a stop. The notification does
+ * not: the kernel shows stops of a traced child to any thread of this process that waits for it, whatever the
+ * options, and that thread consumes the notification. */
 static bool poll_stop(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     pid_t tid = slot->thread.tid;
     siginfo_t info = {.si_pid = 0};
     int error = wd_read_registers(slot);
     if (error == ESRCH) {
-        /* Running, or gone: then it is reaped, unless it is our own child, whose status is not ours to take. */
+        /* Running, or gone. Reap it if it is gone, unless it is our own child, whose status others wait for. */
         if (is_own_leader(arena, slot)) return false;
         if (waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD) == 0
             && (info.si_pid == 0 || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED))
@@ -66,33 +71,35 @@ static bool poll_stop(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     return true;
 }
 
-/* Waiting on is pointless when every thread that is left sleeps uninterruptibly or is a leader that exited: the others
- * stay frozen meanwhile. */
-static bool is_hopeless(struct wd_snapshot_arena *arena, size_t count) {
-    if (count > state_checks) return false;
-    for (size_t i = 0; i < count; i++) {
-        char state = wd_thread_state(arena, arena->slots[arena->waiting[i]].thread.tid);
-        if (state != 'D' && state != 'Z' && state != 'X') return false;
-    }
-    return true;
-}
+/* What can be said of threads that have not stopped. */
+enum outlook {
+    /* One has no CPU on which to stop, or is in a long call that ends by itself, such as one that maps much memory. */
+    RUNNABLE,
+    MAY_STOP,
+    /* Each sleeps uninterruptibly, or has ended. */
+    ASLEEP,
+    /* Each has ended, though its process has not. */
+    ENDED,
+};
 
-/* True when one of the threads could run, but has had no CPU for most of the time in which it should have stopped. */
-static bool is_starving(struct wd_snapshot_arena *arena, size_t count) {
+static enum outlook outlook(struct wd_snapshot_arena *arena, size_t count) {
+    enum outlook found = count > state_checks ? MAY_STOP : ENDED;
     for (size_t i = 0; i < count && i < state_checks; i++) {
-        const struct wd_thread *thread = &arena->slots[arena->waiting[i]].thread;
-        if (wd_thread_state(arena, thread->tid) == 'R' && !wd_has_run(arena, thread)) return true;
+        char state = wd_thread_state(arena, arena->slots[arena->waiting[i]].thread.tid);
+        if (state == 'R') return RUNNABLE;
+        if (state == 'D' && found == ENDED) found = ASLEEP;
+        else if (state != 'D' && state != 'Z' && state != 'X') found = MAY_STOP;
     }
-    return false;
+    return found;
 }
 
-/* A thread that was killed while it was stopped cannot be detached any more: it has to be waited for. */
+/* A thread that was killed while stopped cannot be detached: wait for it. */
 static void let_go(struct wd_slot *slot) {
     if (ptrace(PTRACE_DETACH, slot->thread.tid, NULL, (void *)(intptr_t)slot->pending_signal) == 0)
         slot->trace = WD_UNTRACED;
 }
 
-/* True when the thread has ended, or stopped late and could be let go. */
+/* Whether the thread has ended, or stopped late and was released. */
 static bool poll_end(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     if (slot->trace == WD_TRACED && !arena->result->killed && poll_stop(arena, slot) && slot->trace == WD_STOPPED)
         let_go(slot);
@@ -132,8 +139,8 @@ static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
     for (size_t i = 0; i < arena->thread_count; i++)
         if (arena->slots[i].trace == WD_TRACED) arena->waiting[count++] = (uint16_t)i;
     uint64_t began = wd_now(), next_check = began + 2 * state_check_interval;
-    uint64_t extension = arena->request->end == WD_END_KILL ? starvation_budget : 0;
-    uint64_t polled = began, gaps = 0;
+    uint64_t extension = arena->request->end == WD_END_KILL ? runnable_budget : 0;
+    uint64_t polled = began, awake = began, gaps = 0;
     uint64_t next_turn = began + patience;
     bool hastened = false;
     while (count > 0) {
@@ -160,8 +167,10 @@ static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
             next_turn = now + turn_of_priority;
         }
         if (now >= next_check) {
-            if (is_hopeless(arena, count)) break;
-            if (now >= deadline + gaps && !is_starving(arena, count)) break;
+            enum outlook expected = outlook(arena, count);
+            if (expected == RUNNABLE || expected == MAY_STOP) awake = now;
+            if (expected == ENDED || now - awake >= patience_with_sleep) break;
+            if (now >= deadline + gaps && expected != RUNNABLE) break;
             next_check = wd_now() + state_check_interval;
         }
         if (!progress) wait_since(began);
@@ -186,8 +195,8 @@ static void seize(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     else if (arena->seize_error == 0) arena->seize_error = error;
 }
 
-/* Threads that a thread created while it was being seized appear in a later listing. Ends when a listing
- * brings nothing new. Returns the number of threads known. */
+/* Threads that a thread created while it was being seized appear in a later listing. Ends when a listing shows no new
+ * thread. Returns the number of threads known. */
 static size_t seize_from(struct wd_snapshot_arena *arena, size_t seen) {
     for (int round = 0; round < 32; round++) {
         for (; seen < arena->thread_count; seen++) seize(arena, &arena->slots[seen]);
@@ -223,8 +232,8 @@ void wd_freeze(struct wd_snapshot_arena *arena) {
     }
 }
 
-/* Stops one thread and reads its registers. Returns 0, or the errno that says why not; after 0 it is to be let go by
- * wd_release_thread, and after ETIMEDOUT too. */
+/* Stops one thread and reads its registers. Returns 0 or an errno. After 0 and after ETIMEDOUT, release the thread with
+ * wd_release_thread. */
 int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline) {
     arena->seize_error = 0;
     /* One that did not stop in time is still traced, and still asked to stop. */
@@ -261,8 +270,8 @@ void wd_release(struct wd_snapshot_arena *arena) {
     if (!all) wd_reap(arena, wd_now() + release_budget);
 }
 
-/* Waits for the traced threads of a process that was killed. Until that is done, the kernel does not report the death
- * of the group to anybody. */
+/* Waits for the traced threads of a process that was killed. Until then, the kernel does not report the death of the
+ * group to anybody. */
 void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline) {
     size_t count = 0;
     for (size_t i = 0; i < arena->thread_count; i++) {

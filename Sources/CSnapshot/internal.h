@@ -75,7 +75,7 @@ struct wd_python_layout {
     uint32_t frame_length;
     uint32_t code, instruction, previous, owner; /* in _PyInterpreterFrame, or PyFrameObject before 3.11 */
     uint32_t is_entry;                  /* there; UINT32_MAX: frames owned by the C stack mark the entries */
-    uint32_t instruction_bytes;         /* the instruction is an index of units of so many bytes; 0: an address */
+    uint32_t instruction_bytes;         /* the instruction is an index of units of this size; 0: an address */
     bool each_is_entry;                 /* the evaluator is called for each function */
     uint32_t file, name, first_line, table, bytecode; /* in PyCodeObject */
     uint32_t type;                      /* in PyObject */
@@ -119,6 +119,7 @@ struct wd_snapshot_arena {
     int process_directory; /* /proc/PID */
     int task_directory;    /* /proc/PID/task */
     pid_t memory_tid;      /* a thread that still has the address space: a leader that exited has none */
+    bool is_child; /* of this process, which waits for its end: a capture never does */
     pid_t parent;
     uint32_t uid;
     int32_t tracer;
@@ -173,6 +174,8 @@ struct wd_snapshot_arena {
 };
 
 uint64_t wd_now(void);
+/* The CPU time of the calling thread, in nanoseconds. */
+uint64_t wd_cpu_now(void);
 /* Adds a sentence to the PROCESS record's TRUNCATED, once. */
 void wd_note_truncation(struct wd_snapshot_arena *arena, const char *what);
 

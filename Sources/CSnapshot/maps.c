@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /proc/PID/maps: kept verbatim, and parsed for what the capture itself has to know.
+ * /proc/PID/maps: kept verbatim, and parsed for what the capture itself has to know. The list may be longer than there is room
+ * for: it is in ascending order, so that libraries and the main thread's stack, without which no stack is unwound, come last.
+ * Some room is for those only.
  */
 #include "internal.h"
 
@@ -71,10 +73,6 @@ static void parse(struct wd_snapshot_arena *arena) {
     for (const char *line = text; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         if (newline == NULL) break;
-        if (arena->mapping_count == WD_MAX_MAPPINGS) {
-            wd_note_truncation(arena, "more than 65536 mappings");
-            break;
-        }
         struct wd_mapping *mapping = &arena->mappings[arena->mapping_count];
         /* Look-ups rely on the ascending order that the kernel keeps. */
         if (parse_line(mapping, text, line, newline) && mapping->start >= previous_end) {
@@ -87,26 +85,99 @@ static void parse(struct wd_snapshot_arena *arena) {
     }
 }
 
+/* The lines that are kept, of those that have been read. */
+struct kept_lines {
+    size_t length, count;
+    size_t file_length, file_count; /* without those of the latest file */
+    uint64_t inode;                 /* of that file; 0: none */
+    uint32_t major, minor;
+    bool has_code;
+};
+
+static const char without_code[] = "some mappings without code";
+/* A thousand images have five mappings each. */
+enum { room_for_code = 1 << 20, lines_for_code = 8192, most_before_code = 8 };
+/* To list a million mappings would delay the kill by half a second. The stacks and the C library are in the last lines, so
+   the budget is one of CPU time: a busy machine must not cost them. */
+static const uint64_t maps_budget = 200000000, maps_patience = 1000000000;
+
+static bool is_out_of_time(uint64_t began, uint64_t cpu_began) {
+    return wd_cpu_now() - cpu_began > maps_budget || wd_now() - began > maps_patience;
+}
+
+static bool is_file(const struct kept_lines *kept, const struct wd_mapping *mapping) {
+    return mapping->inode != 0 && mapping->inode == kept->inode && mapping->major == kept->major
+        && mapping->minor == kept->minor;
+}
+
+static bool is_main_stack(const struct wd_snapshot_arena *arena, const struct wd_mapping *mapping) {
+    return mapping->path_length >= 6 && memcmp(arena->maps_text + mapping->path_offset, "[stack", 6) == 0;
+}
+
+/* Also for the line of a file that may yet turn out to have code: the first mapping of an image has none. */
+static bool is_kept(struct wd_snapshot_arena *arena, struct kept_lines *kept, const char *line, const char *end) {
+    struct wd_mapping mapping;
+    if (!parse_line(&mapping, arena->maps_text, line, end)) return false;
+    bool is_same = is_file(kept, &mapping), is_data = kept->inode != 0 && !kept->has_code;
+    if (is_data && (!is_same || kept->count - kept->file_count == most_before_code)) {
+        wd_note_truncation(arena, without_code);
+        kept->length = kept->file_length;
+        kept->count = kept->file_count;
+    }
+    if (!is_same) {
+        kept->file_length = kept->length;
+        kept->file_count = kept->count;
+        kept->inode = mapping.inode;
+        kept->major = mapping.major;
+        kept->minor = mapping.minor;
+        kept->has_code = false;
+    }
+    if (mapping.permissions & WD_EXECUTABLE) kept->has_code = true;
+    if (mapping.inode != 0 || kept->has_code || is_main_stack(arena, &mapping)) return true;
+    wd_note_truncation(arena, without_code);
+    return false;
+}
+
+/* Moves the lines that are kept together, and the beginning of another behind them; returns the length of all that. */
+static size_t keep_lines(struct wd_snapshot_arena *arena, struct kept_lines *kept, size_t length) {
+    char *text = arena->maps_text, *line = text + kept->length, *end;
+    for (; (end = memchr(line, '\n', (size_t)(text + length - line))) != NULL; line = end + 1) {
+        bool is_long = kept->length >= WD_MAPS_CAPACITY - room_for_code || kept->count >= WD_MAX_MAPPINGS - lines_for_code;
+        if (is_long && (!is_kept(arena, kept, line, end) || kept->count == WD_MAX_MAPPINGS)) continue;
+        size_t bytes = (size_t)(end + 1 - line);
+        memmove(text + kept->length, line, bytes);
+        kept->length += bytes;
+        kept->count++;
+    }
+    size_t rest = (size_t)(text + length - line);
+    memmove(text + kept->length, line, rest);
+    return kept->length + rest;
+}
+
 static int read_maps_of(struct wd_snapshot_arena *arena, pid_t tid) {
     char name[32];
     snprintf(name, sizeof name, "%d/maps", tid);
     int file = openat(arena->task_directory, name, O_RDONLY | O_CLOEXEC);
     if (file < 0) return errno;
+    struct kept_lines kept = {0};
     size_t length = 0;
     ssize_t got = 0;
+    uint64_t began = wd_now(), cpu_began = wd_cpu_now();
     while (length < WD_MAPS_CAPACITY) {
+        if (is_out_of_time(began, cpu_began)) {
+            wd_note_truncation(arena, "mappings that are not read in time");
+            break;
+        }
         got = read(file, arena->maps_text + length, WD_MAPS_CAPACITY - length);
         if (got <= 0) break;
-        length += (size_t)got;
+        length = keep_lines(arena, &kept, length + (size_t)got);
     }
     int error = got < 0 ? errno : 0;
     close(file);
-    if (length == WD_MAPS_CAPACITY) {
-        wd_note_truncation(arena, "more than 8 MiB of mappings");
-        while (length > 0 && arena->maps_text[length - 1] != '\n') length--;
-    }
-    arena->maps_length = length;
-    if (length == 0) return error != 0 ? error : ESRCH;
+    if (length == WD_MAPS_CAPACITY) wd_note_truncation(arena, "more than 8 MiB of mappings");
+    if (kept.count == WD_MAX_MAPPINGS) wd_note_truncation(arena, "more than 65536 mappings");
+    arena->maps_length = kept.length;
+    if (kept.length == 0) return error != 0 ? error : ESRCH;
     arena->memory_tid = tid;
     return 0;
 }

@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The thread through which memory was read has ended: any other shares the address space. */
+/* The thread whose memory was read has ended; any other thread shares the address space. */
 static bool use_another_thread(struct wd_snapshot_arena *arena) {
     const struct wd_slot *current = wd_find_thread(arena, arena->memory_tid);
     size_t next = current == NULL ? 0 : (size_t)(current - arena->slots) + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What /proc says of a thread, proc(5). Read before the freeze: a stopped thread shows the stop.
+ * What /proc shows of a thread, proc(5). Read before the freeze: a stopped thread shows the stop.
  */
 #include "internal.h"
 
@@ -98,12 +98,14 @@ bool wd_parse_syscall(const char *text, struct wd_thread *thread) {
     thread->registers[WD_RSP] = stack;
     thread->registers[WD_RIP] = program;
     thread->registers[WD_ORIG_RAX] = values[0];
+    static const int arguments[] = {WD_RDI, WD_RSI, WD_RDX, WD_R10, WD_R8, WD_R9};
+    for (size_t i = 0; count == 9 && i < 6; i++) thread->registers[arguments[i]] = values[1 + i];
     thread->register_source = WD_REGISTERS_SYSCALL_FILE;
     return true;
 }
 
-/* Reads the facts of slot's thread; `all` is false when only what is cheap is wanted. Returns 0 or the errno that says
- * the thread is gone. The order matters: state, system call and wait channel belong together. */
+/* Reads the facts of slot's thread; only the cheap ones unless `all`. Returns 0, or an errno if the thread is gone. The
+ * order matters: state, system call and wait channel belong together. */
 int wd_read_thread_facts(struct wd_snapshot_arena *arena, struct wd_slot *slot, bool all) {
     struct wd_thread *thread = &slot->thread;
     char *scratch = arena->scratch;
@@ -143,7 +145,6 @@ int wd_read_thread_facts(struct wd_snapshot_arena *arena, struct wd_slot *slot, 
             thread->involuntary_switches = field_after(scratch, "\nnonvoluntary_ctxt_switches:");
             if (thread->tid == arena->pid) {
                 arena->uid = (uint32_t)field_after(scratch, "\nUid:");
-                arena->parent = (pid_t)field_after(scratch, "\nPPid:");
             }
             int32_t tracer = (int32_t)field_after(scratch, "\nTracerPid:");
             if (tracer != 0) arena->tracer = tracer;

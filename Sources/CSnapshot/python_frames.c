@@ -35,7 +35,7 @@ static void cut(struct wd_snapshot_arena *arena) {
     arena->interpreter.python.reading = WD_PYTHON_CUT;
 }
 
-/* A sample that was preempted for so long is one of many, and needs no note. */
+/* A sample that was preempted for this long is one of many, and needs no note. */
 static bool is_late(struct wd_snapshot_arena *arena) {
     if (wd_now() <= arena->interpreter.deadline) return false;
     if (!arena->interpreter.changes) cut(arena);

@@ -21,6 +21,7 @@ enum { accounting_size = 64 };
 struct track {
     char accounting[accounting_size];
     uint64_t first_run_ns, first_wait_ns, run_ns, wait_ns;
+    uint64_t stopped_ns;
     uint32_t run;      /* index + 1 of its latest run */
     bool known, slept; /* slept: in a system call or fault when last looked at */
     char name[16];
@@ -209,7 +210,7 @@ static bool look_at_sleeper(struct wd_sampler *sampler, struct wd_slot *slot, st
     return false;
 }
 
-static void look_at_runner(struct wd_sampler *sampler, struct wd_slot *slot) {
+static void look_at_runner(struct wd_sampler *sampler, struct wd_slot *slot, struct track *track) {
     struct wd_snapshot_arena *arena = sampler->arena;
     struct wd_thread *thread = &slot->thread;
     snprintf(thread->syscall_text, sizeof thread->syscall_text, "running");
@@ -227,6 +228,7 @@ static void look_at_runner(struct wd_sampler *sampler, struct wd_slot *slot) {
         uint64_t length = wd_now() - began;
         sampler->totals.stops++;
         sampler->totals.stopped_ns += length;
+        track->stopped_ns += length;
         if (length > sampler->totals.longest_stop_ns) sampler->totals.longest_stop_ns = length;
     } else if (error != ESRCH) {
         sampler->totals.refusal = error;
@@ -261,7 +263,7 @@ static void look_at(struct wd_sampler *sampler, struct wd_slot *slot, struct tra
     slot->thread.tid = tid;
     slot->thread.state = '?';
     bool slept = look_at_sleeper(sampler, slot, track, &mark);
-    if (!slept) look_at_runner(sampler, slot);
+    if (!slept) look_at_runner(sampler, slot, track);
     track->slept = slept && slot->thread.register_source != WD_REGISTERS_NONE;
     if (slot->stack_length == 0) arena->stacks_used = mark;
     uint32_t stack = keep(sampler, slot, track->name, mark);
@@ -343,6 +345,7 @@ void wd_sampler_thread(const struct wd_sampler *sampler, uint32_t index, struct 
         .tid = sampler->arena->slots[index].thread.tid,
         .run_ns = track->run_ns - track->first_run_ns,
         .wait_ns = track->wait_ns - track->first_wait_ns,
+        .stopped_ns = track->stopped_ns,
     };
     memcpy(thread->name, track->name, sizeof thread->name);
 }

@@ -10,9 +10,9 @@ static const size_t crowd_cap = (size_t)64 << 10;
 static const size_t least_cap = (size_t)4 << 10;
 static const size_t crowd = 200;
 
-/* The part of the stack that is worth copying: from the red zone (System V psABI 3.2.2) below the stack pointer to the
- * mapping's end, without the arguments and the environment. A pointer into no known mapping belongs to a stack that grew or was mapped after maps was read: what
- * is there is found out by reading. */
+/* The part of the stack that is worth copying: from the red zone (System V psABI 3.2.2) below the stack pointer to
+ * the mapping's end, without the arguments and the environment. A pointer into no known mapping belongs to a stack
+ * that grew or was mapped after maps was read: what is there is found out by reading. */
 static size_t extent(const struct wd_snapshot_arena *arena, uint64_t pointer, size_t cap, uint64_t *start) {
     if (pointer < 4096 || pointer > UINT64_MAX - largest_cap) return 0;
     uint64_t low = (pointer - WD_RED_ZONE) & ~UINT64_C(7);
@@ -96,9 +96,9 @@ static void forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, 
     slot->thread.register_source = WD_REGISTERS_NONE;
 }
 
-/* A thread that was interrupted will stop before it returns to the program: where it was blocked when its facts were read
- * is where it still is, unless it had come back in the moment between. /proc shows it as running, though. One that has had
- * no CPU since did not come back; one that has, was probably on its way to the stop if it has not blocked again. */
+/* A thread that was interrupted stops before it returns to the program. So it is still where it was blocked when its
+ * facts were read, unless it returned in between; but /proc shows it as running. A thread that has had no CPU since
+ * then has not returned. One that has had a CPU, and has not blocked again, was probably on its way to the stop. */
 static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     struct wd_thread *thread = &slot->thread;
     char schedstat[128], text[sizeof thread->syscall_text];
@@ -113,8 +113,8 @@ static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *
     return false;
 }
 
-/* A thread that is not stopped keeps its stack only as long as it stays blocked, so where it is blocked is read before
- * and after; when it moved, the copy is worthless. */
+/* A thread that is not stopped keeps its stack only while it stays blocked. So this reads where it is blocked before
+ * and after the copy; if the thread has moved, the copy is worthless. */
 void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     struct wd_thread *thread = &slot->thread;
     if (arena->denied_syscall || thread->state == 'Z' || thread->state == 'X') return;

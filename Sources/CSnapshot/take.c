@@ -12,14 +12,15 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-/* Past these, thousands of threads would delay the kill for what nobody reads. */
+/* Beyond these limits, thousands of threads would delay the kill for data that nobody reads. */
 static const uint64_t full_facts_budget = 10000000;
 static const uint64_t facts_budget = 30000000;
 static const uint64_t reap_budget = 50000000;
 
-/* A file of /proc that is not there any more means a process that is not. */
+/* If a file of /proc has disappeared, so has its process. */
 static int fail(struct wd_snapshot_arena *arena, int error, const char *operation) {
     struct wd_snapshot_result *result = arena->result;
     if (error == ENOENT) error = ESRCH;
@@ -82,6 +83,9 @@ static int open_process(struct wd_snapshot_arena *arena) {
     if (arena->task_directory < 0) return fail(arena, errno, "open the list of threads");
     if (syscall(SYS_pidfd_send_signal, arena->pidfd, 0, NULL, 0) != 0 && errno == ESRCH)
         return fail(arena, ESRCH, "take a snapshot");
+    /* Not from /proc: while a thread other than the first executes a program, that may name no parent. */
+    siginfo_t info;
+    arena->is_child = waitid(P_PID, (id_t)arena->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
     return 0;
 }
 
@@ -242,7 +246,7 @@ static void forget(struct wd_snapshot_arena *arena) {
         explicit_bzero(arena->slots[i].thread.registers, sizeof arena->slots[i].thread.registers);
 }
 
-/* Opens the process and reads what does not need a stop. Returns 0 or an errno; the capture is to be closed either way. */
+/* Opens the process and reads what does not need a stop. Returns 0 or an errno; close the capture either way. */
 int wd_open_capture(struct wd_snapshot_arena *arena, const struct wd_snapshot_request *request,
                     struct wd_snapshot_result *result) {
     reset(arena, request, result);

@@ -50,7 +50,7 @@ int wd_testing_spawn(
     return error;
 }
 
-void wd_testing_reap(pid_t pid, int patience)
+int wd_testing_reap(pid_t pid, int patience)
 {
     // The child has not been reaped, so that its ID cannot mean another process.
     int process = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -59,7 +59,9 @@ void wd_testing_reap(pid_t pid, int patience)
         if (poll(&entry, 1, patience) == 0) kill(pid, SIGKILL);
         close(process);
     }
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+    int status = -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    return status;
 }
 
 void wd_testing_allow_tracing(int allow)

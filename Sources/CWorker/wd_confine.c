@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a process may no longer do that parses what strangers have written: seccomp(2) and landlock(7).
+ * Limits what a process may do that parses files from untrusted sources: seccomp(2) and landlock(7).
  */
 #include "wd_worker.h"
 
@@ -14,8 +14,8 @@
 
 static const unsigned writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
-/* The calls that glibc, the Swift runtime, libelf and libdw make in a process with one thread to read files and to write
- * an answer. Memory is neither executable nor shared, so RLIMIT_DATA counts all of it. */
+/* The calls that glibc, the Swift runtime, libelf and libdw make in a process with one thread to read files and to
+ * write an answer. Memory is neither executable nor shared, so RLIMIT_DATA counts all of it. */
 static int filter_calls(void)
 {
     struct sock_filter program[] = {
@@ -45,7 +45,8 @@ static int filter_calls(void)
         REFUSE,
     };
     struct sock_fprog filter = { sizeof program / sizeof *program, program };
-    /* Older kernels slow a filtered process down against speculation; no stranger's code runs here, only their data. */
+    /* Older kernels slow a filtered process down against speculative attacks by its own code; here, only the data is
+     * untrusted. */
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter);
 }
 

@@ -171,7 +171,7 @@ package final class Conditioner {
     private func read(_ descriptor: Int32, _ lane: inout Relay.Lane, _ shaper: inout LinkShaper, _ id: Int) -> Bool {
         switch Relay.read(from: descriptor, into: &lane) {
         case .some(let count): shaper.enqueue(count, on: id, at: .now)
-        // On a link that loses everything the other end would never hear of it, nor this one of the other.
+        // On a link that loses everything, neither end would ever learn of the other's end.
         case .end where profile.uplink.isDead || profile.downlink.isDead: return false
         case .end: shaper.enqueue(0, isEnd: true, on: id, at: .now)
         case .nothing: break

@@ -30,9 +30,9 @@ package struct LinkProfile: Hashable, Sendable {
     }
 
     package var name: String
-    /// Towards the client.
+    /// Toward the client.
     package var downlink: Direction
-    /// Towards the server.
+    /// Toward the server.
     package var uplink: Direction
     /// How long a sender waits before it repeats its first lost segment; it doubles with each consecutive loss.
     package var retransmission: Duration

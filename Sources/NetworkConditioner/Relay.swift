@@ -15,7 +15,7 @@ struct Relay {
         var isSourceAtEnd = false
         /// Whether the end has arrived.
         var isEndDue = false
-        /// Whether the sink was told.
+        /// Whether the sink was notified.
         var isClosed = false
 
         var room: Int { isSourceAtEnd ? 0 : window - payload.count }

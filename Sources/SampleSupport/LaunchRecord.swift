@@ -110,7 +110,10 @@ package final class LaunchRecord: Sendable {
         }
         for interval in state.intervals {
             add("interval.\(interval.name)", interval.duration)
-            if interval.isOnMain { add("blocked.\(interval.name)", interval.blocked) }
+            if interval.isOnMain {
+                add("running.\(interval.name)", interval.running)
+                add("blocked.\(interval.name)", interval.blocked)
+            }
         }
         let sorted = state.latencies.sorted()
         if !sorted.isEmpty {

@@ -26,7 +26,7 @@ package enum PNG {
                 filter == 0
                 ? line : line.indices.map { raster.bytes[$0] &- prediction(raster.bytes, $0, stride, filter) }[...]
         }
-        // Colour type 2, then the only compression, the only filter method, no interlace.
+        // Color type 2, then the only compression, the only filter method, no interlace.
         let header = bigEndian(UInt32(raster.width)) + bigEndian(UInt32(raster.height)) + [8, 2, 0, 0, 0]
         return signature + chunk("IHDR", header) + chunk("IDAT", deflate(lines)) + chunk("IEND", [])
     }

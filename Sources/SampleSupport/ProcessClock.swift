@@ -17,11 +17,6 @@ package enum ProcessClock {
     /// The time since the process was started.
     package static var now: Duration { read(CLOCK_BOOTTIME) - start }
 
-    /// The same for a reading of `CLOCK_BOOTTIME` in nanoseconds.
-    package static func sinceStart(bootTime nanoseconds: UInt64) -> Duration {
-        .nanoseconds(Int64(nanoseconds)) - start
-    }
-
     /// The CPU time of the calling thread.
     package static var threadTime: Duration { read(CLOCK_THREAD_CPUTIME_ID) }
 

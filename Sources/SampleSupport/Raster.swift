@@ -2,7 +2,7 @@
 
 /// A picture in memory: three bytes a pixel, red, green, blue.
 package struct Raster: Sendable, Equatable, CustomStringConvertible {
-    /// A colour.
+    /// A color.
     package struct Color: Sendable, Equatable {
         package var red: UInt8
         package var green: UInt8

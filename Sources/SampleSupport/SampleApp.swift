@@ -17,12 +17,19 @@ package protocol Story: AnyObject {
     func leave()
     /// The process is about to exit.
     func end()
+    /// What the next launch needs to begin where this one ended; nil to keep nothing. Asked for with `--restore` only.
+    var state: [UInt8]? { get }
+    /// Begins where an earlier launch ended, before ``launch(_:)``.
+    func restore(_ state: [UInt8])
 }
 
 extension Story {
     /// Nothing is lost.
     package func leave() {}
     package func end() { leave() }
+    /// Nothing is kept.
+    package var state: [UInt8]? { nil }
+    package func restore(_ state: [UInt8]) {}
 }
 
 /// What the sample apps have in common: command line, screen, touches, milestones and measurements.
@@ -213,9 +220,16 @@ package final class SampleApp {
 // MARK: - Life
 
 extension SampleApp: ApplicationDelegate {
-    package var restorationIdentifier: String? { nil }
+    package var restorationIdentifier: String? { arguments.has("--restore") ? name : nil }
+
+    package func application(_ application: Application, didDecodeRestorableState state: [UInt8]) {
+        story?.restore(state)
+    }
+
+    package func applicationWillEncodeRestorableState(_ application: Application) -> [UInt8]? { story?.state }
 
     package func application(_ application: Application, didFinishLaunchingWith options: Application.LaunchOptions) {
+        if let kind = options.eventKind { record.note("launched-for", kind) }
         touches.start { self.post($0) }
         story?.launch(options)
     }
@@ -240,7 +254,7 @@ extension SampleApp: ApplicationDelegate {
                 arguments.giveUp("cannot write \(path): \(error)")
             }
         }
-        // Operations end with the process. They may still be at work: exit(3) would take down, under them, what libraries have set up.
+        // Operations end with the process. They may still run, and exit(3) would tear down what libraries have set up for them.
         fflush(nil)
         _exit(EXIT_SUCCESS)
     }

@@ -4,7 +4,7 @@ import Dispatch
 import FoundationEssentials
 import WatchdogBase
 
-/// Touches without a person: those of a script, and a finger that never rests.
+/// Simulated touches: those of a script, and repeated ones.
 ///
 /// They are posted from their own queue, because a hung main loop could not post them.
 package struct Touches: Sendable {

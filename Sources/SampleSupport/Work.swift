@@ -34,13 +34,6 @@ package enum Work {
         pthread_detach(thread)
     }
 
-    /// Keeps the calling thread's CPU busy, as a computation would, for an amount of its own CPU time.
-    package static func compute(for duration: Duration) {
-        let end = ProcessClock.threadTime + duration
-        var raster = Raster.photo(1, side: 24)
-        while ProcessClock.threadTime < end { raster = raster.blurred() }
-    }
-
     private final class ThreadBody: Sendable {
         let name: String
         let rank: Rank

@@ -32,6 +32,12 @@ package enum StarChart {
         return (0..<passes).reduce(sky) { sky, _ in sky.blurred() }
     }
 
+    /// The small picture of a star for searches.
+    @inline(never)
+    static func thumbnail(_ number: Int, passes: Int) -> Raster {
+        (0..<passes).reduce(Raster.photo(number, side: 48)) { photo, _ in photo.blurred() }
+    }
+
     /// The letters, drawn once.
     package static func lettering(passes: Int) -> Raster {
         var atlas = Raster(width: 320, height: 12)

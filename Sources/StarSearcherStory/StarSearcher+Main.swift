@@ -10,7 +10,7 @@ extension StarSearcher {
 
         Launches an app that shows a list of stars.
 
-        --slow                  with all four mistakes: a logger that is initialised before main, a priority inversion, a load of
+        --slow                  with all four mistakes: a logger that is initialized before main, a priority inversion, a load of
                                 all rows, detail screens that are made before anybody wants them
         --fast                  without them
         --repair NAME           with the others: \(Repair.allCases.map(\.rawValue).joined(separator: ", ")); may name
@@ -19,28 +19,19 @@ extension StarSearcher {
 
     /// Reads the command line, sees to the files, launches the app.
     ///
-    /// - Parameters:
-    ///   - isLoggerLinked: Whether this program is the one with the logger.
-    ///   - staticInit: When the logger's initialiser began and ended.
-    package static func main(
-        isLoggerLinked: Bool,
-        staticInit: (began: Duration, ended: Duration)? = nil,
-        log: @escaping (String) -> Void
-    ) -> Never {
+    /// - Parameter isLoggerLinked: Whether this program is the one with the logger.
+    package static func main(isLoggerLinked: Bool, log: @escaping (String) -> Void) -> Never {
+        // What an app can know of the time before its first line; 'watchdogd record' shows what it was spent on.
+        let beforeMain = LaunchRecord.Interval(
+            name: "before main", start: .zero, end: ProcessClock.now, running: ProcessClock.threadTime,
+            waiting: ProcessClock.threadDelay, isOnMain: true)
         let arguments = Arguments(
             app: "StarSearcher", help: help, values: ["--repair"], flags: ["--slow", "--fast"])
         let repairs = repairs(arguments)
         if repairs.contains(.logger) == isLoggerLinked { executeOther(isLoggerLinked, arguments) }
         let app = SampleApp(arguments)
         prepare(app)
-        if let staticInit {
-            for (name, start, end) in [
-                ("system interface", Duration.zero, staticInit.began),
-                ("static init", staticInit.began, staticInit.ended),
-            ] {
-                app.record.add(.init(name: name, start: start, end: end, running: end - start, isOnMain: true))
-            }
-        }
+        app.record.add(beforeMain)
         app.run(StarSearcher(app, repairs, log: log))
     }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Watchdog {
-    /// The app's main loop was chosen before.
+    /// The app's main loop has already been chosen.
     ///
-    /// Two loops must not share the answering: a ping would be answered by the one that happens to turn.
+    /// Only one loop may answer: with two, whichever ran first would answer a ping.
     public struct AttachError: Error, CustomStringConvertible {
         /// What was wrong, for people.
         public var description: String {
-            "the main loop to be watched has been chosen already, by Watchdog.start() or Watchdog.attach()"
+            "the main loop to watch was already chosen, by Watchdog.start() or Watchdog.attach()"
         }
     }
 }

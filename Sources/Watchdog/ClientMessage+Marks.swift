@@ -27,7 +27,7 @@ extension ClientMessage {
         }
     }
 
-    /// Removes what can be said over a channel only.
+    /// Removes what only a channel can carry.
     mutating func removeMarks() {
         (stateDone, eventDone, isFirstFrame, isUseful) = (nil, nil, false, false)
         (tasksBegun, tasksEnded, launchTasksBegun, launchTasksEnded) = ([], [], [], [])

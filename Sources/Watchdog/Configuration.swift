@@ -16,7 +16,7 @@ struct Configuration: Sendable {
     }
 
     var transport: Transport
-    /// What a supervisor with a channel wants the launch to lead to; the default without one.
+    /// Why the app is launched, and into which state; the default without a channel.
     var launch = Application.LaunchOptions()
     /// Whether the supervisor may have the app block its main loop.
     var allowsFaults = false
@@ -25,8 +25,8 @@ struct Configuration: Sendable {
         self.transport = transport
     }
 
-    /// Reads what the supervisor left in the environment, and takes the channel and what belongs to it out of it: programs that
-    /// this one starts must not mistake it for theirs.
+    /// Reads the supervisor's variables, and removes the channel's from the environment: programs that this one starts
+    /// must not mistake the channel for theirs.
     static func takeFromEnvironment() -> Configuration {
         let (channel, state, event, faults) = (
             takeVariable(Wire.Environment.channel),

@@ -12,7 +12,7 @@ enum HangOnDemand {
         let (seconds, attoseconds) = duration.components
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)
-        // A year is for ever, and far from any overflow.
+        // A year is practically forever, and far from any overflow.
         end.tv_sec += Int(min(seconds, 31_536_000))
         end.tv_nsec += Int(attoseconds / 1_000_000_000)
         if end.tv_nsec >= 1_000_000_000 { (end.tv_sec, end.tv_nsec) = (end.tv_sec + 1, end.tv_nsec - 1_000_000_000) }

@@ -5,7 +5,8 @@ import Dispatch
 extension Watchdog {
     /// The connection to the supervisor, for an app with its own main loop.
     ///
-    /// The supervisor watches whatever calls ``service()``. Call it from the loop that must not hang, and from nowhere else:
+    /// The supervisor watches whatever calls ``service()``. Call it from the loop that must not hang, and from nowhere
+    /// else:
     ///
     /// ```swift
     /// let link = try Watchdog.attach()
@@ -23,7 +24,8 @@ extension Watchdog {
     /// Isolation: belongs to the thread of the loop; not sendable.
     public final class Link {
         private let session: Session
-        /// Keeps the number in use after the supervisor has exited, so that a loop that still waits on it does not wait on something else.
+        /// Keeps the number in use after the supervisor has exited, so that a loop that still waits on it does not wait
+        /// on something else.
         private let heldDescriptor: Descriptor?
 
         init(_ session: Session) {
@@ -45,7 +47,8 @@ extension Watchdog {
             return .nanoseconds(late > now ? Int64(clamping: late - now) : 0)
         }
 
-        /// The same as ``timeout`` in the form that poll(2) and epoll_wait(2) take: milliseconds rounded up, −1 for no limit.
+        /// The same as ``timeout`` in the form that poll(2) and epoll_wait(2) take: milliseconds rounded up, −1 for no
+        /// limit.
         public var pollTimeout: Int32 {
             guard let timeout else { return -1 }
             let (seconds, attoseconds) = timeout.components
@@ -54,8 +57,8 @@ extension Watchdog {
             return Int32(milliseconds) + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
         }
 
-        /// Answers pings, sends what is due and returns what the app should know; never blocks, unless a test has the main
-        /// loop hang (`run --fault main-hang`).
+        /// Answers pings, sends what is due and returns what the app should know; never blocks, unless a test has the
+        /// main loop hang (`run --fault main-hang`).
         ///
         /// Call it when ``descriptor`` is readable and when ``timeout`` has passed. Extra calls do no harm.
         ///
@@ -68,7 +71,7 @@ extension Watchdog {
                 case .hang(let duration):
                     HangOnDemand.block(for: duration)
                     return nil
-                // Said only to apps that have a lifecycle.
+                // Only apps with a lifecycle receive these.
                 case .transition, .backgroundTime, .expire, .event: return nil
                 }
             }

@@ -3,15 +3,15 @@
 import Dispatch
 import Glibc
 
-/// Where the app's main loop turns.
+/// Where the app's main loop runs.
 enum MainLoop {
     private static let mark = DispatchSpecificKey<Bool>()
     private static let thread = Locked<pthread_t?>(nil)
 
     /// True when the caller runs on the main loop.
     ///
-    /// The first thread counts as the main queue until something else serves that, so that it holds for what an app does
-    /// before `Watchdog.run()`.
+    /// The first thread counts as the main queue until something else serves that, so that it holds for what an app
+    /// does before `Watchdog.run()`.
     static var isCurrent: Bool {
         if let thread = thread.withLock({ $0 }) { return pthread_equal(thread, pthread_self()) != 0 }
         return DispatchQueue.getSpecific(key: mark) != nil || CurrentThread.numberUnlessFirst == nil

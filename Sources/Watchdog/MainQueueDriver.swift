@@ -26,7 +26,7 @@ final class MainQueueDriver: Sendable {
         timer = DispatchSource.makeTimerSource(queue: queue)
         reader = session.descriptor.map { descriptor in
             let reader = DispatchSource.makeReadSource(fileDescriptor: descriptor.number, queue: queue)
-            // The descriptor must stay open until the source has let go of it: dispatch_source_set_cancel_handler(3).
+            // The descriptor must stay open until the source has released it: dispatch_source_set_cancel_handler(3).
             reader.setCancelHandler { withExtendedLifetime(descriptor) {} }
             return reader
         }
@@ -50,10 +50,10 @@ final class MainQueueDriver: Sendable {
 
     /// The channel's descriptor, for a thread that waits for the queue's work and for messages at once.
     ///
-    /// Dispatch no longer watches it then: two threads fewer lie between a ping and its answer. To be called on the thread
-    /// that serves the queue, between two of its items.
+    /// Dispatch then stops watching it, so a ping passes through two threads fewer. Call it on the thread that serves
+    /// the queue, between two of its items.
     ///
-    /// - Returns: -1 when there is no channel (any more), which poll(2) ignores.
+    /// - Returns: -1 if there is no channel, which poll(2) ignores.
     func takeOverChannel() -> Int32 {
         if !isTakenOver {
             isTakenOver = true
@@ -62,7 +62,7 @@ final class MainQueueDriver: Sendable {
         return session.descriptor?.number ?? -1
     }
 
-    /// Answers what has come over the channel; to be called like ``takeOverChannel()``.
+    /// Answers messages on the channel; call it like ``takeOverChannel()``.
     func serviceChannel() {
         for event in session.service(at: .now()) {
             queue.async { [onEvent] in onEvent(event) }

@@ -5,12 +5,12 @@ import Glibc
 import WatchdogBase
 import WatchdogWire
 
-/// The conversation with the supervisor: what is still to be said, and the answers to what it asks.
+/// The conversation with the supervisor: messages that are still to be sent, and the answers to its requests.
 ///
-/// Isolation: any thread may send; ``service(at:)`` belongs to the loop that is watched. Nothing here blocks and nothing here
-/// reads a clock or waits: the loop calls ``service(at:)`` when ``descriptor`` is readable or ``deadline`` has come.
+/// Isolation: any thread may send; ``service(at:)`` belongs to the loop that is watched. Nothing here blocks, waits or
+/// reads a clock: the loop calls ``service(at:)`` when ``descriptor`` is readable or ``deadline`` has come.
 final class Session: Sendable {
-    /// How long what could not be sent waits for the next attempt.
+    /// The time until the next attempt to send.
     private static let retryInterval = DispatchTimeInterval.milliseconds(100)
     /// The most datagrams read in one go, so that a flood of them leaves the loop to the app's work.
     private static let readLimit = 64
@@ -23,7 +23,7 @@ final class Session: Sendable {
         case backgroundTime(Duration)
         case expire
         case event(SupervisorMessage.Event)
-        /// Block the main loop for so long, to be tested.
+        /// Block the main loop for this long, for a test.
         case hang(Duration)
 
         /// Everything in a message but pings.
@@ -43,7 +43,7 @@ final class Session: Sendable {
 
     private struct State {
         var transport: Configuration.Transport
-        /// What has been said but not sent; later words replace earlier ones.
+        /// Messages that are still to be sent; later ones replace earlier ones.
         var outbox = ClientMessage()
         /// Keeps a talkative app from crowding out its own answers.
         var chatter = TokenBucket(capacity: 20, perSecond: 10)
@@ -57,7 +57,7 @@ final class Session: Sendable {
 
     private let state: Locked<State>
 
-    /// Opens the conversation with a greeting, `outbox` and, where signs of life are pushed, the wish to push one at once.
+    /// Opens the conversation with a greeting, `outbox` and, if the app pushes signs of life, a first one.
     ///
     /// - Parameters:
     ///   - configuration: With whom.
@@ -89,7 +89,7 @@ final class Session: Sendable {
         self.state = Locked(state)
     }
 
-    /// False when nobody listens, or no longer.
+    /// False if nobody listens, or the supervisor has exited.
     var isSupervised: Bool {
         state.withLock { state in
             if case .none = state.transport { return false }
@@ -112,9 +112,9 @@ final class Session: Sendable {
         }
     }
 
-    /// Says what `change` puts into a message, now if possible.
+    /// Sends what `change` puts into a message, now if possible.
     ///
-    /// - Returns: True when a ``deadline`` has come up that the loop does not know of.
+    /// - Returns: True if there is a new ``deadline`` that the loop does not know.
     func send(at now: DispatchTime, _ change: (inout ClientMessage) -> Void) -> Bool {
         state.withLock { state in
             let wasWaiting = state.retry != nil
@@ -246,7 +246,7 @@ extension Session {
             switch send(NotifyMessage(state.outbox).datagram, through: socket, to: address) {
             case .sent: state.outbox = ClientMessage()
             case .full: state.retry = now + retryInterval
-            // A supervisor that restarts may bind the address again; the next statement or sign of life carries this along.
+            // A supervisor that restarts may bind the address again; the next message or sign of life includes this.
             case .failed: break
             }
         case .none:
@@ -254,7 +254,7 @@ extension Session {
         }
     }
 
-    /// False for a moment after much has been said.
+    /// False for a moment after many messages.
     private static func mayTalk(_ state: inout State, at now: DispatchTime) -> Bool {
         guard !state.outbox.isUrgent else { return true }
         // Those that had to wait go together, whatever has come in the meantime.
@@ -298,20 +298,20 @@ extension Session {
 }
 
 extension ClientMessage {
-    /// True when it must not be held back because the app talks much.
+    /// Whether it must be sent even if the app sends a lot.
     fileprivate var isUrgent: Bool {
         hello != nil || isReady || pong != nil || isStopping || stateDone != nil || eventDone != nil || isFirstFrame
             || isUseful
     }
 
-    /// True when it says something of which only the latest counts.
+    /// Whether it has a message of which only the latest counts.
     fileprivate var hasWords: Bool {
         status != nil || summary != nil || timeoutExtension != nil || progress != nil
     }
 }
 
 extension NotifyMessage {
-    /// What can be said in sd_notify's words.
+    /// The part that sd_notify can express.
     fileprivate init(_ message: ClientMessage) {
         self.init()
         isReady = message.isReady

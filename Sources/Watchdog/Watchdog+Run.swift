@@ -6,14 +6,15 @@ import Glibc
 extension Watchdog {
     /// Serves the main queue on the process's first thread, forever.
     ///
-    /// Use it in place of `dispatchMain()`. On Linux, that function parks the first thread and moves the main queue to
-    /// Dispatch's worker threads, and so does an `async` main. Pings are still answered, but a report's "main thread" is then
-    /// the parked one, and the hang is on another. With this function, as with Foundation's `RunLoop.main.run()`, the main
-    /// queue, the main actor and the main thread are the same. It also works without a supervisor.
+    /// Use it instead of `dispatchMain()`. On Linux, that function parks the first thread and moves the main queue to
+    /// Dispatch's worker threads, and so does an `async` main. Pings are still answered, but a report's "main thread"
+    /// is then the parked one, and the hang is on another. With this function, as with Foundation's
+    /// `RunLoop.main.run()`, the main queue, the main actor and the main thread are the same. It also works without a
+    /// supervisor.
     ///
     /// - Precondition: Called on the process's first thread, outside the main queue.
     public static func run() -> Never {
-        precondition(CurrentThread.numberUnlessFirst == nil, "Watchdog.run() serves the process's first thread only")
+        precondition(CurrentThread.numberUnlessFirst == nil, "call Watchdog.run() on the process's first thread")
         let handle = mainQueueHandle()
         while true {
             let driver = mainQueueDriver
@@ -32,9 +33,9 @@ extension Watchdog {
     }
 }
 
-// The two functions through which CoreFoundation's run loop serves the main queue: an eventfd(2) that is readable when the
-// queue has work, and the call that does the work on the calling thread. Exported for that by every libdispatch on Linux, see
-// its private/queue_private.h; Swift's and C's calling conventions agree on such arguments.
+// The two functions through which CoreFoundation's run loop serves the main queue: an eventfd(2) that is readable when
+// the queue has work, and the call that does the work on the calling thread. Exported for that by every libdispatch on
+// Linux, see its private/queue_private.h; Swift's and C's calling conventions agree on such arguments.
 
 @_silgen_name("_dispatch_get_main_queue_handle_4CF")
 private func mainQueueHandle() -> Int32

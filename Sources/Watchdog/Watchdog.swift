@@ -17,17 +17,17 @@ import WatchdogWire
 /// ```
 ///
 /// The environment decides who listens. Nothing here fails or needs checking:
-/// - Under watchdogd (`WATCHDOG_CHANNEL`), the app says hello and answers each ping from its main loop. The channel is removed
-///   from the environment, and programs that the app starts do not inherit it.
-/// - Under systemd or any other supervisor that speaks sd_notify (`NOTIFY_SOCKET`), readiness and status go there, and the
-///   main loop sends `WATCHDOG=1` at half of `WATCHDOG_USEC` if that is meant for this process (`WATCHDOG_PID`).
+/// - Under watchdogd (`WATCHDOG_CHANNEL`), the app says hello and answers each ping from its main loop. The channel is
+///   removed from the environment, and programs that the app starts do not inherit it.
+/// - Under systemd or any other supervisor that speaks sd_notify (`NOTIFY_SOCKET`), readiness and status go there, and
+///   the main loop sends `WATCHDOG=1` at half of `WATCHDOG_USEC` if that is meant for this process (`WATCHDOG_PID`).
 /// - Otherwise the library is silent.
 ///
-/// Nothing blocks the caller, and nothing raises SIGPIPE. If the supervisor does not read fast enough, the library keeps the
-/// latest message of each kind and sends it later. If the supervisor exits, the library falls silent.
+/// Nothing blocks the caller, and nothing raises SIGPIPE. If the supervisor does not read fast enough, the library
+/// keeps the latest message of each kind and sends it later. If the supervisor exits, the library falls silent.
 ///
-/// Isolation: call every function from any thread. Only the answers to pings and the handler of ``onTerminate(_:)`` run on the
-/// main loop.
+/// Isolation: call every function from any thread. Only the answers to pings and the handler of ``onTerminate(_:)`` run
+/// on the main loop.
 ///
 /// ## Topics
 /// ### Life of an app
@@ -51,7 +51,7 @@ import WatchdogWire
 /// - ``AttachError``
 public enum Watchdog {
     private enum Phase: Sendable {
-        /// What was said before anyone was listening.
+        /// Messages from before anyone was listening.
         case idle(ClientMessage)
         case onMainQueue(Session, MainQueueDriver)
         case attached(Session)
@@ -63,8 +63,8 @@ public enum Watchdog {
     /// Connects to the supervisor, and from then on answers pings on the main queue.
     ///
     /// Call it before the program starts threads, because it changes the environment. A second call, or one after
-    /// ``attach()``, does nothing. Something must serve the main queue: ``run()``, `dispatchMain()`, Foundation's main run loop,
-    /// or an `async` main.
+    /// ``attach()``, does nothing. Something must serve the main queue: ``run()``, `dispatchMain()`, Foundation's main
+    /// run loop, or an `async` main.
     public static func start() {
         _ = start(heeding: nil)
     }
@@ -134,14 +134,15 @@ public enum Watchdog {
 
     /// Reports that the app can be used, which completes its launch.
     ///
-    /// A report made before ``start()`` or ``attach()`` is sent then.
+    /// A report made before ``start()`` or ``attach()`` is sent when one of them is called.
     public static func ready() {
         say { $0.isReady = true }
     }
 
     /// Reports that the app does what it was launched for: it shows its content, or answers its first request.
     ///
-    /// Only the first call in a launch counts. It is a measurement and changes no allowance; ``ready()`` completes the launch.
+    /// Only the first call in a launch counts. It is a measurement and changes no allowance; ``ready()`` completes the
+    /// launch.
     public static func useful() {
         say { $0.isUseful = true }
     }
@@ -156,11 +157,12 @@ public enum Watchdog {
     /// Requests more time, from now, for work that takes longer than the allowance.
     ///
     /// Call it repeatedly while the work continues. watchdogd grants time only while the progress changes, up to a
-    /// limit; asking does not excuse a hang. The thread that works while the main loop waits for it may call this.
+    /// limit; asking does not excuse a hang. A thread that the main loop waits for may call this.
     ///
     /// - Parameters:
     ///   - duration: The time in which the app will be ready, answer, exit, or ask again.
-    ///   - progress: Anything that differs from the last time only if the work has advanced, such as `"412 of 1000 rows"`.
+    ///   - progress: A text that changes only when the work has advanced, such as
+    ///     `"412 of 1000 rows"`.
     public static func extend(by duration: Duration, progress: String) {
         say { ($0.timeoutExtension, $0.progress) = (duration, progress) }
     }
@@ -180,13 +182,13 @@ public enum Watchdog {
     /// Sets what to do when the app is asked to exit, by SIGTERM or over the channel.
     ///
     /// watchdogd asks both ways at once, systemd and shells only by SIGTERM; the handler is called once.
-    /// watchdogd kills an app that does not exit within an allowance. The handler should save what must not be lost, call
-    /// ``stopping()`` if that takes a while, and exit.
+    /// watchdogd kills an app that does not exit within an allowance. The handler should save what must not be lost,
+    /// call ``stopping()`` if that takes a while, and exit.
     ///
-    /// With a handler, ``start()`` takes over SIGTERM, which then no longer ends the app by itself. Without one, SIGTERM keeps its
-    /// effect, and a request over the channel does nothing. Set the handler before ``start()``, or the app may miss a request.
-    /// It replaces the previous one. After ``attach()`` it is not used: ``Link/service()`` returns the request, and the app
-    /// handles SIGTERM itself.
+    /// With a handler, ``start()`` takes over SIGTERM, so the signal does not end the app. Without one, SIGTERM keeps
+    /// its effect, and a request over the channel does nothing. Set the handler before ``start()``, or the app may miss
+    /// a request. It replaces the previous one. After ``attach()`` it is not used: ``Link/service()`` returns the
+    /// request, and the app handles SIGTERM itself.
     ///
     /// - Parameter handler: Called on the main queue.
     public static func onTerminate(_ handler: @escaping @MainActor @Sendable () -> Void) {

@@ -27,7 +27,10 @@ public struct LocalZone: Hashable, Sendable {
         }
     }
 
-    /// The date and time of day there: `2026-11-21 09:20:22`.
+    /// The time there, and the zone: `2026-11-21 09:20:22 JST`, the form of every time that watchdogd prints for people.
+    public func text(_ time: WallTime) -> String { "\(date(time)) \(name)" }
+
+    /// The date and time of day there: `2026-11-21 09:20:22`, where the zone is named beside it.
     public func date(_ time: WallTime) -> String {
         String(WallTime(seconds: time.seconds, utcOffset: utcOffset).text(fractionDigits: 0).prefix(19))
     }

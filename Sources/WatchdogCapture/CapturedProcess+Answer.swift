@@ -24,7 +24,7 @@ extension CapturedProcess {
         do {
             self = try JSONDecoder().decode(CapturedProcess.self, from: Data(answer))
         } catch {
-            throw SymbolicationError(.malformedAnswer, "printed what is no capture")
+            throw SymbolicationError(.malformedAnswer, "printed something other than a capture")
         }
         if let fault = fault(threadLimit: threadLimit) {
             throw SymbolicationError(.malformedAnswer, "printed a capture with \(fault)")

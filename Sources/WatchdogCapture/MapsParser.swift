@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The parser of `/proc/PID/maps`, proc(5).
-enum MapsParser {
+package enum MapsParser {
     /// Parses lines of the form "START-END PERMS OFFSET MAJOR:MINOR INODE   PATH".
     ///
     /// - Returns: nil if a line is malformed, if the lines are not in ascending order, or if there are more than
     ///   `limit`.
-    static func parse(_ text: ArraySlice<UInt8>, limit: Int) -> [SnapshotMapping]? {
+    package static func parse(_ text: ArraySlice<UInt8>, limit: Int) -> [SnapshotMapping]? {
         var mappings: [SnapshotMapping] = []
         for line in text.split(separator: UInt8(ascii: "\n")) {
             guard mappings.count < limit, let mapping = mapping(line), mapping.start < mapping.end,

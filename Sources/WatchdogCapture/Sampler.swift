@@ -69,7 +69,8 @@ final class Sampler {
             return Sampling.Thread(
                 id: thread.tid, name: string(ofFixedArray: thread.name),
                 runTime: .nanoseconds(Int64(clamping: thread.run_ns)),
-                runDelay: .nanoseconds(Int64(clamping: thread.wait_ns)))
+                runDelay: .nanoseconds(Int64(clamping: thread.wait_ns)),
+                stopped: .nanoseconds(Int64(clamping: thread.stopped_ns)))
         }
         wd_sampler_finish(sampler, &result, &totals)
         sampler = nil

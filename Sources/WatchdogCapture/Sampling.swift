@@ -28,6 +28,8 @@ public struct Sampling: Sendable {
         public var runTime: Duration
         /// The time runnable without a CPU during sampling.
         public var runDelay: Duration
+        /// How long sampling kept it stopped, at most.
+        public var stopped: Duration
     }
 
     /// The distinct stacks, each stored as a thread.
@@ -84,7 +86,8 @@ public struct Sampling: Sendable {
         result.threads = threads.compactMap { thread in
             byThread[thread.id].map {
                 ProcessSamples.Thread(
-                    id: Int(thread.id), name: thread.name, runTime: thread.runTime, runDelay: thread.runDelay, runs: $0)
+                    id: Int(thread.id), name: thread.name, runTime: thread.runTime, runDelay: thread.runDelay,
+                    stopped: thread.stopped, runs: $0)
             }
         }
         result.stopCount = stopCount

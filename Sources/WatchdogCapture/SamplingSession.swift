@@ -5,7 +5,7 @@ import Synchronization
 import WatchdogBase
 import WatchdogLinux
 
-/// Samples a process until it is told to stop, on a dedicated thread.
+/// Samples a process on a dedicated thread until it is stopped.
 ///
 /// Only the first sample may stop threads, from a thread that ends with it, so that nothing is being traced when the
 /// process is captured or killed later.

@@ -30,8 +30,8 @@ public struct SnapshotOptions: Sendable, Equatable {
     public var ending: Ending
     /// How long to wait for the threads to stop; at most one second.
     ///
-    /// Threads in uninterruptible sleep are not waited for, but threads that get no CPU are: for 400 ms more if the
-    /// process is to be killed.
+    /// The wait for threads in uninterruptible sleep is at most 20 ms. If the process is to be killed, the wait for threads
+    /// that get no CPU or run in the kernel is 400 ms longer.
     public var stopTimeout: Duration
 
     /// Creates options; by default, the process is stopped for a moment and released.

@@ -8,7 +8,7 @@ public struct SnapshotThread: Sendable {
         case none = 0
         /// All of them, from the stopped thread.
         case ptrace = 1
-        /// Only `rsp`, `rip` and, inside a system call, `origRax`.
+        /// Only `rsp`, `rip` and, inside a system call, `origRax` and the registers of its six arguments.
         case syscallFile = 2
     }
 
@@ -45,12 +45,20 @@ public struct SnapshotThread: Sendable {
     /// A part of the stack, from just below the stack pointer upward; nil if there is none.
     public var stack: SnapshotMemory?
 
+    /// The registers of a system call's arguments, syscall(2).
+    private static let arguments: Set<SnapshotRegister> = [.rdi, .rsi, .rdx, .r10, .r8, .r9]
+
+    private var isInCall: Bool { Int64(bitPattern: registers[SnapshotRegister.origRax.rawValue]) >= 0 }
+
     /// The value of `register`; nil if it was not captured.
     public subscript(register: SnapshotRegister) -> UInt64? {
         switch registerSource {
         case .none: nil
         case .ptrace: registers[register.rawValue]
-        case .syscallFile: register == .rsp || register == .rip ? registers[register.rawValue] : nil
+        case .syscallFile where register == .rsp || register == .rip: registers[register.rawValue]
+        // Outside system calls the file shows no others, and the number is -1.
+        case .syscallFile where Self.arguments.contains(register): isInCall ? registers[register.rawValue] : nil
+        case .syscallFile: nil
         }
     }
 }

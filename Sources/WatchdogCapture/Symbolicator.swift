@@ -118,7 +118,7 @@ public struct Symbolicator: Sendable {
             try result.answer(limits)
         }
         guard let answer = try? JSONDecoder().decode(NamingAnswer.self, from: Data(bytes)) else {
-            throw SymbolicationError(.malformedAnswer, "printed what are no names")
+            throw SymbolicationError(.malformedAnswer, "printed something other than names")
         }
         if let fault = answer.fault(as: request) {
             throw SymbolicationError(.malformedAnswer, "printed names with \(fault)")

@@ -8,7 +8,7 @@ import WatchdogLinux
 /// Captures the processes of an app other than its main process, one after the other.
 ///
 /// They are captured on a thread of their own: if the kernel blocks a read of one of them, only this thread is stuck,
-/// and the capture of the main process goes on without it.
+/// and the capture of the main process continues without it.
 ///
 /// Isolation: may be used from any thread.
 final class TreeCapture: Sendable {

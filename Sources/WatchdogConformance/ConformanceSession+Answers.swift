@@ -27,7 +27,7 @@ extension ConformanceSession {
         record(
             .hello, isFirst ? .passed(text.joined(separator: ", ")) : .failed("it said something else before HELLO"))
         guard try program.wait(plan.launchLimit, until: { $0.isReady }) else {
-            record(.ready, .failed(instead(program, "it did not say READY=1 within \(plan.launchLimit.brief)")))
+            record(.ready, .failed(instead(program, "it did not send READY=1 within \(plan.launchLimit.brief)")))
             return skip(Self.needingChannel, because: "it has not become ready")
         }
         record(.ready, .passed(""))

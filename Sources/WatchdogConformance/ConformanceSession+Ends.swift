@@ -9,7 +9,7 @@ import WatchdogWire
 extension ConformanceSession {
     /// The share of a CPU above which a program that nobody asks anything of is busy for nothing.
     private static let idleLoad = 0.5
-    /// How long a program is watched that is expected to go on.
+    /// How long to watch a program that should keep running.
     private static let watched = Duration.seconds(1)
 
     func tryTermination() throws(ConformanceError) {
@@ -98,7 +98,8 @@ extension ConformanceSession {
             return record(
                 .serviceManager,
                 messages.isEmpty
-                    ? .skipped("it says nothing to NOTIFY_SOCKET") : .failed(instead(program, "it did not say READY=1"))
+                    ? .skipped("it sends nothing to NOTIFY_SOCKET")
+                    : .failed(instead(program, "it did not send READY=1"))
             )
         }
         let start = Instant.now()

@@ -101,7 +101,7 @@ extension ConformanceSession {
         guard let program = try launchReady(for: [.hangOnDemand], .channelWithFaults) else { return }
         defer { finish(program) }
         guard program.conduct.hello?.allowsFaults == true else {
-            return record(.hangOnDemand, .skipped("it does not say FAULTS=1 in a launch with WATCHDOG_FAULTS=1"))
+            return record(.hangOnDemand, .skipped("it does not send FAULTS=1 in a launch with WATCHDOG_FAULTS=1"))
         }
         let start = Instant.now()
         program.say("HANG_USEC=\(time.nanoseconds / 1_000)")

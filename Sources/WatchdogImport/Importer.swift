@@ -2,7 +2,7 @@
 
 public import WatchdogConfiguration
 
-/// Makes app files of other service managers' files.
+/// Makes app files from other service managers' files.
 ///
 /// It reads files and writes none. Whatever it returns has been read by the parser of app files and is valid.
 public struct Importer<FileSystem: ConfigurationFileSystem> {
@@ -69,7 +69,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
             case .monit: return try MonitImport.result(file: file, specifiers: specifiers)
             default: return try ComposeImport.result(file: file, folder: parent(of: path), specifiers: specifiers)
             }
-        case .runit: preconditionFailure("a folder is no file")
+        case .runit: preconditionFailure("a folder is not a file")
         }
     }
 

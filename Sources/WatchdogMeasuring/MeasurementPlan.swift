@@ -30,7 +30,7 @@ public struct MeasurementPlan: Sendable {
     public var hasNetwork: Bool
     /// The share of one CPU that the program gets; nil for no limit.
     public var cpuQuota: Double?
-    /// A folder of which each run gets a fresh copy.
+    /// A folder that each run gets a fresh copy of.
     public var data: String?
     /// The environment of the program.
     public var environment: Environment

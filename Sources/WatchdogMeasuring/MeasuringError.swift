@@ -2,7 +2,7 @@
 
 import WatchdogLinux
 
-/// Why a measurement did not come to an end.
+/// Why a measurement failed.
 public struct MeasuringError: Error, Equatable, Sendable, CustomStringConvertible {
     /// One sentence without a period that names the option or the program, and what to do.
     public let description: String

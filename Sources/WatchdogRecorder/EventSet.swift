@@ -54,7 +54,7 @@ final class EventSet {
                     .task, WD_RECORD_TASK, process: process, processor: processor, excludesKernel: !isWide,
                     inherits: true)
             } catch {
-                // A CPU that is not there: ENODEV.
+                // ENODEV: a CPU that is offline.
                 guard error.errno.rawValue == ENODEV else { throw error }
                 continue
             }
@@ -82,11 +82,9 @@ final class EventSet {
         _ stream: RecordStream, _ kind: wd_record_event_kind, _ value: UInt64 = 0, process: Int32, processor: Int32,
         excludesKernel: Bool, inherits: Bool = false, isEnabled: Bool = false
     ) throws(LinuxError) -> Int32 {
-        var event = wd_record_event(
+        let event = wd_record_event(
             kind: kind, value: value, excludes_kernel: excludesKernel, inherits: inherits, is_enabled: isEnabled)
-        var id: UInt64 = 0
-        let descriptor = wd_record_event_open(&event, process, processor, &id)
-        guard descriptor >= 0 else { throw LinuxError("open a perf event", Errno(rawValue: errno)) }
+        let (descriptor, id) = try event.open(process, processor: processor)
         streams[id] = stream
         descriptors.append(descriptor)
         return descriptor
@@ -108,7 +106,7 @@ final class EventSet {
     /// Maps a ring of as much memory as the kernel allows.
     ///
     /// An ordinary user's rings must fit into perf_event_mlock_kb. Root's hold what a program that does little but
-    /// system calls leaves behind while the recorder waits some hundred milliseconds for a CPU.
+    /// system calls leaves behind while the recorder waits a few hundred milliseconds for a CPU.
     private func map(_ event: Int32) throws(LinuxError) {
         var ring = wd_record_ring()
         let isFew = sysconf(Int32(_SC_NPROCESSORS_CONF)) <= 16
@@ -116,7 +114,7 @@ final class EventSet {
         while wd_record_ring_map(event, bytes, &ring) != 0 {
             let error = Errno(rawValue: errno)
             guard error == .notPermitted || error.rawValue == ENOMEM, bytes > 32 << 10 else {
-                throw LinuxError("map a ring of perf events", error)
+                throw LinuxError(PerfRefusal.mapping, error)
             }
             bytes /= 2
         }
@@ -132,6 +130,25 @@ final class EventSet {
         else { return false }
         breakpoints.append(event)
         return wd_record_event_redirect(event, taskRing) == 0
+    }
+
+    /// Notices when the stopped process begins a constructor.
+    ///
+    /// - Parameters:
+    ///   - index: its number in ``LaunchLog/probes``.
+    ///   - type: the number of the kernel's uprobe events.
+    ///   - path: the file with its code.
+    ///   - offset: where in the file it begins.
+    func addProbe(_ index: Int, type: UInt32, in path: String, at offset: UInt64, process: Int32) throws(LinuxError) {
+        var id: UInt64 = 0
+        let event = wd_record_uprobe_open(type, path, offset, process, &id)
+        guard event >= 0 else { throw LinuxError("set a uprobe", Errno(rawValue: errno)) }
+        descriptors.append(event)
+        expensive.append(event)
+        guard wd_record_event_redirect(event, taskRing) == 0 else {
+            throw LinuxError("share a ring", Errno(rawValue: errno))
+        }
+        streams[id] = .constructor(index)
     }
 
     /// Removes the breakpoints of a program that is gone.
@@ -171,6 +188,16 @@ final class EventSet {
             wd_record_close_elsewhere(descriptors, descriptors.count)
         }
         (rings, descriptors, expensive, breakpoints) = ([], [], [], [])
+    }
+}
+
+extension wd_record_event {
+    /// Opens the event of a process, on one CPU or on all; the caller owns the descriptor.
+    func open(_ process: Int32, processor: Int32 = -1) throws(LinuxError) -> (number: Int32, id: UInt64) {
+        var (event, id) = (self, UInt64(0))
+        let number = wd_record_event_open(&event, process, processor, &id)
+        guard number >= 0 else { throw LinuxError(PerfRefusal.opening, Errno(rawValue: errno)) }
+        return (number, id)
     }
 }
 

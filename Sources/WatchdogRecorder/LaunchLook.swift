@@ -7,7 +7,7 @@ import WatchdogLinux
 import WatchdogRecording
 import WatchdogVerdict
 
-/// Repeated looks at a process from outside, which it does not notice: whether it listens, whether its main thread waits
+/// Repeated checks of a process, which it does not notice: whether it listens, whether its main thread waits
 /// for events, and what its threads are blocked in.
 struct LaunchLook {
     /// Calls in which a main thread waits for events.
@@ -28,7 +28,7 @@ struct LaunchLook {
     /// What the program had used when its main thread began its present wait; nil if that does not wait.
     var resourcesBeforeWait: LaunchResources? { waiting?.resources }
 
-    /// Looks once.
+    /// Checks once.
     ///
     /// - Parameter names: whether to find out what blocked threads wait for.
     mutating func look(at now: Instant, names: Bool, checksListening: Bool) -> [LaunchEndJudge.Event] {

@@ -8,32 +8,58 @@ import WatchdogRecording
 extension LaunchRecorder {
     /// The boundaries in the order in which a program passes them; a CPU has four debug registers.
     private static let order: [LaunchBoundary] = [.linker, .debugState, .entry, .main]
+    private static let stopLimit = 4096
+    private static let executionLimit = 1000
 
     /// The process is stopped in its execve(2): plants breakpoints in the new program.
     func executed(at time: Instant) {
         let process = log.process
+        guard log.executions.count < Self.executionLimit else {
+            events?.removeBreakpoints()
+            registers = []
+            return tracer.resume()
+        }
         // Events of a task begin here, as does its lane.
         if log.rung == .b, log.executions.isEmpty { base = ProcessFiles.account(process, process) ?? base }
-        let image = tracer.image()
+        let image = ProgramImage(process: process)
         let path = SymbolicLink.target("/proc/\(process)/exe") ?? ""
         var execution = LaunchLog.Execution(time: time, path: path, image: image)
         noteLostPrivileges(path)
         let number = log.executions.count
         let boundaries = Self.order.compactMap { boundary in image?.boundaries[boundary].map { (boundary, $0) } }
         registers = []
+        untimed = []
+        isSearched = false
         if let events {
             events.removeBreakpoints()
-            let isPlanted = boundaries.allSatisfy {
+            // The process stops when the dynamic linker is about to run constructors; elsewhere it does not.
+            let stops = boundaries.filter { probeType != nil && $0.0 == .debugState }
+            if probeType != nil, stops.isEmpty { noteUntimed(image) }
+            let isPlanted = boundaries.filter { stops.isEmpty || $0.0 != .debugState }.allSatisfy {
                 events.addBreakpoint($0.0, program: number, at: $0.1, process: process)
             }
-            if !isPlanted { events.removeBreakpoints() }
-            if !isPlanted { plant(boundaries) }
+            if !isPlanted {
+                events.removeBreakpoints()
+                plant(boundaries)
+            } else if let stop = stops.first {
+                plantStop(stop, program: number)
+            }
         } else {
             plant(boundaries)
         }
         tracer.resume()
         execution.released = Instant.now()
-        if log.executions.count < 1000 { log.executions.append(execution) }
+        log.executions.append(execution)
+    }
+
+    /// Stops the process where it has relocated all files; if that is not possible, only the time is recorded.
+    private func plantStop(_ stop: (boundary: LaunchBoundary, address: UInt64), program: Int) {
+        if tracer.setBreakpoints([stop.address]) {
+            registers = [stop.boundary]
+        } else {
+            untimed.append("The constructors are not timed: the process's debug registers cannot be set.")
+            _ = events?.addBreakpoint(stop.boundary, program: program, at: stop.address, process: log.process)
+        }
     }
 
     private func plant(_ boundaries: [(LaunchBoundary, UInt64)]) {
@@ -56,7 +82,12 @@ extension LaunchRecorder {
             log.stops.append(
                 LaunchLog.Stop(
                     boundary: registers[index], program: log.executions.count - 1, time: time, accounting: account))
-            if registers[index] == registers.last { _ = tracer.setBreakpoints([]) }
+            let isRelocated = isRelocated(registers[index])
+            if isRelocated { probeConstructors() }
+            let isLast = registers[index] == registers.last
+            let isDone = isLast && (isRelocated || registers[index] != .debugState)
+            // A program may call the dynamic linker's function any number of times.
+            if isDone || log.stops.count >= Self.stopLimit { _ = tracer.setBreakpoints([]) }
         }
         tracer.resume()
         let released = Instant.now()

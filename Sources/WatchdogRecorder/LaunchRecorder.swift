@@ -16,6 +16,8 @@ public final class LaunchRecorder {
     let tracer: Tracer
     let events: EventSet?
     var log: LaunchLog
+    /// The number of the kernel's uprobe events; nil if constructors are not timed.
+    let probeType: UInt32?
     private let ladder: RungLadder
     private let messages: LaunchMessages
     private let signals: OwnedDescriptor
@@ -33,6 +35,10 @@ public final class LaunchRecorder {
     var registers: [LaunchBoundary] = []
     private var ending: wd_record_event_of_process?
     var notes: [String] = []
+    /// Why constructors of the present program are not timed.
+    var untimed: [String] = []
+    /// Whether the constructors of the present program were searched for.
+    var isSearched = false
 
     /// Records a launch, from the request to its end, and ends the program or leaves it running.
     ///
@@ -62,21 +68,23 @@ public final class LaunchRecorder {
         Self.raiseDescriptorLimit()
         tracer = Tracer(held.pid)
         ladder = try RungLadder(request, process: held.pid, tracer: tracer)
+        probeType =
+            request.timesConstructors
+            ? try ConstructorProbes.check(request, ladder.rung, ladder.attempts) : nil
         events = ladder.events
         base = ProcessFiles.account(held.pid, held.pid)
         look = LaunchLook(held.pidfd)
         requestedTime = WallTime.now()
         let requested = Instant.now()
         log = LaunchLog(requested: requested, process: held.pid, rung: ladder.rung)
+        log.probes = probeType.map { _ in [] }
         judge = LaunchEndJudge(goal: request.goal, requested: requested, limit: request.timeLimit)
     }
 
     /// Rung A opens several events for each CPU.
     private static func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = min(limit.rlim_max, 1 << 16)
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        guard let limit = try? ResourceLimit.current(.openFiles) else { return }
+        try? ResourceLimit(.openFiles, soft: min(limit.hard, 1 << 16), hard: limit.hard).apply()
     }
 
     // MARK: The loop
@@ -227,6 +235,7 @@ public final class LaunchRecorder {
             if events.isFull { notes.append("The recording was too large: its end is missing.") }
             events.close()
         }
+        if !isSearched { log.probes = nil }
         log.looks = look.looks
         log.marks += messages.marks
         for number in 0..<512 {
@@ -237,8 +246,8 @@ public final class LaunchRecorder {
             host: RecordingHost(
                 architecture: Self.architecture, kernel: Machine.kernelRelease, processors: Machine.processorCount),
             requested: requestedTime, ladder: ladder.attempts, resources: resources)
-        recording.notes += notes
-        return RecordedLaunch(recording: recording, exitCode: exitCode, stacks: stacks)
+        recording.notes += notes + untimed
+        return RecordedLaunch(recording: recording, exitCode: exitCode, stacks: stacks, probes: log.probes ?? [])
     }
 
     private var exitCode: Int32 {

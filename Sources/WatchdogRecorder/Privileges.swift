@@ -8,7 +8,11 @@ import WatchdogLinux
 enum Privileges {
     /// Whether the process must not be traced when it executes the file.
     static func areRaised(by path: String) -> Bool {
-        guard geteuid() != 0 else { return false }
+        geteuid() != 0 && areMarked(path)
+    }
+
+    /// Whether the file is set-user-ID or set-group-ID, or has capabilities.
+    static func areMarked(_ path: String) -> Bool {
         var information = stat()
         guard stat(path, &information) == 0 else { return false }
         if information.st_mode & (S_ISUID | S_ISGID) != 0 { return true }

@@ -76,7 +76,7 @@ enum ProcessFiles {
         return line.map { String($0.dropFirst(key.count).drop { $0 == "\t" || $0 == " " }) } ?? ""
     }
 
-    /// What a process that goes on has cost so far.
+    /// What a running process has cost so far.
     ///
     /// The kernel tells its CPU time exactly, but the parts in user mode and in the kernel in clock ticks alone. Before
     /// the first tick, all of it counts as user mode.

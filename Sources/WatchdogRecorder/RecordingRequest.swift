@@ -18,13 +18,16 @@ public struct RecordingRequest: Sendable {
     public var timeLimit: Duration
     /// The only rung that is tried; nil for the best one.
     public var rung: Rung?
-    /// Whether the program goes on after its launch.
+    /// Whether each constructor is timed, which needs root; a recorder that cannot do it launches nothing.
+    public var timesConstructors: Bool
+    /// Whether the program keeps running after its launch.
     public var keepsProgram: Bool
 
     /// Creates a request.
     public init(
         executable: String, command: [String], environment: Environment = .inherited, goal: LaunchGoal? = nil,
-        timeLimit: Duration = .seconds(60), rung: Rung? = nil, keepsProgram: Bool = false
+        timeLimit: Duration = .seconds(60), rung: Rung? = nil, timesConstructors: Bool = false,
+        keepsProgram: Bool = false
     ) {
         self.executable = executable
         self.command = command
@@ -32,6 +35,7 @@ public struct RecordingRequest: Sendable {
         self.goal = goal
         self.timeLimit = timeLimit
         self.rung = rung
+        self.timesConstructors = timesConstructors
         self.keepsProgram = keepsProgram
     }
 }
@@ -59,6 +63,8 @@ public struct RecordedLaunch: Sendable {
     /// The exit code for the recorder: 0 if the launch ended, else the program's own, 128 + its signal, or 75 if the
     /// time limit passed.
     public var exitCode: Int32
-    /// The stacks from which ``nameSamples()`` names functions; nil without samples.
+    /// The stacks from which ``nameFunctions()`` names functions; nil without samples.
     var stacks: SampledStacks?
+    /// The probes that noticed constructors, from which ``nameFunctions()`` names these.
+    var probes: [LaunchLog.Probe] = []
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import WatchdogLinux
 import WatchdogRecording
 
@@ -47,7 +46,8 @@ struct RungLadder {
                 self.rung = rung
                 attempts.append(RungAttempt(rung: rung, used: true))
             } catch {
-                refuse([rung], Self.reason(error), Self.remedy(error, isWide: isWide))
+                let refusal = PerfRefusal(error, isWide: isWide)
+                refuse([rung], refusal.reason, refusal.remedy)
             }
         }
         do throws(LinuxError) {
@@ -59,29 +59,11 @@ struct RungLadder {
             events = nil
             rung = .d
             attempts = []
-            refuse([.a, .b, .c], Self.reason(error), "run outside of the sandbox or debugger, or as root")
+            refuse([.a, .b, .c], "\(error)", "run outside of the sandbox or debugger, or as root")
         }
     }
 
     private mutating func refuse(_ rungs: [Rung], _ reason: String, _ remedy: String?) {
         attempts += rungs.map { RungAttempt(rung: $0, used: false, reason: reason, remedy: remedy) }
-    }
-
-    private static func reason(_ error: LinuxError) -> String {
-        let paranoid = Procfs.text("/proc/sys/kernel/perf_event_paranoid", limit: 16)?.split(separator: "\n")
-            .first
-        let isRefused = error.errno == .permissionDenied || error.errno == .notPermitted
-        let level = isRefused ? paranoid.map { " (perf_event_paranoid is \($0))" } ?? "" : ""
-        return "\(error)\(level)"
-    }
-
-    private static func remedy(_ error: LinuxError, isWide: Bool) -> String? {
-        switch error.errno {
-        case .permissionDenied, .notPermitted:
-            isWide ? "run as root" : "run as root, or set the sysctl kernel.perf_event_paranoid to 2"
-        case Errno(rawValue: EMFILE): "raise the limit of open files (ulimit -n)"
-        case Errno(rawValue: ENOSYS), .noSuchFile: "use a kernel with perf events and tracefs"
-        default: nil
-        }
     }
 }

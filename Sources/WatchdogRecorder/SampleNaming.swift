@@ -8,12 +8,14 @@ import WatchdogRecording
 import WatchdogReport
 
 extension RecordedLaunch {
-    /// Names the functions in the samples, as far as their files tell.
+    /// Names the functions in the samples and the timed constructors, as far as their files tell.
     ///
     /// `watchdogd-symbolicate` reads the files. If it cannot, the files stand for their functions, and a note says why.
-    /// Blocks for at most ten seconds.
-    public mutating func nameSamples() {
-        nameSamples(with: Symbolicator().limited(work: .seconds(3), budget: .seconds(10)))
+    /// Blocks for at most ten seconds; with timed constructors for twice as long.
+    public mutating func nameFunctions() {
+        let symbolicator = Symbolicator().limited(work: .seconds(3), budget: .seconds(10))
+        nameSamples(with: symbolicator)
+        nameConstructors(with: symbolicator)
     }
 
     mutating func nameSamples(with symbolicator: Symbolicator) {

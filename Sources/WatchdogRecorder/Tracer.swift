@@ -86,30 +86,14 @@ final class Tracer {
                 isTracing = false
                 return event
             default:
+                let isSignal = event.change == WD_RECORD_SIGNALED
+                let isOwn = isSignal && event.number == SIGTRAP && wd_record_breakpoint_hit(process) != 0
                 if !setBreakpoints([]) { /* They were never set. */  }
-                wd_record_release(process, event.change == WD_RECORD_SIGNALED ? Int32(event.number) : 0)
+                wd_record_release(process, isSignal && !isOwn ? Int32(event.number) : 0)
                 isTracing = false
                 return nil
             }
         }
         return nil
     }
-
-    /// What the stopped process is about to run.
-    func image() -> ProgramImage? {
-        guard let memory = try? OwnedDescriptor(opening: "/proc/\(process)/mem", flags: O_RDONLY),
-            let file = try? OwnedDescriptor(opening: "/proc/\(process)/auxv", flags: O_RDONLY)
-        else { return nil }
-        var auxiliary = [UInt8](repeating: 0, count: 1024)
-        let length = read(file.number, &auxiliary, auxiliary.count)
-        let reader = MemoryReader { address, count in
-            var bytes = [UInt8](repeating: 0, count: count)
-            return pread(memory.number, &bytes, count, off_t(bitPattern: address)) == count ? bytes : nil
-        }
-        return ProgramImage(auxiliary: Array(auxiliary.prefix(max(length, 0))), memory: reader)
-    }
-}
-
-extension off_t {
-    fileprivate init(bitPattern address: UInt64) { self = off_t(truncatingIfNeeded: address) }
 }

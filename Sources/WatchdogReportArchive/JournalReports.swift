@@ -37,7 +37,7 @@ final class JournalReports {
     private let includesAllUsers: Bool
 
     /// - Parameters:
-    ///   - user: who reads.
+    ///   - user: the user who reads.
     ///   - machine: the machine that reads.
     init(_ entries: any JournalEntries, user: UInt32, machine: String?, includesAllUsers: Bool) {
         self.entries = entries
@@ -113,7 +113,7 @@ final class JournalReports {
             entry: .init(cursor: cursor, user: announcement.sender, path: path))
     }
 
-    /// What the app was watched for, in the words of reports.
+    /// What the app was watched for, in the terms of reports.
     private var event: String {
         switch text(ReportEntryField.kind) {
         case "crashed": ReportKind.crash.rawValue

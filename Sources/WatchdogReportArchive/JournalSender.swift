@@ -10,7 +10,7 @@ struct JournalSender: Hashable, Sendable {
         case trusted
         /// A watchdogd of another user.
         case otherUser
-        /// Another program, or nobody knows.
+        /// Another program, or an unknown one.
         case imitation
     }
 
@@ -31,7 +31,7 @@ struct JournalSender: Hashable, Sendable {
     /// So the user decides, and the program's name only keeps apart what others of root print.
     ///
     /// - Parameters:
-    ///   - user: who reads.
+    ///   - user: the user who reads.
     ///   - machine: the ID of the machine that reads.
     func standing(for user: UInt32, on machine: String?) -> Standing {
         guard let sender = self.user else { return .imitation }

@@ -14,14 +14,18 @@ extension ReportStore {
         } catch {
             throw ReportStoreError(.invalidReport, "write", stored.path, reason: error.description)
         }
-        // If the name is a link, replace the file that it points to.
-        guard let target = realpath(stored.path, nil) else {
-            throw ReportStoreError("find", stored.path, errno: errno)
-        }
-        defer { free(target) }
-        let (folder, name) = Self.parts(of: String(cString: target))
+        let (folder, name) = Self.parts(of: stored.isInStore ? stored.path : try Self.target(of: stored.path))
         try StoreFolder(folder).replace(
             name, bytes, temporary: ".\(name.prefix(128)).\(UInt64.random(in: 0 ... .max)).tmp")
+    }
+
+    /// The file that a user has named, or that it points to if it is a link.
+    ///
+    /// Whoever may write to the store's folder can put a link in the place of a report, which is not to be followed.
+    private static func target(of path: String) throws(ReportStoreError) -> String {
+        guard let target = realpath(path, nil) else { throw ReportStoreError("find", path, errno: errno) }
+        defer { free(target) }
+        return String(cString: target)
     }
 
     /// Deletes a stored report; a missing report is not an error.

@@ -67,7 +67,7 @@ public enum SymbolicateCommand {
         }
         if isNaming {
             guard let naming = NamingJob(descriptor: snapshotDescriptor, firstModule: firstModuleDescriptor) else {
-                return fail("descriptor 3 is no request for names", EX_DATAERR)
+                return fail("descriptor 3 is not a request for names", EX_DATAERR)
             }
             return naming.run(within: job.budget, output: STDOUT_FILENO).map { fail($0, EX_SOFTWARE) } ?? EX_OK
         }

@@ -112,11 +112,12 @@ struct Unwinder {
         switch callFrames.step(rules, from: position.registers, read: read) {
         case .outermost: return .outermost
         case .caller(let registers, let isSignalFrame):
-            // A return leaves the stack pointer above the callee's frame; a signal may have switched stacks.
+            // A return leaves the stack pointer above the callee's frame, or where it was if the innermost function has taken
+            // its return address off the stack, as vfork does; a signal may have switched stacks.
             if !isSignalFrame {
-                guard let old = position.stackPointer, let new = registers[X86_64.Register.rsp], new > old else {
-                    return nil
-                }
+                guard let old = position.stackPointer, let new = registers[X86_64.Register.rsp],
+                    new > old || new == old && !position.isReturnAddress
+                else { return nil }
             }
             return .caller(Position(registers: registers, isReturnAddress: !isSignalFrame), .cfi)
         case nil: return nil
@@ -143,8 +144,14 @@ struct Unwinder {
     /// Whether this is code that has no caller but may lack the call frame information that says so.
     private func isThreadStart(_ position: Position) -> Bool {
         guard let address = position.lookupAddress else { return true }
-        let starts: Set = ["_start", "__clone", "clone", "__clone3", "clone3", "_start_c", "_dl_start_user"]
-        if let name = symbols.function(containing: address)?.name, starts.contains(name) { return true }
+        let starts: Set = ["_start", "_start_c", "_dl_start_user"]
+        // A thread's first function returns to clone; a thread that is in clone itself called it.
+        let clones: Set = ["__clone", "clone", "__clone3", "clone3"]
+        if let name = symbols.function(containing: address)?.name,
+            starts.contains(name) || position.isReturnAddress && clones.contains(name)
+        {
+            return true
+        }
         guard let entry = images.index(containing: address).flatMap({ images.file(of: $0) })?.entry else {
             return false
         }

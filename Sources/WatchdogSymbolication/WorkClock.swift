@@ -25,7 +25,7 @@ final class WorkClock {
         credited -= waited
     }
 
-    /// Follows no process any more; to be called before it is reaped.
+    /// Stops following the process; call it before the process is reaped.
     func leave() {
         credited += waited
         schedule = nil

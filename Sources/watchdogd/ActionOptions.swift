@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Glibc
 import WatchdogControl
 import WatchdogSupervisor
 
@@ -14,58 +13,31 @@ struct ActionOptions: ParsableArguments {
     var wait = true
 
     @Argument(
-        help: ArgumentHelp("The app's name, or a pattern such as 'web*'; may be repeated.", valueName: "app"),
-        completion: .appNames)
+        help: .apps("Names of apps"), completion: .appNames)
     var names: [String]
 
     /// Calls the daemon for each app; prints replies only as JSON, because the exit code is enough for people.
     ///
-    /// A failure does not keep the other apps from their turn; the first one decides the exit code.
+    /// A failure does not stop the calls for the other apps; the first one determines the exit code.
     ///
     /// - Parameters:
     ///   - isSettled: whether an error means that there was nothing to do; it is printed and is no failure.
     ///   - call: acts on one app.
-    ///   - tell: prints what people want to know of the reply.
+    ///   - tell: prints the reply for people.
     func perform<Reply: ControlReply>(
         isSettled: (ControlError) -> Bool = { _ in false },
         _ call: (ControlClient, AppRequest) throws(ControlClientError) -> Reply,
         then tell: (Reply, String) -> Void = { _, _ in }
     ) throws {
-        var failure: ExitCode?
-        for name in try matchingNames {
-            do {
-                let reply = try daemon.choice.settle(printsJSON: output.json, isSettled) {
-                    client throws(ControlClientError) in try call(client, AppRequest(name, waits: wait))
-                }
-                guard let reply else { continue }
-                if output.json { print(ControlText.json(reply), terminator: "") } else { tell(reply, name) }
-            } catch let code as ExitCode {
-                failure = failure ?? code
+        let apps = try AppNames(names).matches(daemon, output)
+        try AppNames.each(apps) { name in
+            let reply = try daemon.choice.settle(printsJSON: output.json, isSettled) {
+                client throws(ControlClientError) in try call(client, AppRequest(name, waits: wait))
             }
-        }
-        if let failure { throw failure }
-    }
-
-    /// The names as given, with patterns replaced by the apps that they match: glob(7).
-    private var matchingNames: [String] {
-        get throws {
-            guard names.contains(where: Self.isPattern) else { return names }
-            let apps = try daemon.withClient(output) { client throws(ControlClientError) in try client.list().apps }
-            var result: [String] = []
-            for name in names {
-                let matches = Self.isPattern(name) ? apps.map(\.name).filter { fnmatch(name, $0, 0) == 0 } : [name]
-                guard !matches.isEmpty else {
-                    StandardError.say("no app matches '\(name)'; 'watchdogd list' shows them")
-                    throw ExitCode(66)
-                }
-                result += matches.filter { !result.contains($0) }
-            }
-            return result
+            guard let reply else { return }
+            if output.json { print(ControlText.json(reply), terminator: "") } else { tell(reply, name) }
         }
     }
-
-    /// Whether a name stands for those that it matches.
-    static func isPattern(_ name: String) -> Bool { name.contains { "*?[".contains($0) } }
 }
 
 /// The options of a command that acts on one app.

@@ -11,7 +11,9 @@ extension CaptureCommand {
     func capture(_ process: Int32) throws {
         let report: Report
         do {
-            report = try ProcessCapture(of: process, stopsThreads: stop).report()
+            report = try LongCall.show("capturing process \(process) and naming its functions") {
+                try ProcessCapture(of: process, stopsThreads: stop).report()
+            }
         } catch let error as RunError {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)

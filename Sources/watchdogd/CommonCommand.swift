@@ -10,7 +10,7 @@ enum CommonCommand {
     /// Returns false for a command line that the parser must handle.
     static func run(_ words: [String]) throws -> Bool {
         guard words.count == 3 || words.count == 5, let name = words.last, isPlain(name), name != "help",
-            !ActionOptions.isPattern(name)
+            !AppNames.isPattern(name)
         else {
             return false
         }

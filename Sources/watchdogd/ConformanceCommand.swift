@@ -38,6 +38,15 @@ struct ConformanceCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
+    @Option(help: ArgumentHelp("Write the results as JUnit XML.", valueName: "file"), completion: .file())
+    var junit: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the results as TAP; - is standard output, in place of the table.", valueName: "file"),
+        completion: .file())
+    var tap: String?
+
     @Flag(help: "Show the program's output on standard error; by default it is discarded.")
     var showOutput = false
 
@@ -53,12 +62,21 @@ struct ConformanceCommand: ParsableCommand {
         for (name, span) in [("launch", launch), ("answer", answer), ("terminate", terminate)] where span <= .zero {
             throw ValidationError("--\(name) must be longer than zero")
         }
+        for (name, value) in [("junit", junit), ("tap", tap)] where value == "" {
+            throw ValidationError("--\(name) is empty; give it a value or leave it out")
+        }
+        guard !json || tap != "-" else {
+            throw ValidationError("--json and --tap - would both write to standard output; give --tap a file")
+        }
     }
 
     func run() throws {
+        let files = TestResultFiles(junit: junit, tap: tap)
+        try Failure.running { () throws(RunError) in try files.check() }
         do {
             let text = ConformanceText(width: TerminalWidth.columns)
-            let isTable = !json
+            let isTable = !json && tap != "-"
+            let start = Instant.now()
             var previous: ConformanceResult?
             let session = try ConformanceSession(plan, interruption: try interruption()) { result in
                 guard isTable else { return }
@@ -67,8 +85,10 @@ struct ConformanceCommand: ParsableCommand {
                 fflush(nil)
             }
             let results = try session.run()
-            let report = ConformanceReport(command: command, results: results)
-            print(json ? try report.encoded() : "\n" + text.summary(results), terminator: "")
+            let suite = TestSuite(conformanceOf: command, results: results, duration: .now() - start)
+            if json { print(try ConformanceReport(command: command, results: results).encoded(), terminator: "") }
+            if isTable { print("\n" + text.summary(results), terminator: "") }
+            try Failure.running { () throws(RunError) in try files.write(suite) }
             if results.contains(where: \.isFailure) { throw ExitCode(1) }
         } catch let error as ConformanceError {
             StandardError.say(error.description)

@@ -11,19 +11,23 @@ struct ListCommand: ParsableCommand {
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOption
 
     func run() throws {
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in try client.list() }
-        print(output.json ? ControlText.json(reply) : ControlText.list(reply, style: output.style), terminator: "")
+        pager.show(output.json ? ControlText.json(reply) : ControlText.list(reply, style: output.style))
     }
 }
 
-/// `watchdogd status`: one app in detail, or the daemon itself.
+/// `watchdogd status`: apps in detail, or the daemon itself with a list of all.
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show an app's state, launch, pings, restarts, last crash log and last log lines.",
-        discussion: "Without an app, shows the daemon itself, including the longest iteration of its event loop."
+        abstract: "Show the state of apps, their launches, pings, restarts, last crash logs and log lines.",
+        discussion: """
+            Without an app, shows the daemon itself, with the longest iteration of its event loop, and lists all apps. \
+            With --json, it shows the daemon only.
+            """
     )
 
     @Option(name: .shortAndLong, help: ArgumentHelp("Show this many of its latest log lines.", valueName: "count"))
@@ -31,27 +35,35 @@ struct StatusCommand: ParsableCommand {
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOption
 
-    @Argument(
-        help: ArgumentHelp("The app's name; without it, show the daemon.", valueName: "app"), completion: .appNames)
-    var name: String?
+    @Argument(help: .apps("Names of apps"), completion: .appNames)
+    var names: [String] = []
 
     func validate() throws {
         try OutputOptions.check(lines: lines, most: ControlLimits().logLines)
     }
 
     func run() throws {
-        guard let name else {
+        guard !names.isEmpty else { return try showDaemon() }
+        var text = ""
+        defer { pager.show(text) }
+        try AppNames.each(AppNames(names).matches(daemon, output)) { name in
             let reply = try daemon.withClient(output) { client throws(ControlClientError) in
-                try client.describeDaemon()
+                try client.describe(DescribeRequest(name, logLines: lines))
             }
-            let text = output.json ? ControlText.json(reply) : ControlText.status(reply, style: output.style)
-            return print(text, terminator: "")
+            if !text.isEmpty, !output.json { text += "\n" }
+            text += output.json ? ControlText.json(reply) : ControlText.status(reply, style: output.style)
         }
-        let reply = try daemon.withClient(output) { client throws(ControlClientError) in
-            try client.describe(DescribeRequest(name, logLines: lines))
+    }
+
+    private func showDaemon() throws {
+        let (reply, list) = try daemon.withClient(output) { client throws(ControlClientError) in
+            (try client.describeDaemon(), output.json ? nil : try client.list())
         }
-        print(output.json ? ControlText.json(reply) : ControlText.status(reply, style: output.style), terminator: "")
+        guard let list else { return print(ControlText.json(reply), terminator: "") }
+        let style = output.style
+        pager.show(ControlText.status(reply, style: style) + "\n" + ControlText.list(list, style: style))
     }
 }
 
@@ -115,7 +127,7 @@ struct CaptureCommand: ParsableCommand {
         commandName: "capture",
         abstract: "Capture the stacks of a running app or process, and let it continue.",
         discussion: """
-            For an app, the daemon writes a report and this prints its path; 'watchdogd report show' shows it. For any \
+            For an app, has the daemon write a report, and prints its path; 'watchdogd report show' shows it. For any \
             other process, prints the stacks in the same form without stopping it: sleeping threads are not disturbed, \
             and threads on a CPU have no stack. With --stop, all threads are stopped at the same instant, for about a \
             millisecond, and each gets a stack; a blocked system call may then return early with EINTR.

@@ -31,8 +31,9 @@ struct EventsCommand: ParsableCommand {
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOption
 
-    @Argument(help: ArgumentHelp("Show only these apps.", valueName: "app"), completion: .appNames)
+    @Argument(help: .apps("Show only these apps: names"), completion: .appNames)
     var apps: [String] = []
 
     func validate() throws {
@@ -49,16 +50,25 @@ struct EventsCommand: ParsableCommand {
     func run() throws {
         let style = output.style
         let history = lines ?? (since == nil ? 10 : ControlLimits().eventHistory)
+        let named = try AppNames(apps).matches(daemon, output)
         let request = MonitorRequest(
-            apps: apps.isEmpty ? nil : apps, history: history, follows: follow ? nil : false)
+            apps: named.isEmpty ? nil : named, history: history, follows: follow ? nil : false)
         let beginning = beginning
+        // What ends by itself can be paged.
+        var whole: String? = follow || output.json ? nil : ""
+        // Also after an error: what came before it is not lost.
+        defer { if let whole { pager.show(whole) } }
         try daemon.withClient(output) { client throws(ControlClientError) in
             try client.monitor(request) { reply in
                 // The first reply has no event: the daemon misses none from now on.
                 guard reply != MonitorReply() else { return true }
                 if let beginning, let event = reply.event, event.time < beginning { return true }
-                print(
-                    output.json ? ControlText.jsonLine(reply) : ControlText.event(reply, style: style), terminator: "")
+                let line = output.json ? ControlText.jsonLine(reply) : ControlText.event(reply, style: style)
+                guard whole == nil else {
+                    whole? += line
+                    return true
+                }
+                print(line, terminator: "")
                 // Flush: a pipe would hold the line back until its buffer is full.
                 return fflush(nil) == 0
             }

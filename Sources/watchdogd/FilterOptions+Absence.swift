@@ -4,13 +4,13 @@ import WatchdogRendering
 import WatchdogReportArchive
 
 extension FilterOptions {
-    /// What is shown in place of an empty list: that there is no report, or that none passes the filters.
+    /// The text instead of an empty list: that there is no report, or that none passes the filters.
     func absence(in location: ReportsOption) -> String {
         let isFiltered = [location.host, app, event, verdict, since].contains { $0 != nil }
         guard isFiltered else { return ReportListing.text([]) }
         var unfiltered = location
         unfiltered.host = nil
-        // What cannot be read was told when the list was read.
+        // Reading the list has already reported what cannot be read.
         let all = (try? unfiltered.open()).flatMap { archive in
             try? archive.list(ReportFilter(), atMost: archive.hasJournal ? ReportListing.journalLimit : nil)
         }

@@ -13,8 +13,8 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Turn files of systemd, supervisord, runit, s6, monit or compose into app files.",
         discussion: """
-            Prints the app files, and on standard error each line that it could not convert as it is, with the \
-            reason. Writes files only with --output or --install, and asks first. Applies a unit's drop-ins, \
+            Prints the app files, and on standard error each line that it changed or dropped, with the reason. \
+            Writes files only with --output or --install, and asks first. Applies a unit's drop-ins, \
             UNIT.d/*.conf.
             """
     )
@@ -80,7 +80,7 @@ struct ImportCommand: ParsableCommand {
         print(
             json ? ImportReply(result, failures).json : result.apps.map(\.text).joined(separator: "\n"),
             terminator: "")
-        // What was printed comes before what is said about it.
+        // Print the files before the notes about them.
         if let loss = StandardOutput.flush() {
             StandardError.say(loss)
             throw ExitCode(74)

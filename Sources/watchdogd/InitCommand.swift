@@ -10,7 +10,7 @@ import WatchdogMeasurement
 import WatchdogMeasuring
 import WatchdogSupervisor
 
-/// `watchdogd init`: an app file for a command, from one launch of it.
+/// `watchdogd init`: writes an app file for a command, based on one launch.
 struct InitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
@@ -18,8 +18,8 @@ struct InitCommand: ParsableCommand {
         usage: "watchdogd init [<options>] -- COMMAND [ARGS...]",
         discussion: """
             Launches COMMAND, observes how it becomes ready, where it listens and whether it sends heartbeats, ends it \
-            with all its processes, and prints a commented app file that fits. What it saw goes to standard error. \
-            COMMAND really runs, with its effects.
+            with all its processes, and prints a commented app file that fits. Prints on standard error what it saw. \
+            COMMAND really runs, with all its side effects.
             """
     )
 
@@ -96,7 +96,9 @@ struct InitCommand: ParsableCommand {
         do throws(MeasuringError) {
             let trial = try ProgramTrial(
                 command, environment: .inherited, within: within, showsOutput: showOutput)
-            return try trial.run()
+            // The program's output would tear the line.
+            guard !showOutput else { return try trial.run() }
+            return try LongCall.show("observing \(command[0])", limit: within, trial.run)
         } catch {
             StandardError.say(error.description)
             throw ExitCode(error.exitCode)

@@ -80,13 +80,14 @@ struct LaunchesCommand: ParsableCommand {
         abstract: "Show how long apps took to launch, by version, host, kind or cause.",
         discussion: """
             Reads the history that 'watchdogd serve' keeps, and prints the number of launches, the number that never \
-            became ready, the 50th, 90th and 99th percentiles of their times, and a histogram. Without an app, prints \
-            one line for each app.
+            became ready, the 50th, 90th and 99th percentiles of their times, how long each phase took, and a histogram. \
+            Without an app, prints one line for each app, and no phases.
             """
     )
 
     @OptionGroup var location: HistoryLocation
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOption
 
     @OptionGroup var start: HistoryStart
 
@@ -102,8 +103,10 @@ struct LaunchesCommand: ParsableCommand {
             try reader.launches(of: app, since: start.time, by: key)
         }
         guard !output.json else { return print(ControlText.json(LaunchesReply(table)), terminator: "") }
-        let text = LaunchesText(columns: output.style.columns ?? 200, isUnicode: Locale.isUnicode)
-        print(text.text(table), terminator: "")
+        let text = LaunchesText(columns: output.style.columns ?? 200, isUnicode: Locale.isUnicode) {
+            .current(at: $0.seconds)
+        }
+        pager.show(text.text(table))
     }
 }
 

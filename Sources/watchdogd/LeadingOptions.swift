@@ -24,7 +24,7 @@ struct LeadingOptions {
     private(set) var hasNoPager = false
 
     private static let daemon: Set = ["--user", "--system", "--control"]
-    /// The commands that talk to a daemon, or are one.
+    /// The commands that talk to a daemon, and `serve`.
     private static let daemonCommands: Set = [
         "list", "status", "top", "ping", "launch", "terminate", "restart", "capture", "reload", "events", "logs",
         "metrics", "foreground", "background", "suspend", "resume", "event", "sample", "serve",
@@ -68,14 +68,14 @@ struct LeadingOptions {
         if let (options, names) = Self.groups[command] {
             moved += try take(options, names, from: &rest)
             // The default command takes its options where they are.
-            // A misspelled command is told where commands are checked.
+            // A misspelled command is reported where commands are checked.
             if let subcommand = rest.first, !subcommand.hasPrefix("-") {
-                // Of the names of reports, only the one that people type most stands for `show`.
+                // Of the names of reports, only the most frequent one implies `show`.
                 if command == "report", subcommand == ReportArgument.latest { words.append("show") }
                 words.append(rest.removeFirst())
             }
         }
-        // As systemctl's users type it, behind any command.
+        // As users of systemctl type it, after any command.
         if Self.daemonCommands.contains(command), !["logs", "observe"].contains(command) {
             let (options, others) = (rest.prefix { $0 != "--" }, rest.drop { $0 != "--" })
             hasNoPager = hasNoPager || options.contains("--no-pager")

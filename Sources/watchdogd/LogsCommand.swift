@@ -36,7 +36,7 @@ struct LogsCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var pager: PagerOption
 
-    @Argument(help: ArgumentHelp("The app's name; may be repeated.", valueName: "app"), completion: .appNames)
+    @Argument(help: .apps("Names of apps"), completion: .appNames)
     var names: [String]
 
     func validate() throws {
@@ -52,9 +52,6 @@ struct LogsCommand: ParsableCommand {
         guard !follow || since == nil || lines == nil else {
             throw ValidationError("--since and --lines cannot be combined with --follow; leave one out")
         }
-        guard !follow || names.count == 1 else {
-            throw ValidationError("--follow applies to one app; journalctl --follow shows all of them")
-        }
         guard !(follow && output.json) else {
             throw ValidationError("--follow and --json cannot be combined; to follow as JSON, use journalctl -o json")
         }
@@ -64,14 +61,18 @@ struct LogsCommand: ParsableCommand {
         since.flatMap { ReportFilter.beginning($0, now: .now()) }.map { Timestamp($0) }
     }
 
-    /// How many lines are shown at most.
+    /// The maximum number of lines to show.
     private var count: Int { lines ?? (since == nil ? 50 : ControlLimits().logLines) }
 
     func run() throws {
-        for name in names { try show(name) }
+        let apps = try AppNames(names).matches(daemon, output)
+        guard !follow || apps.count == 1 else {
+            throw ValidationError("--follow applies to one app; journalctl --follow shows all of them")
+        }
+        try AppNames.each(apps) { try show($0, underName: apps.count > 1) }
     }
 
-    private func show(_ name: String) throws {
+    private func show(_ name: String, underName: Bool) throws {
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in
             try client.describe(DescribeRequest(name, logLines: follow ? 0 : count))
         }
@@ -90,7 +91,7 @@ struct LogsCommand: ParsableCommand {
         if output.json {
             for line in log { print(ControlText.jsonLine(line), terminator: "") }
         } else {
-            if names.count > 1 { print("\(name):") }
+            if underName { print("\(name):") }
             pager.show(ControlText.log(log, style: output.style))
             if log.isEmpty, count > 0 {
                 let isSilent = reply.log.isEmpty
@@ -119,7 +120,10 @@ struct LogsCommand: ParsableCommand {
         case "journal":
             // journalctl takes seconds since 1970 behind an @.
             let extent = beginning.map { ["--lines=all", "--since=@\($0.microseconds / 1_000_000)"] }
-            command = ["journalctl", "--follow", "--identifier=\(name)"] + (extent ?? ["--lines=\(count)"])
+            // Of journalctl's formats for people, this one names the zone.
+            command =
+                ["journalctl", "--follow", "--output=short-full", "--identifier=\(name)"]
+                + (extent ?? ["--lines=\(count)"])
         case "inherit", "null":
             StandardError.say(absence(of: name, place))
             throw ExitCode(69)

@@ -7,7 +7,7 @@ import WatchdogMeasurement
 import WatchdogMeasuring
 import WatchdogSupervisor
 
-/// `watchdogd measure`: many launches of a program, compared honestly.
+/// `watchdogd measure`: launches a program many times and compares the results.
 struct MeasureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "measure",

@@ -32,7 +32,7 @@ enum NamedProcess {
         do throws(RunError) {
             return try ContainerProcess(name).pid
         } catch let other {
-            // Not EX_NOINPUT: several containers have that name, so the answer is here and not with the daemon.
+            // Not EX_NOINPUT: several containers have that name, so the error is about containers, not the daemon.
             guard other.exitCode == 66 else {
                 StandardError.say(other.description)
                 throw ExitCode(other.exitCode)

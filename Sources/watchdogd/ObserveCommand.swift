@@ -36,6 +36,9 @@ struct ObserveCommand: ParsableCommand {
             valueName: "what"))
     var enforce = ObserveConfiguration.Consequence.report
 
+    @Flag(help: "With --enforce restart-unit, do not ask whether to restart services.")
+    var yes = false
+
     @Flag(help: "Observe services of your own service manager.")
     var user = false
 
@@ -90,6 +93,10 @@ struct ObserveCommand: ParsableCommand {
 
     func run() throws {
         colors.decorateMessages()
+        if enforce == .restartUnit, !yes {
+            let names = targets.map(\.name).joined(separator: ", ")
+            try Question.ask("Restart \(names) after each hang?", otherwise: "nothing is observed")
+        }
         var configuration = ObserveConfiguration(targets)
         configuration.manager = user ? .user : .system
         configuration.probe = probing.settings

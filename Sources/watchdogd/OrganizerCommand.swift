@@ -16,8 +16,9 @@ struct OrganizerCommand: ParsableCommand {
         abstract: "Compare versions and hosts: hangs, launches, terminations and the most frequent faults.",
         discussion: """
             Reads crash logs from folders and journals, incidents from lines of JSON, launches, hangs and exits from \
-            histories, and hang rates from Prometheus. If you name no source, reads your crash logs and the daemon's \
-            history. Marks faults that are new in the latest version, and those that occur more often than before.
+            histories, and hang rates and launch times from Prometheus. If you name no source, reads your crash logs \
+            and the daemon's history. Marks faults that are new in the latest version, and those that occur more \
+            often than before.
             """
     )
 
@@ -38,7 +39,8 @@ struct OrganizerCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read how long each version ran and hung on all hosts from the recording rules of this Prometheus.",
+            "Read hang rates and launch times of each version on all hosts, as recorded by the rules of this"
+                + " Prometheus.",
             valueName: "url"))
     var prometheus: String?
 
@@ -54,6 +56,7 @@ struct OrganizerCommand: ParsableCommand {
     var html: String?
 
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOption
 
     func validate() throws {
         guard (1...1_000).contains(top) else {
@@ -89,7 +92,7 @@ struct OrganizerCommand: ParsableCommand {
         guard let html else {
             guard !output.json else { return }
             let text = OrganizerText(columns: output.style.columns ?? 200, isUnicode: Locale.isUnicode)
-            return print(text.text(table), terminator: "")
+            return pager.show(text.text(table))
         }
         let page = OrganizerPage.render(table)
         guard html != "-" else { return print(page, terminator: "") }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What users of other tools type.
+/// Command names of other tools.
 enum OtherNames {
     /// What systemctl, docker and others call these commands.
     static let commands = [

@@ -23,11 +23,25 @@ struct PagerOption: ParsableArguments {
     private var command: String? {
         guard !noPager, LeadingOptions.given?.hasNoPager != true, isatty(STDOUT_FILENO) == 1, isatty(STDIN_FILENO) == 1
         else { return nil }
+        return Self.choice
+    }
+
+    /// The pager that the user has chosen; nil for none.
+    static var choice: String? {
         let environment = Environment.inherited
         // The caller of sudo chooses the environment, and must not choose what runs with root's rights.
-        guard !Self.hasOthersRights else { return "less" }
+        guard !hasOthersRights else { return "less" }
         let command = environment["WATCHDOGD_PAGER"] ?? environment["PAGER"] ?? "less"
         return command.isEmpty || command == "cat" ? nil : command
+    }
+
+    /// Prepares the environment of a pager.
+    ///
+    /// - Parameter less: the options of less(1), unless the user has set some.
+    static func configure(less: String) {
+        setenv("LESS", less, 0)
+        // With another user's rights, a pager must not start programs or write files: less(1), "SECURITY".
+        if hasOthersRights { setenv("LESSSECURE", "1", 1) }
     }
 
     private static var hasOthersRights: Bool {
@@ -42,9 +56,7 @@ struct PagerOption: ParsableArguments {
     /// - Returns: false if the pager could not be started, so that nothing was printed.
     private func page(_ text: String, by command: String) -> Bool {
         // less(1): quit if it fits, keep colors, leave the text on the screen.
-        setenv("LESS", "FRX", 0)
-        // With another user's rights, a pager must not start programs or write files: less(1), "SECURITY".
-        if Self.hasOthersRights { setenv("LESSSECURE", "1", 1) }
+        Self.configure(less: "FRX")
         fflush(nil)
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return false }

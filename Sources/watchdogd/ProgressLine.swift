@@ -3,7 +3,7 @@
 import Glibc
 import WatchdogBase
 
-/// One line on the terminal that says how far something is; nothing where standard error is no terminal.
+/// Shows progress in one line on the terminal; prints nothing if standard error is not a terminal.
 struct ProgressLine {
     private static let width = 24
     private let isTerminal = isatty(STDERR_FILENO) == 1

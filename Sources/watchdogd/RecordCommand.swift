@@ -43,8 +43,12 @@ struct RecordLaunchCommand: ParsableCommand {
         completion: .list(Rung.allCases.map(\.rawValue)), transform: Self.rung)
     var rung: Rung?
 
+    @Flag(help: "Time each constructor of the program and its libraries (root; slower).")
+    var constructors = false
+
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Write the recording to this file (FILE.launch).", valueName: "file"),
+        name: .shortAndLong,
+        help: ArgumentHelp("Write the recording to this file, usually NAME.launch.", valueName: "file"),
         completion: .file(extensions: ["launch"]))
     var output: String?
 
@@ -66,6 +70,9 @@ struct RecordLaunchCommand: ParsableCommand {
             throw ValidationError("a program is missing; write watchdogd record [options] -- PROGRAM [ARGS...]")
         }
         guard output != "" else { throw ValidationError("--output is empty; give it a file or leave it out") }
+        if constructors, let rung, rung > .b {
+            throw ValidationError("--constructors cannot be recorded on rung \(rung.rawValue); use rung A or B")
+        }
         guard timeLimit <= .seconds(86_400) else {
             throw ValidationError("--time-limit is out of range; use at most 1d")
         }
@@ -73,19 +80,20 @@ struct RecordLaunchCommand: ParsableCommand {
 
     func run() throws {
         do {
-            // Before the launch: a recording that cannot be kept is not worth one.
+            // Before the launch: without a file to keep the recording in, there is no point in launching.
             if let output { try AtomicFile.check(output) }
             let executable = try resolveExecutable(command[0], path: Environment.inherited["PATH"] ?? "/usr/bin:/bin")
+            try spare(executable)
             try files.check()
             // A process that the program leaves behind stays a descendant, and is ended with the others.
             try Subreaper.become()
             var launch = try LaunchRecorder.record(
                 RecordingRequest(
                     executable: executable, command: command, goal: until, timeLimit: timeLimit, rung: rung,
-                    keepsProgram: keep))
+                    timesConstructors: constructors, keepsProgram: keep))
             // The machine's first process may be one that reaps nothing.
             _ = Subreaper.reapOrphans(except: [])
-            launch.nameSamples()
+            LongCall.show("naming the functions") { launch.nameFunctions() }
             let file = try RecordingCoding.encode(launch.recording)
             if let output { try AtomicFile.write(file, to: output) }
             try files.write(launch.recording)
@@ -105,6 +113,15 @@ struct RecordLaunchCommand: ParsableCommand {
         } catch let error as RecordingCodingError {
             StandardError.say("\(error)")
             throw ExitCode(74)
+        }
+    }
+
+    /// Refuses to replace the program by what is written about it: `-o app -- ./app` is easily typed.
+    private func spare(_ executable: String) throws {
+        let program = canonicalPath(executable)
+        for file in [output, files.html, files.perfetto].compactMap(\.self) where canonicalPath(file) == program {
+            StandardError.say("\(file) is the program itself; write the recording to another file")
+            throw ExitCode(64)
         }
     }
 

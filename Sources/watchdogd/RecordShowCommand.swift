@@ -27,7 +27,7 @@ struct RecordingFileOptions: ParsableArguments {
         }
     }
 
-    /// Checks in advance whether the files can be written, so that no launch is recorded in vain.
+    /// Checks in advance whether the files can be written, so that no launch is recorded for nothing.
     func check() throws {
         try Self.reporting {
             for path in [html, perfetto] { if let path { try AtomicFile.check(path) } }

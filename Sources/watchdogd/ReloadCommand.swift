@@ -27,7 +27,7 @@ struct ReloadCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "For apps: wait until the reload is done.")
     var wait = true
 
-    @Argument(help: ArgumentHelp("Names of apps.", valueName: "app"), completion: .appNames)
+    @Argument(help: .apps("Names of apps"), completion: .appNames)
     var apps: [String] = []
 
     func validate() throws {
@@ -50,16 +50,7 @@ struct ReloadCommand: ParsableCommand {
             print(output.json ? ControlText.json(reply) : text, terminator: "")
             return
         }
-        var failure: (any Error)?
-        for app in apps {
-            do {
-                try reload(app)
-            } catch {
-                // Continue: the other apps can still be reloaded.
-                failure = failure ?? error
-            }
-        }
-        if let failure { throw failure }
+        try AppNames.each(AppNames(apps).matches(daemon, output), reload)
     }
 
     private func reload(_ app: String) throws {

@@ -43,7 +43,9 @@ struct FilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Show only verdicts that contain this: blocked, spinning, futex.", valueName: "word"))
     var verdict: String?
 
-    @Option(help: ArgumentHelp("Show only what is newer: 2h, 2026-11-20, \"2026-11-20 18:30\".", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            "Show only crash logs newer than this: 2h, 2026-11-20, \"2026-11-20 18:30\".", valueName: "time"))
     var since: String?
 
     @Option(help: ArgumentHelp("Show at most N, newest first.", valueName: "n"))

@@ -17,7 +17,7 @@ struct ReportDeleteCommand: ParsableCommand {
         abstract: "Delete crash logs.",
         discussion: """
             Lists what it would delete, and asks for confirmation. watchdogd deletes old crash logs by itself: by \
-            default, it keeps at most 500, for at most 90 days. To delete entries of the journal, use \
+            default, it keeps the newest 500, at most 256 MiB and 90 days. To delete entries of the journal, use \
             journalctl --vacuum-time.
             """
     )
@@ -55,7 +55,7 @@ struct ReportDeleteCommand: ParsableCommand {
     func run() throws {
         // Links of the administrator are followed before anything is listed, and none afterwards.
         var location = location
-        location.reports = location.folder.map(Self.canonical)
+        location.reports = location.folder.map(canonicalPath)
         let archive = try location.open()
         let reports =
             try olderThan.map { try old(than: $0, in: archive, of: location) } ?? named(in: archive, of: location)
@@ -89,7 +89,7 @@ struct ReportDeleteCommand: ParsableCommand {
     private func named(in archive: ReportArchive, of location: ReportsOption) throws -> [StoredReport] {
         var reports: [StoredReport] = []
         for reference in references {
-            let name = reference.contains("/") ? Self.canonical(reference) : reference
+            let name = reference.contains("/") ? canonicalPath(reference) : reference
             let report = try location.find(name, in: archive)
             guard report.isInStore || report.metadata?.bugType == ReportMetadata.crash else {
                 StandardError.say("\(report.path.singleLine(limit: 4_096)) is not a crash log; use rm to delete it")
@@ -98,12 +98,5 @@ struct ReportDeleteCommand: ParsableCommand {
             if !reports.contains(where: { $0.path == report.path }) { reports.append(report) }
         }
         return reports
-    }
-
-    /// A path without links, or the path itself if there is no such file.
-    private static func canonical(_ path: String) -> String {
-        guard let real = realpath(path, nil) else { return path }
-        defer { free(real) }
-        return String(cString: real)
     }
 }

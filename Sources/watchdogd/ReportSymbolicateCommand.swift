@@ -13,8 +13,8 @@ struct ReportSymbolicateCommand: ParsableCommand {
         commandName: "symbolicate",
         abstract: "Symbolicate a crash log with debug files found later.",
         discussion: """
-            Uses a debug file only if its build ID matches the one in the crash log. Reports what was found and what \
-            was not on standard error.
+            Uses a debug file only if its build ID matches the one in the crash log. Reports on standard error what it \
+            found and what it did not find.
             """
     )
 

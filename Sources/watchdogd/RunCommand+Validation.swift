@@ -50,13 +50,7 @@ extension RunCommand {
         guard config == nil else { throw ValidationError("--config requires --app") }
         guard !command.isEmpty else {
             let words = CommandLine.arguments.drop { $0 != "run" }.dropFirst()
-            if !words.contains("--"), let option = words.first(where: { ["-d", "--detach", "--daemon"].contains($0) }) {
-                throw ValidationError(
-                    "there is no \(option): run stays in the foreground; use 'watchdogd serve' instead")
-            }
-            if let first = words.first, !first.hasPrefix("-"), !words.contains("--") {
-                throw ValidationError("put -- before the program: watchdogd run -- \(words.joined(separator: " "))")
-            }
+            if !words.contains("--") { try refuseUnmarkedCommand(words) }
             throw ValidationError("a command is missing; write watchdogd run [options] -- COMMAND [ARGS...]")
         }
         guard factor.isFinite, factor >= 0.001, factor <= 1000 else {
@@ -64,6 +58,20 @@ extension RunCommand {
         }
         guard let first = command.first, !first.isEmpty else {
             throw ValidationError("the command is empty; write watchdogd run [options] -- COMMAND [ARGS...]")
+        }
+    }
+
+    /// Refuses words of which some look like a program, without `--` before it.
+    private func refuseUnmarkedCommand(_ words: ArraySlice<String>) throws {
+        if let option = words.first(where: { ["-d", "--detach", "--daemon"].contains($0) }) {
+            throw ValidationError("there is no \(option): run stays in the foreground; use 'watchdogd serve' instead")
+        }
+        if let first = words.first, !first.hasPrefix("-") {
+            throw ValidationError("put -- before the program: watchdogd run -- \(words.joined(separator: " "))")
+        }
+        // Of two words in a row, the second is not the value of an option.
+        if zip(words, words.dropFirst()).contains(where: { !$0.hasPrefix("-") && !$1.hasPrefix("-") }) {
+            throw ValidationError("put -- before the program: watchdogd run [options] -- COMMAND [ARGS...]")
         }
     }
 }

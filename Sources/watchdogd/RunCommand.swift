@@ -128,12 +128,13 @@ struct RunCommand: ParsableCommand {
     var runTime: Duration?
 
     @Option(
-        help: ArgumentHelp("Write expected and actual results as JUnit XML.", valueName: "file"),
+        help: ArgumentHelp("Write results of conditions and script steps as JUnit XML.", valueName: "file"),
         completion: .file())
     var junit: String?
 
     @Option(
-        help: ArgumentHelp("Write expected and actual results as TAP; - is standard output.", valueName: "file"),
+        help: ArgumentHelp(
+            "Write results of conditions and script steps as TAP; - is standard output.", valueName: "file"),
         completion: .file())
     var tap: String?
 

@@ -5,26 +5,14 @@ import WatchdogSupervisor
 
 /// The options of `watchdogd run` for the entry point of a container.
 struct RunContainerOptions: ParsableArguments {
-    @Option(
-        defaultAsFlag: "/dev/termination-log", parsing: .next,
-        help: ArgumentHelp(
-            "Write to this file why the program was killed, in at most 4 KiB.",
-            valueName: "file"),
-        completion: .file())
-    var terminationMessage: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Format of messages on standard error: text or json (default: text).", valueName: "format"),
-        completion: .list(LogFormat.allCases.map(\.rawValue)), transform: RunOptions.logFormat)
-    var logFormat = LogFormat.text
+    @OptionGroup var shared: ContainerOptions
 
     @Option(help: ArgumentHelp("Program version to use in reports.", valueName: "version"))
     var appVersion: String?
 
     @Option(
         help: ArgumentHelp(
-            "Answer 'watchdogd ping' and 'watchdogd metrics' on this socket.", valueName: "path"),
+            "Answer 'watchdogd ping', 'list', 'status' and 'metrics' on this socket.", valueName: "path"),
         completion: .file())
     var control: String?
 
@@ -43,8 +31,9 @@ struct RunContainerOptions: ParsableArguments {
     }
 
     func apply(to configuration: inout RunConfiguration) throws {
-        configuration.terminationMessage = terminationMessage
-        configuration.logFormat = logFormat
+        configuration.terminationMessage = shared.terminationMessage
+        configuration.gracePeriod = try shared.knownGracePeriod()
+        configuration.logFormat = shared.logFormat
         configuration.controlPath = control
         configuration.metrics.address = try metrics.map(MetricsOptions.address)
         if let appVersion { configuration.appVersion = appVersion }

@@ -36,6 +36,9 @@ struct RunLifecycleOptions: ParsableArguments {
     @Flag(help: "Draw a timeline of the launch.")
     var showLaunch = false
 
+    @Flag(help: "Do not have the kernel record how the program starts.")
+    var noLaunchPhases = false
+
     func apply(to allowances: inout LifecycleAllowances) {
         allowances.background = backgroundTime ?? allowances.background
         allowances.expiration = min(allowances.expiration, allowances.background)

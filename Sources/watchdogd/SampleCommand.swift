@@ -14,7 +14,7 @@ struct SampleCommand: ParsableCommand {
         commandName: "sample",
         abstract: "Sample a running app or process and show where its threads spend their time.",
         discussion: """
-            Does not stop sleeping threads. Stops a thread on a CPU for some tens of microseconds to read its stack; \
+            Does not stop sleeping threads. Stops a thread on a CPU for tens of microseconds to read its stack; \
             with --no-stop, such a thread is counted without a stack. Ctrl-C stops sampling early.
             """
     )

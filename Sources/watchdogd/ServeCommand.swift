@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FoundationEssentials
 import Glibc
 import WatchdogControl
 import WatchdogSupervisor
@@ -39,6 +40,9 @@ struct ServeCommand: ParsableCommand {
 
     @OptionGroup var metrics: MetricsOptions
 
+    @OptionGroup(title: "Containers")
+    var container: ContainerOptions
+
     @Flag(help: "Report only failures.")
     var quiet = false
 
@@ -59,6 +63,12 @@ struct ServeCommand: ParsableCommand {
         }
     }
 
+    /// The path that clients in other directories can use.
+    private static func absolute(_ path: String) -> String {
+        let here = FileManager.default.currentDirectoryPath
+        return path.hasPrefix("/") ? path : here == "/" ? here + path : "\(here)/\(path)"
+    }
+
     /// Whether somebody watches; a service manager's log adds times of its own.
     private var isOnTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
@@ -66,18 +76,21 @@ struct ServeCommand: ParsableCommand {
         do {
             let scope: DaemonPlaces.Scope? = system ? .system : user ? .user : nil
             var places = try DaemonPlaces(scope: scope, controlPath: control.map(ControlPath.init))
-            if let config { places.configurationDirectory = config }
-            if let reports { places.reportsDirectory = reports }
-            let configuration = ServeConfiguration(
+            if let config { places.configurationDirectory = Self.absolute(config) }
+            if let reports { places.reportsDirectory = Self.absolute(reports) }
+            var configuration = ServeConfiguration(
                 places: places, isDirectoryNamed: config != nil,
                 history: try history.settings(places: places),
                 metrics: try metrics.settings(),
                 reportsInJournal: journal.reportsInJournal ?? true,
                 verbosity: quiet ? .quiet : verbose || isOnTerminal ? .verbose : .normal)
+            configuration.terminationMessage = container.terminationMessage
+            configuration.gracePeriod = try container.knownGracePeriod()
+            configuration.logFormat = container.logFormat
             colors.decorateMessages(withTime: isOnTerminal)
             throw ExitCode(try Serve(configuration).execute())
         } catch let error as RunError {
-            StandardError.say(error.description)
+            StandardError.say(error.description, as: .error)
             throw ExitCode(error.exitCode)
         }
     }

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogControl
+import WatchdogLinux
 import WatchdogPolicy
 import WatchdogSimulation
 import WatchdogSupervisor
 
-/// `watchdogd simulate`: what an app's allowances would have done to its history.
+/// `watchdogd simulate`: replays an app's history under other allowances.
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
         abstract: "Show what an app's allowances would have done to a recorded history.",
         discussion: """
             Replays the history through watchdogd's policy on virtual time. Prints which kills would be new, which \
-            would come later if at all, how long the app really took, suggested allowances, and the number of kills \
+            would come later or not at all, how long the app really took, suggested allowances, and the number of kills \
             with shorter and longer ones. A history is a file of 'watchdogd run --trace', of \
             'journalctl -o json' or of 'watchdogd events --json', a crash log or a folder of them, or a launch history.
             """
@@ -41,6 +43,7 @@ struct SimulateCommand: ParsableCommand {
     var margin = 2.0
 
     @OptionGroup var output: OutputOptions
+    @OptionGroup var pager: PagerOption
 
     @Argument(help: ArgumentHelp("The app's file, NAME.app.", valueName: "file"), completion: .file())
     var file: String
@@ -57,14 +60,17 @@ struct SimulateCommand: ParsableCommand {
     func run() throws {
         let spec = try app.spec
         do {
-            var read: [Trace] = []
-            for path in traces { read.append(try TraceSource.read(path, app: spec.name)) }
-            let simulation = try Simulation(read, under: spec, margin: margin)
+            let simulation = try LongCall.show("replaying the history") {
+                let read = try traces.map { try TraceSource.read($0, app: spec.name) }
+                return try Simulation(read, under: spec, margin: margin)
+            }
             guard !output.json else {
                 return print(ControlText.json(SimulationReply(simulation, margin: margin)), terminator: "")
             }
-            let text = SimulationText(columns: output.style.columns ?? ControlText.width, isUnicode: Locale.isUnicode)
-            print(text.text(simulation, margin: margin), terminator: "")
+            let text = SimulationText(columns: output.style.columns ?? ControlText.width, isUnicode: Locale.isUnicode) {
+                .current(at: $0.seconds)
+            }
+            pager.show(text.text(simulation, margin: margin))
         } catch let failure as TraceSource.Failure {
             throw Self.failure(failure.description, failure.exitCode)
         } catch let error as Simulation.LimitError {

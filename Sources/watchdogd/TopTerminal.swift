@@ -78,7 +78,8 @@ final class TopTerminal {
     /// Shows a crash log in a pager, and comes back when that ends.
     func open(_ report: String) {
         restore()
-        let script = "\"$0\" report show -- \"$1\" 2>&1 | ${PAGER:-less}"
+        PagerOption.configure(less: "R")
+        let script = "\"$0\" report show -- \"$1\" 2>&1 | \(PagerOption.choice ?? "less")"
         let words = ["/bin/sh", "-c", script, "/proc/\(getpid())/exe", report]
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }

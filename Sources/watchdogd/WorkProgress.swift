@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogLinux
 
-/// How far work in steps is, in one line on a terminal; work that takes less than half a second shows nothing.
+/// Shows the progress of work in steps, in one line on a terminal; shows nothing for the first half second.
 final class WorkProgress {
     private static let patience = Duration.milliseconds(500)
     private static let interval = Duration.milliseconds(100)

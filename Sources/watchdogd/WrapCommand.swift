@@ -16,7 +16,7 @@ struct WrapCommand: ParsableCommand {
         discussion: """
             watchdogd wrap my-server -- --probe http://127.0.0.1:8080/
 
-            Shows the drop-in and asks before it writes. What follows -- are options of watchdogd run. Refuses a \
+            Shows the drop-in and asks before it writes. The words after -- are options of watchdogd run. Refuses a \
             unit whose readiness, reload or stop would change, and names the line. Restarts nothing.
             """
     )

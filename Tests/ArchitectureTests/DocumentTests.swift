@@ -14,7 +14,7 @@ struct DocumentTests {
         var dead: [String] = []
         for document in Self.documents {
             let folder = document.path.split(separator: "/").dropLast()
-            for (index, line) in document.lines.enumerated() {
+            for (index, line) in document.lines.enumerated() where line.utf8.contains(UInt8(ascii: "]")) {
                 for match in line.matches(of: #/\]\(([^)#\s:]+)(?:#[^)]*)?\)/#) {
                     var path = folder
                     for step in match.output.1.split(separator: "/") {

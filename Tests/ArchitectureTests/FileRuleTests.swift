@@ -27,7 +27,7 @@ struct FileRuleTests {
         #expect(thick.map { "\($0.path): \($0.code.count) lines of code" } == [])
     }
 
-    @Test("Every source file begins with its licence")
+    @Test("Every source file begins with its license")
     func filesNameTheirLicence() {
         let marked = SourceTree.handwritten + ["Package.swift", "Makefile"].compactMap(SourceTree.file)
         let unmarked = marked.filter { file in

@@ -96,7 +96,8 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogSupervisor",
             "WatchdogBase", "WatchdogPolicy", "WatchdogWire", "WatchdogVerdict", "WatchdogReport", "WatchdogRendering",
             "WatchdogReportStore", "WatchdogLinux", "WatchdogCapture", "WatchdogHistory", "WatchdogRemote",
-            "WatchdogConversation", "WatchdogMetrics", "WatchdogSimulation", "NetworkConditioner",
+            "WatchdogConversation", "WatchdogMetrics", "WatchdogSimulation", "WatchdogRecording", "WatchdogRecorder",
+            "NetworkConditioner",
             "WatchdogConfiguration", "WatchdogControl", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
         ),
         // A bad network.

@@ -11,16 +11,13 @@ extension EndToEnd {
     /// A user without rights against the daemon of root.
     @Suite("A local user who wants in", .enabled(if: hasAllRights, "only root's daemon has more rights than its apps"))
     struct AttackTests {
-        /// Apps and attacker have the same user.
-        private static let user = "games"
-
         /// Apps that are killed again and again, so that there are launches, captures and reports all the time.
         private func service(_ scratch: Scratch, _ more: [String: String] = [:]) throws -> Service {
             chmod(scratch.path, 0o755)
             let app = """
                 [App]
                 ExecStart=/bin/sleep 1000
-                User=\(Self.user)
+                User=\(attackingUser)
                 [Watchdog]
                 Readiness=notify
                 Launch=300ms
@@ -36,15 +33,6 @@ extension EndToEnd {
             return service
         }
 
-        private func attacker(_ scratch: Scratch, _ arguments: [String]) throws -> Program {
-            // The checkout may be where this user cannot go.
-            let text = contents(of: "\(subjects)/attacker.py").map { String(decoding: $0, as: UTF8.self) }
-            let script = try scratch.write(try #require(text), to: "attacker.py")
-            return try Program(
-                ["setpriv", "--reuid", Self.user, "--regid", Self.user, "--clear-groups", "--inh-caps=-all"]
-                    + ["/usr/bin/python3", script] + arguments)
-        }
-
         /// What must still be so after an attack: kills go on, memory is bounded, root is served.
         private func expectUnharmed(_ service: Service) throws {
             let before = try service.app("app-1").restarts
@@ -58,7 +46,7 @@ extension EndToEnd {
             let scratch = try Scratch()
             let service = try service(scratch)
             try service.wait(for: "app-1") { $0.restarts >= 1 }
-            let attacker = try attacker(scratch, ["look", "6"])
+            let attacker = try startAttacker(scratch, ["look", "6"])
             #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
             let said = attacker.text(.output)
             #expect(!said.contains("BREACH"), "\(said)")
@@ -74,7 +62,7 @@ extension EndToEnd {
             let scratch = try Scratch()
             let service = try service(scratch)
             try service.wait(for: "app-1") { $0.restarts >= 1 }
-            let attacker = try attacker(scratch, ["connect", "60", scratch["control"]])
+            let attacker = try startAttacker(scratch, ["connect", "60", scratch["control"]])
             let began = Instant.now()
             #expect(try service.command("list").code == 0)
             #expect(Instant.now() - began < .seconds(10))
@@ -90,7 +78,7 @@ extension EndToEnd {
             let service = try service(
                 scratch,
                 [
-                    "stays": "[App]\nExecStart=/bin/sleep 1000\nUser=\(Self.user)\n"
+                    "stays": "[App]\nExecStart=/bin/sleep 1000\nUser=\(attackingUser)\n"
                         + "[Watchdog]\nReadiness=notify\nLaunch=1h\n"
                 ])
             try service.wait(for: "app-1") { $0.restarts >= 1 }
@@ -98,7 +86,7 @@ extension EndToEnd {
                 socket == "control"
                 ? ["pass_descriptors", "4", scratch["control"]]
                 : ["pass_messages", "4", try notifySocket(of: "stays", service)]
-            let attacker = try attacker(scratch, attack)
+            let attacker = try startAttacker(scratch, attack)
             #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
             let said = attacker.text(.output)
             // SO_PASSRIGHTS, since Linux 6.16, has the sender get EPERM.
@@ -145,7 +133,7 @@ extension EndToEnd {
             let service = try service(
                 scratch,
                 [
-                    "claims": "[App]\nExecStart=/usr/bin/python3 \(scratch["claim.py"])\nUser=\(Self.user)\n"
+                    "claims": "[App]\nExecStart=/usr/bin/python3 \(scratch["claim.py"])\nUser=\(attackingUser)\n"
                         + "[Watchdog]\nReadiness=notify\nUpdate=500ms\n[Restart]\nPolicy=never\n"
                 ])
             let app = try service.wait(for: "claims") { $0.lastIncident?.report != nil }
@@ -169,8 +157,8 @@ extension EndToEnd {
             try expectUnharmed(service)
             unlink(scratch["reports/filler"])
             try expectUnharmed(service)
-            #expect(!names(in: disk).contains { $0.hasSuffix(".tmp") }, "nothing half-written")
             #expect(try service.end() == 0)
+            #expect(names(in: disk).allSatisfy { $0.hasSuffix(".ips") }, "nothing half-written: \(names(in: disk))")
             #expect(service.program.text(.errors).contains("No space left on device"))
         }
     }

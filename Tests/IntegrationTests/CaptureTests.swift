@@ -32,7 +32,7 @@ extension EndToEnd {
                 testDescription: "hangs", script: "sleep \(sleep) & sleep \(sleep)", note: "did not end within"),
         ]
 
-        @Test("The kill is on time, and the report is written all the same, with a note", arguments: faults)
+        @Test("The kill is on time, and the report is written anyway, with a note", arguments: faults)
         func symbolicator(fault: Symbolicator) throws {
             let scratch = try Scratch()
             let watchdogd = try install(in: scratch, fault.script)

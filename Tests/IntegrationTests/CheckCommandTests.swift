@@ -85,7 +85,7 @@ extension EndToEnd {
                     """)
         }
 
-        @Test("What may be there after all is no warning: optional, found by another PATH, or of an instance")
+        @Test("What may exist after all causes no warning: optional, found by another PATH, or of an instance")
         func possiblePaths() throws {
             let scratch = try Scratch()
             let here = scratch.path
@@ -104,7 +104,7 @@ extension EndToEnd {
             #expect(try check(here).output.contains(warning))
         }
 
-        @Test("A folder of drop-ins checks its app, and an empty one is told")
+        @Test("A folder of drop-ins checks its app, and an empty one is reported")
         func folders() throws {
             let scratch = try Scratch()
             try scratch.write("[App]\nExecStart=/bin/true\n", to: "one.app")
@@ -119,7 +119,7 @@ extension EndToEnd {
             #expect(empty.output.hasSuffix("\n0 apps checked: 1 warning\n"))
         }
 
-        @Test("Errors are 65, and all of them are told, in text and in JSON")
+        @Test("Errors exit with 65, and all of them are reported, in text and in JSON")
         func invalid() throws {
             let scratch = try Scratch()
             let path = try scratch.write("[App]\nExecStrat=/bin/true\n[Watchdog]\nLaunch=20\n", to: "web.app")

@@ -37,7 +37,11 @@ extension EndToEnd {
 
         @Test("the library conforms, with and without a lifecycle")
         func library() throws {
-            let programs = try [["BackgroundSaver"], ["HealthyApp"]].map { try start([product($0[0])]) }
+            let scratch = try Scratch()
+            defer { withExtendedLifetime(scratch) {} }
+            let programs = try [["BackgroundSaver", "--database", scratch["library"]], ["HealthyApp"]].map {
+                try start([product($0[0])] + $0.dropFirst())
+            }
             let lifecycle = try answer(of: programs[0])
             #expect(lifecycle.code == 0 && lifecycle.answer.conforms)
             #expect(lifecycle.answer.names("failed") == [] && lifecycle.answer.names("skipped") == [])
@@ -97,6 +101,56 @@ extension EndToEnd {
             #expect(code == 0 && answer.names("failed") == [])
             #expect(answer.names("skipped").contains("inheritance"))
             #expect(try start(client, ["--except", "inheritence"]).end().code == 64)
+        }
+
+        @Test("each requirement is a test in JUnit and TAP, in order, as in the JSON")
+        func results() throws {
+            let scratch = try Scratch()
+            let (junit, tap) = (scratch["results.xml"], scratch["results.tap"])
+            let (code, answer) = try answer(
+                of: start(
+                    ["/usr/bin/python3", "\(subjects)/client.py", "inheriting"],
+                    ["--except", "flood", "--terminate", "2s", "--junit", junit, "--tap", tap]))
+            #expect(code == 1 && answer.names("failed") == ["inheritance"])
+            let checker = """
+                import sys, xml.etree.ElementTree as tree
+                suite = tree.parse(sys.argv[1]).getroot().find("testsuite")
+                print(*[suite.get(name) for name in ("tests", "failures", "errors", "skipped")])
+                outcomes = {"failure": "failed", "skipped": "skipped"}
+                for case in suite.findall("testcase"):
+                    found = [(outcomes[child.tag], child.get("message")) for child in case] or [("passed", "")]
+                    print(case.get("name").partition(":")[0], *found[0], sep="|")
+                """
+            let reader = try Program(["/usr/bin/python3", "-c", checker, junit])
+            #expect(try reader.end().code == 0, "\(reader.text(.errors))")
+            let rows = answer.requirements.map {
+                "\($0.requirement)|\($0.outcome)|\($0.outcome == "passed" ? "" : $0.remark ?? "")"
+            }
+            let counts = "\(rows.count) 1 0 \(answer.names("skipped").count)"
+            #expect(answer.names("skipped").contains("flood"))
+            #expect(reader.text(.output).split(separator: "\n").map(String.init) == [counts] + rows)
+            let lines = String(decoding: contents(of: tap) ?? [], as: UTF8.self).split(separator: "\n")
+            #expect(lines.prefix(2) == ["TAP version 13", "1..\(rows.count)"])
+            #expect(lines.count { $0.hasPrefix("ok ") } == rows.count - 1)
+            #expect(lines.count { $0.hasPrefix("not ok 3 - inheritance: ") } == 1)
+            #expect(lines.count { $0.contains(" # SKIP ") } == answer.names("skipped").count)
+        }
+
+        @Test("--tap - takes the place of the table; a file that cannot be written is told before any launch")
+        func outputs() throws {
+            func conformance(_ options: [String], _ command: [String]) throws -> Program {
+                try Program([product("watchdogd"), "conformance"] + options + ["--"] + command)
+            }
+            let ending = ["/bin/sh", "-c", "exit 7"]
+            let tap = try conformance(["--tap", "-"], ending)
+            #expect(try tap.end(within: .seconds(180)).code == 1)
+            #expect(tap.text(.output).hasPrefix("TAP version 13\n1..23\nnot ok 1 - hello: says HELLO=1 first\n"))
+            let nowhere = try conformance(["--junit", "/nonexistent/results.xml"], ["/bin/sleep", "1000"])
+            #expect(try nowhere.end().code == 73)
+            #expect(nowhere.text(.errors).contains("--junit /nonexistent/results.xml: cannot open "))
+            let both = try conformance(["--json", "--tap", "-"], ending)
+            #expect(try both.end().code == 64)
+            #expect(both.text(.errors).contains("give --tap a file"))
         }
 
         @Test("a program that says nothing fails, and what needs no channel is tried nevertheless")

@@ -167,6 +167,31 @@ extension EndToEnd {
             #expect(warnings.first?.contains("/proc/none/log") == true)
         }
 
+        // MARK: - Grace periods
+
+        @Test(
+            "A grace period in which no crash log fits is one warning, whoever names it",
+            arguments: [
+                (["--grace-period", "3s"], [:], true), (["--grace-period", "3001ms"], [:], false), ([], [:], false),
+                ([], ["WATCHDOGD_GRACE_PERIOD": "3s"], true), ([], ["WATCHDOGD_GRACE_PERIOD": "30s"], false),
+                (["--grace-period", "30s"], ["WATCHDOGD_GRACE_PERIOD": "3s"], false),
+            ] as [([String], [String: String], Bool)])
+        func gracePeriod(_ options: [String], _ variables: [String: String], _ warns: Bool) throws {
+            let ending = try supervise(["--terminate", "1s"] + options, shell("exit 3"), environment: variables)
+            #expect(ending.exitCode == 3)
+            let warning =
+                "watchdogd: the grace period (3s) is not longer than the terminate allowance (1s) and a capture (2s) "
+                + "together: a program that does not end in time is killed without a crash log"
+            #expect(ending.errors.filter { $0.contains("grace period") } == (warns ? [warning] : []))
+        }
+
+        @Test("An invalid grace period in the environment is refused")
+        func wrongGracePeriod() throws {
+            let program = try Program(["env", "WATCHDOGD_GRACE_PERIOD=30", product("watchdogd"), "run", "--", "true"])
+            #expect(try program.end().code == 64)
+            #expect(program.text(.errors).contains("WATCHDOGD_GRACE_PERIOD: \"30\" has no unit; write 30s"))
+        }
+
         // MARK: - Logs
 
         private struct Line: Decodable {

@@ -63,7 +63,8 @@ extension EndToEnd {
             #expect(crash.signalName == "SIGSEGV" && crash.codeName == "SEGV_MAPERR" && crash.address == 4)
             #expect(crash.isCoreDumped && !crash.wasEnding && crash.senderPID == nil)
             #expect(crash.stackSource == .core)
-            #expect(crash.stacks.hasPrefix("taken at the crash by option: from the core file \(ending.scratch.path)/"))
+            let source = "taken at the crash, as requested, from the core file \(ending.scratch.path)/"
+            #expect(crash.stacks.hasPrefix(source))
             #expect(names(in: ending.scratch.path).filter { $0.hasPrefix("core") } == [])
             #expect(body.exception.type == "EXC_BAD_ACCESS")
             #expect(body.exception.subtype == "KERN_INVALID_ADDRESS at 0x0000000000000004")
@@ -83,7 +84,7 @@ extension EndToEnd {
             #expect(ending.errors.contains("  \(linux.verdict.line)"))
         }
 
-        @Test("abort() is raised by the program itself, and blamed on who called it", .enabled(if: hasCores))
+        @Test("abort() is raised by the program itself, and its caller is blamed", .enabled(if: hasCores))
         func aborted() throws {
             let ending = try crash(["--crash-stacks"], "abort")
             #expect(ending.exitCode == 128 + SIGABRT)
@@ -119,7 +120,7 @@ extension EndToEnd {
             #expect(names(in: scratch.path).contains { $0.hasPrefix("core") })
         }
 
-        @Test("A program that has gone elsewhere is followed, once it was ready", .enabled(if: hasCores))
+        @Test("A program that changed its directory after it was ready is followed", .enabled(if: hasCores))
         func changedDirectory() throws {
             let scratch = try Scratch()
             let elsewhere = try scratch.makeDirectory("elsewhere")
@@ -290,7 +291,7 @@ extension EndToEnd {
             )
         }
 
-        @Test("An app whose file is gone has the report of its end all the same, and the daemon goes on")
+        @Test("An app whose file is gone still gets the report of its end, and the daemon continues")
         func removed() throws {
             let stubborn = "/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'"
             let service = try Service([
@@ -311,7 +312,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("An app that crashes again and again has five reports, and the rest is told without")
+        @Test("An app that crashes again and again has five reports, and the rest are announced without one")
         func loop() throws {
             let scratch = try Scratch()
             let service = try Service(

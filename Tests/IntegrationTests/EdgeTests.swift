@@ -73,7 +73,7 @@ extension EndToEnd {
             try expectRefusal(["--user", "nobody-like-this"], ["true"], code: 67, "--user nobody-like-this: ")
         }
 
-        @Test("Another user, for whoever is not root: 77")
+        @Test("Another user, without root: 77")
         func foreignUser() throws {
             let scratch = try Scratch()
             chmod(scratch.path, 0o777)
@@ -145,6 +145,21 @@ extension EndToEnd {
             let ending = try run.end()
             #expect(ending.exitCode == 73)
             #expect(ending.errors.first?.hasPrefix("watchdogd: --json /dev/null/summary: ") == true, "\(ending.errors)")
+            #expect(!scratch.exists("launched"))
+        }
+
+        @Test(
+            "A file of test results that cannot be written: 73, and the program has not run",
+            arguments: ["junit", "tap"])
+        func resultFile(option: String) throws {
+            let scratch = try Scratch()
+            let run = try Supervision(
+                ["--\(option)", "/dev/null/results"], ["touch", scratch["launched"]], scratch: scratch)
+            let ending = try run.end()
+            #expect(ending.exitCode == 73)
+            #expect(ending.errors.count == 1)
+            let words = "watchdogd: --\(option) /dev/null/results: cannot open "
+            #expect(ending.errors.first?.hasPrefix(words) == true, "\(ending.errors)")
             #expect(!scratch.exists("launched"))
         }
 

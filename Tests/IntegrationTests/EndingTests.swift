@@ -269,7 +269,7 @@ extension EndToEnd {
             #expect(short.exitCode == 7)
         }
 
-        @Test("what was expected and what came is written as JUnit and TAP, with the crash log")
+        @Test("expectations and results are written as JUnit and TAP, with the crash log")
         func results() throws {
             let scratch = try Scratch()
             let (junit, tap) = (scratch["results.xml"], scratch["results.tap"])
@@ -292,7 +292,49 @@ extension EndToEnd {
             #expect(lines.last == "  ...")
         }
 
-        // MARK: - How much is told
+        @Test("each step of a script is a test: passed, failed where the script stopped, or skipped after that")
+        func stepResults() throws {
+            let scratch = try Scratch()
+            let (junit, tap) = (scratch["results.xml"], scratch["results.tap"])
+            let script = try scratch.write(
+                "# Stays.\nlaunch\nwait ready\nsleep 300ms\nexpect state background\nterminate\n", to: "steps.wds")
+            let ending = try supervise(
+                ["--readiness", "none", "--script", script, "--junit", junit, "--tap", tap], ["sleep", "1000"])
+            #expect(ending.exitCode == 1)
+            let checker = """
+                import sys, xml.etree.ElementTree as tree
+                suite = tree.parse(sys.argv[1]).getroot().find("testsuite")
+                print(*[suite.get(name) for name in ("tests", "failures", "errors", "skipped")])
+                for case in suite.findall("testcase"):
+                    print(case.get("name"), *[child.tag + " " + child.get("message") for child in case], sep="; ")
+                print(300 <= 1000 * float(suite.findall("testcase")[2].get("time")) < 60000)
+                """
+            let reader = try Program(["/usr/bin/python3", "-c", checker, junit])
+            #expect(try reader.end().code == 0, "\(reader.text(.errors))")
+            let message = "\(script):5: expect state background: sleep is in the foreground"
+            #expect(
+                reader.text(.output) == """
+                    5 1 0 1
+                    line 2: launch
+                    line 3: wait ready
+                    line 4: sleep 300ms
+                    line 5: expect state background; failure \(message)
+                    line 6: terminate; skipped the script stopped at line 5
+                    True
+
+                    """)
+            #expect(ending.messages.last == "watchdogd: the script failed: \(message)")
+            let lines = String(decoding: contents(of: tap) ?? [], as: UTF8.self).split(separator: "\n")
+            #expect(
+                lines.filter { !$0.hasPrefix(" ") } == [
+                    "TAP version 13", "1..5", "ok 1 - line 2: launch", "ok 2 - line 3: wait ready",
+                    "ok 3 - line 4: sleep 300ms", "not ok 4 - line 5: expect state background",
+                    "ok 5 - line 6: terminate # SKIP the script stopped at line 5",
+                ])
+            #expect(lines.contains("  message: \"\(message)\""))
+        }
+
+        // MARK: - Verbosity
 
         @Test("--quiet leaves out what explains, not what fails")
         func quiet() throws {

@@ -11,7 +11,7 @@ extension EndToEnd {
         private static let python = "/usr/bin/python3"
         private static let allocating = [python, "-c", "block = bytearray(300 << 20)"]
 
-        @Test("A program that is stopped for longer than its allowance lives on, and the summary says when it was")
+        @Test("A program that is stopped for longer than its allowance survives, and the summary says when")
         func stop() throws {
             let run = try Supervision(
                 ["--update", "1s", "--ping", "100ms", "--fault", "stop 1500ms at ready+200ms"], [product("HealthyApp")])
@@ -153,7 +153,7 @@ extension EndToEnd {
             #expect(report.faultingStack?.calls.contains { $0.name.contains("HangOnDemand.block(for:)") } == true)
         }
 
-        @Test("A hang that is shorter than the allowance is survived, and one that nobody heeds is told as incomplete")
+        @Test("An app survives a short hang, and a hang that the app does not perform is reported as incomplete")
         func shortHang() throws {
             let ending = try supervise(
                 ["--update", "20s", "--ping", "50ms", "--for", "3s", "--fault", "main-hang 300ms"]
@@ -165,7 +165,7 @@ extension EndToEnd {
             let deaf = try supervise(
                 ["--readiness", "none", "--for", "300ms", "--fault", "main-hang 300ms at launch"],
                 ["/bin/sleep", "600"])
-            #expect(deaf.summary?.faults?.first?.failure?.contains("did not say FAULTS=1") == true, "\(deaf.errors)")
+            #expect(deaf.summary?.faults?.first?.failure?.contains("did not send FAULTS=1") == true, "\(deaf.errors)")
         }
 
         @Test("A script injects a fault at its place")
@@ -179,7 +179,7 @@ extension EndToEnd {
             #expect(ending.summary?.faults?.map(\.fault) == ["main-hang 1min at ready"])
         }
 
-        @Test("watchdogd kills itself, and the app lives on")
+        @Test("watchdogd kills itself, and the app keeps running")
         func killWatchdogd() throws {
             let scratch = try Scratch()
             let program = try Program(

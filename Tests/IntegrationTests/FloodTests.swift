@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 import WatchdogReport
 
@@ -46,7 +47,7 @@ extension EndToEnd {
             #expect(allowance.elapsedNanoseconds - due < 10_000_000_000)
         }
 
-        @Test("What a program can cause to be said is bounded, and what is left out is counted")
+        @Test("The messages that a program can cause are limited, and what is left out is counted")
         func chatter() throws {
             let command = python(
                 """
@@ -89,6 +90,56 @@ extension EndToEnd {
             #expect(ending.exitCode == 0)
             #expect(ending.summary?.incidents.isEmpty == true)
             #expect(ending.summary?.pings.count ?? 0 > 3)
+        }
+
+        @Test("Descriptors that cannot be closed take no more than a part of watchdogd's, and it writes its report")
+        func descriptorFlood() throws {
+            let command = python(
+                """
+                import struct
+                notify("READY=1", "WATCHDOG=1")
+                # A connection whose last close takes a minute: SO_LINGER, socket(7).
+                def lingering():
+                    listener = socket.create_server(("127.0.0.1", 0))
+                    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                    connection = socket.create_connection(listener.getsockname())
+                    peer = listener.accept()[0]
+                    connection.setblocking(False)
+                    try:
+                        while True: connection.send(bytes(65536))
+                    except BlockingIOError: pass
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
+                    connection.setblocking(True)
+                    return connection, peer, listener
+                kept = [lingering() for _ in range(8)]
+                sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                sender.connect(os.environ["NOTIFY_SOCKET"])
+                sender.setblocking(False)
+                for connection, _, _ in kept:
+                    # While watchdogd reads these, it gets the last reference to the connection.
+                    try:
+                        for _ in range(400): sender.send(b"STATUS=busy")
+                    except BlockingIOError: pass
+                    notify("STATUS=here", descriptors=[connection.fileno()])
+                    threading.Thread(target=connection.close, daemon=True).start()
+                time.sleep(0.5)
+                nothing = os.open("/dev/null", os.O_RDONLY)
+                sender.setblocking(False)
+                rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [nothing] * 200))]
+                end = time.monotonic() + 1
+                while time.monotonic() < end:
+                    try: sender.sendmsg([b"WATCHDOG=1"], rights)
+                    except OSError: time.sleep(0.01)
+                say("passed")
+                hang()
+                """)
+            let run = try Supervision(
+                ["--update", "2s", "--enforce", "report"], command, wrapper: ["prlimit", "--nofile=1024:"])
+            try run.line("passed")
+            #expect(names(in: "/proc/\(run.program.pid)/fd").count < 512)
+            try run.line("] reported: scene-update exhausted", on: .errors)
+            try run.send(SIGTERM)
+            #expect(try run.end().reports.count == 1)
         }
 
         @Test("Garbage on both ways changes nothing")

@@ -23,7 +23,14 @@ extension EndToEnd {
                 let package: String
             }
 
+            struct Phase: Decodable {
+                let name: String
+                let count: Int
+                let p50USec: Int?
+            }
+
             let groups: [Group]
+            let phases: [Phase]
             let firstVersion: Version?
             let lastVersion: Version?
         }
@@ -54,6 +61,9 @@ extension EndToEnd {
             let status = try first.command("status", "app").output
             #expect(status.contains("(channel); executed after "))
             #expect(status.contains(", hello "))
+            let metrics = try first.command("metrics").output
+            let family = "watchdogd_app_launch_phase_duration_seconds_count"
+            #expect(metrics.contains("\(family){app=\"app\",phase=\"hello\"} 2\n"))
             try first.write(Self.app("/bin/sh -c 'exit 3'") + "[Restart]\nPolicy=never\n", to: "app")
             #expect(try first.command("reload").code == 0)
             try first.wait(for: "app") { $0.state == .stopped || $0.state == .failed }
@@ -70,6 +80,11 @@ extension EndToEnd {
             #expect(byVersion.groups.first?.count == 2)
             #expect(byVersion.groups.first?.notReady == 0)
             #expect(byVersion.groups.first?.p50USec ?? 0 > 0)
+            for name in ["exec", "hello", "ready"] {
+                let phase = try #require(byVersion.phases.first { $0.name == name }, "\(name)")
+                #expect(phase.count >= 2, "\(name)")
+            }
+            #expect(byVersion.phases.first?.p50USec ?? 0 > 0)
             #expect(byVersion.firstVersion?.buildID.isEmpty == false)
             #expect(byVersion.firstVersion != byVersion.lastVersion)
             let byCause = try launches(of: "app", by: "cause", in: first.scratch)

@@ -22,7 +22,7 @@ extension EndToEnd {
             return (code, program.text(.output), program.text(.errors))
         }
 
-        @Test("It prints the app file, names what is lost with its line, and writes nothing")
+        @Test("It prints the app file, lists what is lost with its line, and writes nothing")
         func shows() throws {
             let answer = try run("import", "web.service")
             #expect(answer.code == 0)

@@ -33,8 +33,11 @@ extension EndToEnd {
             var lines: [Substring] { output.split(separator: "\n") }
         }
 
-        private func watchdogd(_ arguments: [String], at folder: String) throws -> Answer {
-            let program = try Program([product("watchdogd"), "report"] + arguments + ["--journal=\(folder)"])
+        private func watchdogd(
+            _ arguments: [String], at folder: String, environment: Environment = testEnvironment()
+        ) throws -> Answer {
+            let program = try Program(
+                [product("watchdogd"), "report"] + arguments + ["--journal=\(folder)"], environment: environment)
             let code = try program.end().code
             return Answer(code: code, output: program.text(.output), errors: program.text(.errors))
         }
@@ -139,7 +142,30 @@ extension EndToEnd {
             #expect(lines.output.contains("\"host\":\"alpha\"") && lines.output.contains("\"version\":\"1.4\""))
         }
 
-        @Test("imitations, other users, damaged fields and files are told; the rest is read", .enabled(if: canRun))
+        @Test("open shows the page of a crash log, and writes none for a missing one", .enabled(if: canRun))
+        func open() throws {
+            let scratch = try Scratch()
+            let folder = try write(Self.two, to: scratch)
+            let pages = try scratch.makeDirectory("pages")
+            try scratch.write("#!/bin/sh\necho \"$1\" >\(scratch["opened"])\n", to: "xdg-open", mode: 0o755)
+            var environment = testEnvironment()
+            environment["TMPDIR"] = pages
+            environment["DISPLAY"] = ":7"
+            environment["PATH"] = "\(scratch.path):\(environment["PATH"] ?? "")"
+            let missing = try watchdogd(["open", "FFFF"], at: folder, environment: environment)
+            #expect(missing.code == 66 && missing.output.isEmpty)
+            #expect(names(in: pages).isEmpty && !scratch.exists("opened"))
+            let answer = try watchdogd(["open", "ABCD3"], at: folder, environment: environment)
+            #expect(answer.code == 0 && answer.errors == "", "\(answer.errors)")
+            let path = try #require(answer.lines.first.map(String.init))
+            #expect(answer.lines.count == 1 && path.hasPrefix("\(pages)/watchdogd-report-") && path.hasSuffix(".html"))
+            let page = try #require(contents(of: path).map { String(decoding: $0, as: UTF8.self) })
+            #expect(page.hasPrefix("<!DOCTYPE html>") && page.contains(report(3).metadata.incidentID))
+            #expect(!page.contains(report(1).metadata.incidentID))
+            #expect(scratch.read("opened") == path + "\n")
+        }
+
+        @Test("imitations, other users, damaged fields and files are reported; the rest is read", .enabled(if: canRun))
         func strangers() throws {
             let scratch = try Scratch()
             let folder = try write(
@@ -169,7 +195,7 @@ extension EndToEnd {
             return put(Array(bytes.prefix(bytes.count / 3)), to: copy)
         }
 
-        @Test("a file that is damaged inside is told, and other hosts' files are read", .enabled(if: canRun))
+        @Test("a file that is damaged inside is reported, and other hosts' files are read", .enabled(if: canRun))
         func damagedFile() throws {
             let scratch = try Scratch()
             let folder = try write(
@@ -187,7 +213,7 @@ extension EndToEnd {
             #expect(list.errors.contains("damaged"), "\(list.output)\(list.errors)")
         }
 
-        @Test("a folder without journal files, a missing one and another file are told")
+        @Test("a folder without journal files, a missing one and another file are reported")
         func absent() throws {
             let scratch = try Scratch()
             let empty = try watchdogd(["list"], at: try scratch.makeDirectory("empty"))

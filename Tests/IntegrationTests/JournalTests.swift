@@ -78,7 +78,7 @@ extension EndToEnd {
             return try lines.map { try JSONDecoder().decode(Entry.self, from: Data($0.utf8)) }
         }
 
-        /// A busy machine adds to what is told.
+        /// On a busy machine there are more messages.
         private func kinds(_ entries: [Entry]) -> [String] {
             entries.compactMap(\.WATCHDOGD_KIND).filter { !["credited", "overslept", "hung"].contains($0) }
         }
@@ -130,7 +130,7 @@ extension EndToEnd {
             #expect(text.split(separator: "\n").count { $0 == "Thread 0 Crashed:" } == 1)
         }
 
-        @Test("the entry of a kill carries the report byte for byte, unless it is told not to", .enabled(if: canRun))
+        @Test("the entry of a kill carries the report byte for byte, unless that is turned off", .enabled(if: canRun))
         func data() throws {
             let with = try run(asService: true)
             let kill = try #require(with.entries.last { $0.WATCHDOGD_KIND == "killed" }, "\(with.errors)")
@@ -171,6 +171,37 @@ extension EndToEnd {
             #expect(hang.MESSAGE_ID == "43acd3b0f8ca4e12b167bf3b02e718d2")
             let name = try #require(names(in: run.scratch["reports"]).first)
             #expect(hang.WATCHDOGD_REPORT_DATA == run.scratch.read("reports/\(name)"))
+        }
+
+        /// Waits for a file, and has named it, itself and its state as fields of an entry are written.
+        private static let forging = python(
+            """
+            import fcntl
+            name = "a\\nPRIORITY=0\\nWATCHDOGD_INCIDENT=forged"
+            held, file = open(name, "w"), open(name)
+            fcntl.flock(held, fcntl.LOCK_EX)
+            with open("/proc/self/comm", "w") as own: own.write("x\\nPRIORITY=0")
+            print("WATCHDOGD_KIND=forged", flush=True)
+            notify("READY=1", "STATUS=x\\nWATCHDOGD_KIND=forged", "WATCHDOG=1")
+            fcntl.flock(file, fcntl.LOCK_EX)
+            """)
+
+        @Test("what a program calls itself, its files and its state is no field of an entry", .enabled(if: canRun))
+        func forgedFields() throws {
+            let place = try Scratch()
+            let run = try run(asService: true, ["--chdir", place.path], program: Self.forging)
+            #expect(run.exitCode == 137, "\(run.errors)")
+            let own = run.entries.filter { $0.SYSLOG_IDENTIFIER == "watchdogd" }
+            #expect(kinds(own) == ["launched", "ready", "exited", "killed"], "\(run.errors)")
+            let kill = try #require(own.last)
+            #expect(kill.PRIORITY == "3")
+            #expect(run.entries.allSatisfy { $0.WATCHDOGD_KIND != "forged" && $0.WATCHDOGD_INCIDENT != "forged" })
+            // What it has written is there, as a part of other words.
+            let verdict = try #require(kill.WATCHDOGD_VERDICT)
+            #expect(verdict.contains("forged") && !verdict.contains("\n"), "\(verdict)")
+            let lines = try #require(kill.MESSAGE).split(separator: "\n")
+            #expect(!lines.contains { $0.hasPrefix("PRIORITY=") || $0.hasPrefix("WATCHDOGD_") }, "\(lines)")
+            #expect(run.entries.contains { $0._TRANSPORT == "stdout" && $0.MESSAGE == "WATCHDOGD_KIND=forged" })
         }
 
         /// Lives until journald has looked at it.
@@ -219,7 +250,7 @@ extension EndToEnd {
             #expect(try report(in: run.scratch).body.linux?.log == nil)
         }
 
-        @Test("a stopped journald delays no kill, and nothing is lost when it goes on", .enabled(if: canRun))
+        @Test("a stopped journald delays no kill, and nothing is lost when it continues", .enabled(if: canRun))
         func stoppedJournal() throws {
             let run = try run(asService: true, before: "kill -STOP \"$journald\"")
             #expect(run.exitCode == 137)

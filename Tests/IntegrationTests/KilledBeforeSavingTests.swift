@@ -18,7 +18,7 @@ extension EndToEnd {
         .enabled(if: access("/usr/bin/strace", X_OK) == 0 && mayTrace, "needs strace, and the right to trace watchdogd")
     )
     struct KilledBeforeSavingTests {
-        /// Lets watchdogd begin so many writes, and no more.
+        /// Lets watchdogd begin this many writes, and no more.
         private func trap(_ succession: Succession, write count: Int) throws -> Program {
             let pid = succession.program.pid
             let strace = try Program([
@@ -29,7 +29,7 @@ extension EndToEnd {
             return strace
         }
 
-        /// Does something, and ends watchdogd as it begins so many writes, or afterwards if there are fewer.
+        /// Does something, and ends watchdogd when it begins this many writes, or afterwards if there are fewer.
         private func interrupt(_ succession: Succession, write count: Int, _ act: () throws -> Void) throws {
             let strace = try trap(succession, write: count)
             try act()
@@ -44,7 +44,7 @@ extension EndToEnd {
             try strace.end()
         }
 
-        @Test("an answer that was read is no ping that stays unanswered", arguments: 1...4)
+        @Test("an answer that was read does not leave its ping unanswered", arguments: 1...4)
         func ping(write: Int) throws {
             let succession = try Succession([:])
             try succession.add(["app": succession.survivor("app", "Update=3s\n")])

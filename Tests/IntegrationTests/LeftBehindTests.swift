@@ -37,6 +37,38 @@ extension EndToEnd {
             #expect(ending.summary?.exit?.code == 3)
         }
 
+        @Test("watchdogd leaves no process of its own to whoever reaps orphans")
+        func ownProcesses() throws {
+            let scratch = try Scratch()
+            // prctl(2): PR_SET_CHILD_SUBREAPER is 36.
+            let reaper = python(
+                """
+                import ctypes, subprocess
+                assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
+                print(subprocess.run(sys.argv[1:]).returncode)
+                try:
+                    left = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                    print(left, open("/proc/%d/stat" % left.si_pid).read() if left else "running")
+                except ChildProcessError:
+                    print("none")
+                """)
+            for (options, command, code) in [
+                ([], ["true"], 0), ([], ["sh", "-c", "kill -SEGV $$"], 139),
+                // The report of a hang is written by a process of another launcher.
+                (["--readiness", "notify", "--launch", "200ms"], ["sleep", "1000"], 137),
+            ] as [([String], [String], Int)] {
+                let run = [product("watchdogd"), "run", "--reports", scratch.path] + options + ["--"]
+                let answer = try Program(reaper + run + command)
+                #expect(try answer.end().code == 0)
+                #expect(answer.text(.output) == "\(code)\nnone\n", "\(answer.text(.errors))")
+            }
+            let idle = try Program(["sleep", "1000"])
+            defer { withExtendedLifetime((scratch, idle)) {} }
+            let sample = try Program(reaper + [product("watchdogd"), "sample", "--for", "50ms", "\(idle.pid)"])
+            #expect(try sample.end().code == 0)
+            #expect(sample.text(.output).hasSuffix("\nnone\n"), "\(sample.text(.errors))")
+        }
+
         @Test("It is killed after the terminate allowance")
         func killed() throws {
             let start = Instant.now()

@@ -117,7 +117,7 @@ extension EndToEnd {
             #expect(idle.output == "background\n")
         }
 
-        @Test("An app that is launched for an event is told its kind, and has the event as its first")
+        @Test("An app that is launched for an event learns its kind, and gets the event first")
         func eventLaunch() throws {
             let ending = try play(
                 "launch background event push 7 new\nwait ready\nevent url x\nwait suspended\n", [])
@@ -136,7 +136,7 @@ extension EndToEnd {
             #expect(ending.errors.contains { $0.contains("event url was refused") }, "\(ending.errors)")
         }
 
-        @Test("An app that answers what it was not asked lives on")
+        @Test("An app that answers without a request keeps running")
         func wrong() throws {
             let ending = try play(
                 "launch\nwait ready\nbackground\nwait background\nexpect alive\n", ["wrong"],
@@ -145,7 +145,7 @@ extension EndToEnd {
             #expect(ending.summary?.lifecycle?.mistakes == 4)
         }
 
-        @Test("A script that does not come true ends with 1 and says where")
+        @Test("A script that fails exits with 1 and says where")
         func untrue() throws {
             let ending = try play("launch\nwait ready\nexpect background\n", [])
             #expect(ending.exitCode == 1)

@@ -168,7 +168,7 @@ extension EndToEnd {
             #expect(ending.errors.contains { $0.contains("no answer") })
         }
 
-        @Test("A probe command that does not exist is told, and nobody is killed for it")
+        @Test("A probe command that does not exist is reported, and nothing is killed for it")
         func missingCommand() throws {
             let run = try Supervision(
                 ["--readiness", "none", "--probe-interval", "100ms", "--probe", "exec:no-such-command-here"],
@@ -199,7 +199,7 @@ extension EndToEnd {
             #expect(ending.reports.first?.body.linux?.verdict.kind == .stopped)
         }
 
-        @Test("A program that is stopped for less than its update allowance lives on")
+        @Test("A program that is stopped for less than its update allowance survives")
         func stoppedForAWhile() throws {
             let port = try Self.freePort()
             let run = try Supervision(

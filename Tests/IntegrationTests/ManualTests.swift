@@ -45,7 +45,7 @@ extension EndToEnd {
             for command in commands { #expect(main.contains(".Xr watchdogd-\(command) 1")) }
         }
 
-        @Test("every command's page tells its exit codes: its own, or that they stand in the main page")
+        @Test("every command's page has its exit codes, or refers to the main page")
         func exitCodes() throws {
             func codes(_ page: String) throws -> Substring {
                 let parts = try #require(scratch.read(page)).split(separator: ".Sh EXIT STATUS\n")

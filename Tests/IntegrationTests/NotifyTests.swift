@@ -97,7 +97,7 @@ extension EndToEnd {
             #expect(try supervise(["--launch", "800ms"], command).exitCode == 0)
         }
 
-        @Test("EXTEND_TIMEOUT_USEC without progress is refused: a stuck program cannot extend itself for ever")
+        @Test("EXTEND_TIMEOUT_USEC without progress is refused: a stuck program cannot extend its time forever")
         func extendedBlindly() throws {
             let command = python(
                 """
@@ -148,7 +148,7 @@ extension EndToEnd {
             #expect(try run.end().exitCode == 4)
         }
 
-        @Test("A program that goes on asking for time at its end without progress is killed")
+        @Test("A program that keeps requesting time at its end without progress is killed")
         func stuckEnd() throws {
             let ending = try supervise(
                 ["--terminate", "600ms"],
@@ -179,7 +179,7 @@ extension EndToEnd {
             #expect(ending.summary?.incidents.first?.event == "process-exit")
         }
 
-        @Test("MAINPID hands over to a daemon: the run goes on when the first process ends, and ends with the daemon")
+        @Test("MAINPID makes a daemon the main process: the run outlives the first process, and ends with the daemon")
         func mainProcess() throws {
             let command = python(
                 """

@@ -88,6 +88,10 @@ extension EndToEnd {
                     "no container with the ID or name 0123456789abcdef"
                 ),
                 (["7", "--enforce", "restart-unit"], 64, "applies only to services"),
+                (
+                    ["nosuch.service", "--enforce", "restart-unit", "--probe", "tcp:127.0.0.1:9"], 64,
+                    "nothing is observed: no terminal to ask on; use --yes to skip the question"
+                ),
                 (["nginx", "redis", "--probe", "tcp:127.0.0.1:9"], 64, "--probe applies to one target"),
             ]
             for (arguments, code, text) in cases {

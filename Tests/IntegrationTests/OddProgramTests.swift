@@ -23,16 +23,18 @@ extension EndToEnd {
         }
 
         @Test(
-            "A main thread in uninterruptible sleep is said to be in one, and dies", .enabled(if: hasCompiler, "no cc"))
+            "A main thread that sleeps uninterruptibly until its child starts a program waits for that child, and dies",
+            .enabled(if: hasCompiler, "no cc"))
         func uninterruptible() throws {
             let scratch = try Scratch()
             let ending = try Supervision(
                 ["--update", "600ms"], try start("vfork", in: scratch), scratch: scratch
             ).end()
             #expect(ending.exitCode == 137)
-            let verdict = try #require(ending.reports.first?.body.linux?.verdict)
-            #expect(verdict.kind == .uninterruptible, "\(verdict.line)")
-            #expect(verdict.line.contains("vfork"))
+            let linux = try #require(ending.reports.first?.body.linux)
+            #expect(linux.verdict.kind == .blocked, "\(linux.verdict.line)")
+            #expect(linux.verdict.line.contains("in vfork (child "))
+            #expect(linux.evidence.contains { $0.what == "main thread's state" && $0.value == "D" })
             #expect(ending.summary?.isDeathVerified == true)
         }
 
@@ -64,7 +66,7 @@ extension EndToEnd {
             #expect(report.body.linux?.capture?.frozenNanoseconds ?? .max < 5_000_000_000)
         }
 
-        @Test("A program that may not be looked at is killed all the same, and the report says what is missing")
+        @Test("A program that cannot be examined is killed anyway, and the report says what is missing")
         func notDumpable() throws {
             let ending = try supervise(
                 ["--update", "600ms"],
@@ -165,7 +167,7 @@ extension EndToEnd {
             #expect(ending.errors.last?.contains("no report could be written: ") == true, "\(ending.errors)")
         }
 
-        @Test("Standard error that nobody reads does not put off the kill")
+        @Test("Standard error that nobody reads does not delay the kill")
         func unreadErrors() throws {
             let command = python(
                 """

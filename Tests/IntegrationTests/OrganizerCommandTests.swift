@@ -142,7 +142,7 @@ extension EndToEnd {
             #expect(app.signatures.allSatisfy { !$0.isNew })
         }
 
-        @Test("Lines that are no incidents are named once with their number; the rest counts")
+        @Test("Lines that are not incidents are reported once with their number; the rest counts")
         func damagedLines() throws {
             let scratch = try Scratch()
             let line =

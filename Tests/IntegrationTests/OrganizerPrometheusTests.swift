@@ -17,10 +17,17 @@ extension EndToEnd {
                         let hours: Double
                     }
 
+                    struct Launches: Decodable {
+                        let count: Int
+                        let p50USec: Int
+                        let p90USec: Int
+                    }
+
                     let version: String
                     let isLatest: Bool
                     let incidents: Int
                     let hangRate: Rate?
+                    let launches: Launches?
                 }
 
                 let app: String
@@ -40,22 +47,29 @@ extension EndToEnd {
 
         /// What the recording rules leave: version 1.0 on web-1 for three hours, version 1.1 on web-2 for the last one.
         private func samples() -> String {
+            series("hang_seconds", 0.01, 0.25) + series("running_seconds", 1, 0.5)
+                // A launch an hour, half of them in less than 0.4 s; two an hour, all in more than 1 s.
+                + series("launch_duration_seconds_bucket", 0.5 / 3_600, 0, within: "0.4")
+                + series("launch_duration_seconds_bucket", 1.0 / 3_600, 0, within: "1.0")
+                + series("launch_duration_seconds_bucket", 1.0 / 3_600, 2.0 / 3_600, within: "2.5")
+                + series("launch_duration_seconds_bucket", 1.0 / 3_600, 2.0 / 3_600, within: "+Inf") + "# EOF\n"
+        }
+
+        private func series(_ name: String, _ old: Double, _ new: Double, within bound: String? = nil) -> String {
             let now = WallTime.now().seconds
+            let more = bound.map { #",le="\#($0)""# } ?? ""
             var text = ""
-            for (name, old, new) in [("hang_seconds", 0.01, 0.25), ("running_seconds", 1, 0.5)] {
-                text += "# TYPE app_version_instance:watchdogd_\(name):rate1h gauge\n"
-                for (version, host, value, age) in [("1.0", "web-1", old, 180), ("1.1", "web-2:9817", new, 60)] {
-                    for minute in (0...Int64(age)).reversed() {
-                        text += #"app_version_instance:watchdogd_\#(name):rate1h{app="editor",version="\#(version)","#
-                        text += #"instance="\#(host)"} \#(value) \#(now - minute * 60)"# + "\n"
-                    }
+            for (version, host, value, age) in [("1.0", "web-1", old, 180), ("1.1", "web-2:9817", new, 60)] {
+                for minute in (0...Int64(age)).reversed() {
+                    text += #"app_version_instance:watchdogd_\#(name):rate1h{app="editor",version="\#(version)","#
+                    text += #"instance="\#(host)"\#(more)} \#(value) \#(now - minute * 60)"# + "\n"
                 }
             }
-            return text + "# EOF\n"
+            return text
         }
 
         @Test(
-            "The recording rules of a real Prometheus tell the hang rates of all hosts",
+            "The recording rules of a real Prometheus tell the hang rates and launch times of all hosts",
             .enabled(if: PrometheusServer.isInstalled, "needs prometheus and promtool (Debian: prometheus)"))
         func rates() throws {
             let scratch = try Scratch()
@@ -69,6 +83,10 @@ extension EndToEnd {
             #expect(abs(former.secondsPerHour - 36) < 0.5 && abs(former.hours - 2) < 0.1, "\(former)")
             // A value counts for up to five minutes beyond the last one: Prometheus' look-back.
             #expect(abs(later.secondsPerHour - 1_800) < 20 && abs(later.hours - 0.5) < 0.1, "\(later)")
+            let launches = (try #require(app.versions[0].launches), try #require(app.versions[1].launches))
+            #expect(launches.0.count == 2 && launches.1.count == 2, "\(launches)")
+            #expect(abs(launches.0.p50USec - 400_000) < 1_000 && abs(launches.0.p90USec - 880_000) < 1_000)
+            #expect(abs(launches.1.p50USec - 1_750_000) < 1_000 && abs(launches.1.p90USec - 2_350_000) < 1_000)
             for host in ["web-2", "WEB-2:9817"] {
                 let one = try organizer(["--prometheus", server.url, "--since", "2h", "--host", host])
                 #expect(one.output.contains("1.1") && !one.output.contains("1.0 "), "\(one)")

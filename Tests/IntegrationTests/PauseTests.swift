@@ -18,7 +18,7 @@ extension EndToEnd {
 
         // MARK: - SIGSTOP
 
-        @Test("A stopped program is not killed, and lives on when it is continued")
+        @Test("A stopped program is not killed, and keeps running when it is continued")
         func stopped() throws {
             let run = try Supervision(["--update", "500ms"], Self.living)
             let pid = try pid(run)

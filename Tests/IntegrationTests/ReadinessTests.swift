@@ -11,10 +11,11 @@ extension EndToEnd {
 
         // MARK: - Silent programs
 
-        @Test("A silent program is taken as launched when its launch allowance ends, and told about once")
+        @Test("A silent program counts as launched when its launch allowance ends, with one note")
         func silent() throws {
             let run = try Supervision(["--launch", "300ms"], ["sleep", "60"])
-            try run.line("; assuming it launched (Readiness= or --readiness says how to find out)", on: .errors)
+            try run.line(
+                "; assuming it launched (set Readiness= or --readiness to the way it reports that)", on: .errors)
             #expect(try run.program.lives(for: .milliseconds(500)))
             try run.send(SIGTERM)
             let ending = try run.end()

@@ -63,6 +63,22 @@ extension EndToEnd {
             }
         }
 
+        @Test("replaces no program by its recording", arguments: ["-o", "--html", "--perfetto"])
+        func programAsOutput(option: String) throws {
+            let scratch = try Scratch()
+            let original = try #require(TestFiles.read("/bin/true"))
+            try TestFiles.write(original, to: scratch["app"])
+            #expect(chmod(scratch["app"], 0o755) == 0)
+            #expect(symlink("app", scratch["link"]) == 0)
+            for name in ["app", "link"] {
+                let answer = try record([option, scratch["app"], "--", scratch[name]])
+                #expect(answer.code == 64)
+                #expect(answer.errors.hasSuffix("app is the program itself; write the recording to another file\n"))
+            }
+            #expect(TestFiles.read(scratch["app"]) == original)
+            #expect(try record([option, scratch["app.launch"], "--", scratch["app"]]).code == 0)
+        }
+
         @Test(
             "Output that is lost is no success, and a failure of the program remains one",
             arguments: [

@@ -29,6 +29,11 @@ extension EndToEnd {
         @Test("is what the schemas describe, and has no key that they do not know")
         func commands() throws {
             #expect(try faults(printed("record", "--json", "--", "/bin/true"), schema: "launch") == [])
+            if hasAllRights {
+                let timed = try printed("record", "--constructors", "--json", "--", "/bin/true")
+                #expect(try faults(timed, schema: "launch") == [])
+                #expect(String(decoding: timed, as: UTF8.self).contains("\"constructors\""))
+            }
             let measured = try printed(
                 "measure", "--json", "--runs", "7", "--max", "60s", "--against", "/bin/true", "--", "/bin/true")
             #expect(try faults(measured, schema: "measurement") == [])

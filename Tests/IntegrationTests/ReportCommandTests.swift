@@ -131,7 +131,7 @@ extension EndToEnd {
             #expect(here.split(separator: "\n").last != there.split(separator: "\n").last)
         }
 
-        @Test("A folder without reports is no error; one that is not there is: 66")
+        @Test("A folder without reports is not an error; a missing one is: 66")
         func noReports() throws {
             let scratch = try Scratch()
             let list = try report("list", in: scratch.path)
@@ -143,7 +143,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Without permission, who has it is told: 77",
+            "Without permission, the message says who has it: 77",
             .enabled(if: isRoot && isInstalled("setpriv"), "needs root and setpriv"))
         func permission() throws {
             let scratch = try Scratch()
@@ -198,7 +198,7 @@ extension EndToEnd {
             #expect(wrong.text(.errors).contains("use 'watchdogd report show editor'"), "\(wrong.text(.errors))")
         }
 
-        @Test("Garbage in the folder is listed as damaged and disturbs nobody; shown, it is an error: 65")
+        @Test("Garbage in the folder is listed as damaged and affects nothing else; showing it is an error: 65")
         func garbage() throws {
             let ending = try twoReports()
             let folder = ending.scratch["reports"]
@@ -254,7 +254,7 @@ extension EndToEnd {
             #expect(try report("export", "--format", "pdf", in: folder).code == 64)
         }
 
-        @Test("Of a report that was cut, what is left is shown, and what is wrong is said")
+        @Test("A truncated report is shown as far as possible, and the damage is reported")
         func cut() throws {
             let ending = try twoReports()
             let whole = try #require(contents(of: ending.reportPaths[0]))

@@ -40,7 +40,7 @@ extension EndToEnd {
             #expect(try run(["--app", "web@blue"], in: scratch).output == "blue\n")
         }
 
-        @Test("What does not exist gets the nearest name, what is wrong every mistake, what is said twice a refusal")
+        @Test("A missing app gets the nearest name, an invalid one every mistake, a repeated setting a refusal")
         func mistakes() throws {
             let scratch = try Scratch()
             try scratch.write("[App]\nExecStrat=/bin/true\n", to: "photos.app")
@@ -57,7 +57,7 @@ extension EndToEnd {
             #expect(both.code == 64)
         }
 
-        @Test("A command before the program that fails is told, and the program does not run")
+        @Test("A failing command before the program is reported, and the program does not run")
         func preparationFails() throws {
             let scratch = try Scratch()
             try scratch.write("[App]\nExecStartPre=/bin/false\nExecStart=/bin/echo never\n", to: "web.app")

@@ -121,7 +121,7 @@ extension EndToEnd {
             expectPatience(report)
         }
 
-        @Test("A second SIGTERM kills at once, and is no incident")
+        @Test("A second SIGTERM kills at once, without an incident")
         func secondTerm() throws {
             let run = try Supervision(["--terminate", "60s", "--verbose"], [product("IgnoresTerm")])
             try run.line("IgnoresTerm: ready")

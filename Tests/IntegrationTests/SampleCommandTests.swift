@@ -91,7 +91,7 @@ extension EndToEnd {
             #expect(kill(app.pid, 0) == 0, "it runs on")
         }
 
-        @Test("what cannot be looked at is told in one line", arguments: ["sample", "capture"])
+        @Test("what cannot be sampled is reported in one line", arguments: ["sample", "capture"])
         func refusals(command: String) throws {
             let absent = try watchdogd([command, "4194304"])
             #expect(absent.code == 66)

@@ -65,7 +65,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Commands run as the app, one after the other, and the first that fails is told with its exit code")
+        @Test("Commands run as the app, one after the other, and the first that fails is reported with its exit code")
         func commands() throws {
             let scratch = try Scratch()
             let log = scratch["log"]
@@ -121,14 +121,14 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("An app that begins to reload and does not say that it is ready is told of, and lives on")
+        @Test("An app that begins to reload and does not become ready is reported, and keeps running")
         func stuckApp() throws {
             let service = try service("stuck", more: "Reload=3s")
             let pid = try service.wait(for: "app") { $0.state == .running }.pid
             let answer = try service.command("reload", "app")
             #expect(answer.code == 1)
             #expect(
-                answer.errors.contains("it did not say READY=1 within 3.00 s after RELOADING=1"), "\(answer.errors)")
+                answer.errors.contains("it did not send READY=1 within 3.00 s after RELOADING=1"), "\(answer.errors)")
             #expect(try service.app("app").pid == pid)
             #expect(try service.end() == 0)
         }
@@ -147,11 +147,11 @@ extension EndToEnd {
             try stuck.wait(for: "app") { $0.state == .running }
             let refusal = try stuck.command("reload", "app")
             #expect(refusal.code == 1)
-            #expect(refusal.errors.contains("did not say READY=1 within 3.5"), "\(refusal.errors)")
+            #expect(refusal.errors.contains("did not send READY=1 within 3.5"), "\(refusal.errors)")
             #expect(try stuck.end() == 0)
         }
 
-        @Test("Who cannot be reloaded is told why, and the others are reloaded all the same")
+        @Test("For an app that cannot be reloaded the reason is printed, and the others are reloaded anyway")
         func refusals() throws {
             let service = try Service([
                 "plain": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n",

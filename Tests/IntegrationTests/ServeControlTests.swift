@@ -33,7 +33,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Another user sees names and states, and is told why there is no more", .enabled(if: isRoot))
+        @Test("Another user sees names and states, and why there is no more", .enabled(if: isRoot))
         func stranger() throws {
             let service = try Service(["secretive": Self.sleeper], isSystem: true)
             try service.wait(for: "secretive") { $0.state == .running }
@@ -86,6 +86,33 @@ extension EndToEnd {
             let none = try service.command("restart", "x*")
             #expect(none.code == 66)
             #expect(none.errors == "watchdogd: no app matches 'x*'; 'watchdogd list' shows them\n")
+            #expect(try service.end() == 0)
+        }
+
+        @Test("Commands that show or reload apps take several of them and patterns, too")
+        func severalShown() throws {
+            let file = "[App]\nExecStart=/bin/sh -c 'echo hello; exec sleep 1000'\nStandardOutput=append:"
+            let scratch = try Scratch()
+            let service = try Service([
+                "web1": "\(file)\(scratch["1"])\n[Watchdog]\nReadiness=none\n",
+                "web2": "\(file)\(scratch["2"])\n[Watchdog]\nReadiness=none\n", "db": Self.sleeper,
+            ])
+            for name in ["web1", "web2", "db"] { try service.wait(for: name) { $0.state == .running } }
+            for file in ["1", "2"] { #expect(eventually { scratch.read(file) == "hello\n" }) }
+            #expect(try service.command("logs", "web*").output == "web1:\nhello\nweb2:\nhello\n")
+            let status = try service.command("status", "web*", "nosuch", "db")
+            #expect(status.code == 66)
+            let heads = status.output.split(separator: "\n").filter { ["web1", "web2", "db"].contains($0) }
+            #expect(heads == ["web1", "web2", "db"], "\(status.output)")
+            let events = try service.command("events", "--no-follow", "--lines", "100", "web*")
+            #expect(events.output.contains("web1") && events.output.contains("web2") && !events.output.contains("db"))
+            let follow = try service.command("logs", "--follow", "web*")
+            #expect(follow.code == 64 && follow.errors.contains("--follow applies to one app"))
+            for command in ["status", "logs", "events", "reload"] {
+                let none = try service.command(command, "x*")
+                #expect(none.code == 66)
+                #expect(none.errors == "watchdogd: no app matches 'x*'; 'watchdogd list' shows them\n")
+            }
             #expect(try service.end() == 0)
         }
 
@@ -162,7 +189,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("logs shows what an app has printed into its file, and follows it; what nobody keeps is said")
+        @Test("logs shows what an app has printed into its file, and follows it; discarded output is reported")
         func logs() throws {
             let scratch = try Scratch()
             let service = try Service([
@@ -195,6 +222,23 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("logs --follow has journalctl name the zone of each time")
+        func followedJournal() throws {
+            let scratch = try Scratch()
+            try scratch.write("#!/bin/sh\nprintf '%s\\n' \"$@\"\n", to: "journalctl", mode: 0o755)
+            let service = try Service(["a": Self.sleeper], scratch: scratch)
+            var environment = testEnvironment()
+            environment["PATH"] = "\(scratch.path):\(environment["PATH"] ?? "")"
+            let follower = try Program(
+                [product("watchdogd"), "logs", "--follow", "-n", "7", "a", "--control", scratch["control"]],
+                environment: environment)
+            #expect(try follower.end().code == 0)
+            #expect(
+                follower.text(.output).split(separator: "\n")
+                    == ["--follow", "--output=short-full", "--identifier=a", "--lines=7"])
+            #expect(try service.end() == 0)
+        }
+
         @Test("events tells what happens, and --json one object a line")
         func events() throws {
             let service = try Service(["a": Self.sleeper])
@@ -209,7 +253,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("events shows what has happened and ends, if it is not to follow; --since leaves out what is older")
+        @Test("events shows past events and exits, unless it follows; --since leaves out older ones")
         func pastEvents() throws {
             let service = try Service(["a": Self.sleeper])
             try service.wait(for: "a") { $0.state == .running }
@@ -217,7 +261,7 @@ extension EndToEnd {
             #expect(past.code == 0)
             #expect(past.output.contains(" a["))
             #expect(past.output.contains("launched"))
-            let none = try service.command("events", "--no-follow", "--since", "1ms", "-l", "0", "a")
+            let none = try service.command("events", "--no-follow", "--since", "1ms", "a")
             #expect(none.code == 0)
             #expect(none.output.isEmpty)
             let wrong = try service.command("events", "--since", "yesterday-ish")
@@ -226,7 +270,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("A second daemon at the same socket is refused, and the first goes on")
+        @Test("A second daemon at the same socket is refused, and the first continues")
         func second() throws {
             let service = try Service(["a": Self.sleeper])
             let other = try Program([

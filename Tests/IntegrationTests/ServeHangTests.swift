@@ -46,7 +46,7 @@ extension EndToEnd {
             let usual = try #require(faults.values.first { $0.count == 5 })
             let counts = usual.compactMap { $0.body.linux?.repeats?.count }
             #expect(counts.count == 1 && counts.allSatisfy { $0 >= 2 })
-            #expect(service.program.text(.errors).contains(".ips counts it: 2 more like it"))
+            #expect(service.program.text(.errors).contains(".ips: 2 more like it"))
         }
 
         @Test("A long one has a report, told in status and events; a short one is counted, and so is an unwanted one")

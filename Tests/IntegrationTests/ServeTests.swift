@@ -20,7 +20,7 @@ extension EndToEnd {
         func launches() throws {
             let disabled = Self.sleeper + "[App]\nEnabled=no\n"
             let service = try Service(["a": Self.sleeper, "b": Self.sleeper, "c": disabled, "t@": Self.sleeper])
-            try service.wait(for: "b") { $0.state == .running }
+            for name in ["a", "b"] { try service.wait(for: name) { $0.state == .running } }
             let apps = try service.client.list().apps
             #expect(apps.map(\.name) == ["a", "b", "c"])
             #expect(apps.map(\.state) == [.running, .running, .stopped])
@@ -45,7 +45,18 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("A broken file is listed with what is wrong, and keeps no other from running")
+        @Test("Places named from its own directory are told to clients by their whole paths")
+        func relativePlaces() throws {
+            let service = try Service(["a": Self.sleeper], options: ["--config", "apps", "--reports", "reports"])
+            try service.wait(for: "a") { $0.state == .running }
+            let capture = try service.command("capture", "a")
+            #expect(capture.code == 0)
+            #expect(capture.output.hasPrefix("\(service.scratch["reports"])/a-"), "\(capture)")
+            #expect(try service.command("status", "a").output.contains("File: \(service.scratch["apps"])/a.app\n"))
+            #expect(try service.end() == 0)
+        }
+
+        @Test("An invalid file is listed with its errors, and other apps run")
         func brokenFile() throws {
             let service = try Service(["good": Self.sleeper, "bad": "[App]\nExecStrat=/bin/true\n"])
             try service.wait(for: "good") { $0.state == .running }
@@ -83,7 +94,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("What goes into the background is ended with its first process, and that is told")
+        @Test("A program that daemonizes is ended with its first process, and that is reported")
         func background() throws {
             let service = try Service(["forks": Self.shell("sleep 1000 & exit 0")])
             try service.wait(for: "forks") { $0.state == .stopped && $0.lastIncident != nil }
@@ -113,8 +124,9 @@ extension EndToEnd {
                 "[App]\nExecStart=\(product("HangMain")) --how sleep --after 0\n"
                 + "[Watchdog]\nUpdate=1s\nPing=200ms\n[Restart]\nPolicy=never\n"
             let service = try Service(apps)
-            // Told when its report is written, which takes its turn as well.
             try service.wait(for: "hangs") { $0.state == .stopped && $0.lastIncident?.event == "scene-update" }
+            // The lines of the others do not crowd it out.
+            try service.program.line("] killed: scene-update exhausted 1.00 s", on: .errors)
             for name in apps.keys where name != "hangs" {
                 #expect(try service.client.terminate(AppRequest(name, waits: true)).isGone)
             }
@@ -141,7 +153,7 @@ extension EndToEnd {
             #expect(service.program.text(.errors).contains(told), "\(service.program.text(.errors))")
         }
 
-        @Test("An app that says nothing is not waited for, and what ends it after that is no failed launch")
+        @Test("A silent app is not waited for, and a later end is not a failed launch")
         func silent() throws {
             let restart = "[Restart]\nLimit=1\nDelay=1min\n"
             let service = try Service([
@@ -251,7 +263,7 @@ extension EndToEnd {
             #expect(service.program.text(.errors).contains("LISTEN_FDS and LISTEN_FDNAMES are ignored") == isTold)
         }
 
-        @Test("SIGTERM ends each app within its own allowance; who does not end is killed and reported")
+        @Test("SIGTERM ends each app within its own allowance; one that does not exit is killed and reported")
         func stop() throws {
             let service = try Service([
                 "quick": Self.sleeper,

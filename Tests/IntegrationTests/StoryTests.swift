@@ -129,24 +129,26 @@ extension EndToEnd {
         @Test("StarSearcher: each of the four repairs takes its own cause away, and all of them take all")
         func starSearcher() throws {
             let slow = try record(.starSearcher, ["--slow"])
-            #expect(slow.number("interval.static init") >= 39)
-            #expect(slow.number("interval.app init") >= 60)
             // Main sleeps for the loader while others compute.
             #expect(slow.number("blocked.app init") > 0.7 * slow.number("interval.app init"))
-            #expect(slow.number("interval.first render") >= 60)
 
-            #expect(try record(.starSearcher, ["--repair", "system-logger"]).count("interval.static init") == 0)
-            let details = try (0..<3).map { _ in try record(.starSearcher, ["--repair", "details-on-demand"]) }
-            let render = try #require(details.map { $0.number("interval.first render") }.min())
-            #expect(render < slow.number("interval.first render") / 2)
-            #expect(details.allSatisfy { $0.count("interval.static init") == 1 })
-            #expect(try record(.starSearcher, ["--repair", "priority"]).count("interval.all stars") == 0)
-            #expect(try record(.starSearcher, ["--repair", "first-rows"]).count("interval.all stars") == 1)
+            // The amount of work is fixed, but the machine is not: what a repair saves is a share of CPU time or of sleep.
+            let logger = try record(.starSearcher, ["--repair", "system-logger"])
+            #expect(logger.number("running.before main") < slow.number("running.before main") / 2)
+            let details = try record(.starSearcher, ["--repair", "details-on-demand"])
+            #expect(details.number("running.first render") < slow.number("running.first render") / 3)
+            #expect(details.number("running.before main") > logger.number("running.before main") * 2)
+            let priority = try record(.starSearcher, ["--repair", "priority"])
+            #expect(priority.number("blocked.app init") < slow.number("blocked.app init") / 2)
+            #expect(priority.count("interval.all stars") == 0)
+            let firstRows = try (0..<3).map { _ in try record(.starSearcher, ["--repair", "first-rows"]) }
+            let wait = try #require(firstRows.map { $0.number("blocked.app init") }.min())
+            #expect(wait < slow.number("blocked.app init") / 2)
+            #expect(firstRows.allSatisfy { $0.count("interval.all stars") == 1 })
 
             let fast = try (0..<3).map { _ in try record(.starSearcher, ["--fast"]) }
             let firstFrame = try #require(fast.map { $0.number("first-frame") }.min())
-            #expect(firstFrame < slow.number("first-frame"))
-            #expect(fast.allSatisfy { $0.count("interval.static init") == 0 })
+            #expect(firstFrame < slow.number("first-frame") / 2)
         }
 
         @Test("What StarSearcher does not use is not even linked")
@@ -184,7 +186,7 @@ extension EndToEnd {
             #expect(record.number("touch.p50") < 500)
         }
 
-        @Test("Stocks that is left stops what nobody wants any more")
+        @Test("Stocks cancels the work of a group that the user leaves")
         func stocksCancellation() throws {
             let script = try Scratch()
             let file = try script.write("20ms select 1\n100ms back\n900ms quit\n", to: "touches")
@@ -209,7 +211,6 @@ extension EndToEnd {
                 return try StoryRecord(scratch)
             }
             let cold = try visit("--cold")
-            #expect(cold.number("useless") >= 60)
             #expect(cold.count("interval.avatar") == 60)
             #expect(cold.count("interval.write archive") == 0)
             let first = try visit("--snapshot")
@@ -218,7 +219,7 @@ extension EndToEnd {
             let later = try (0..<3).map { _ in try visit("--snapshot") }
             #expect(later.allSatisfy { $0["archive"] == "read" })
             // Others may take the CPU from a visit, which makes it longer and never shorter.
-            #expect(try #require(later.map { $0.number("useless") }.min()) < 40)
+            #expect(try #require(later.map { $0.number("useless") }.min()) < cold.number("useless") / 5)
             #expect(later.allSatisfy { (1...16).contains($0.count("interval.avatar")) })
         }
 

@@ -70,7 +70,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("a reload goes on with its next command", arguments: [SIGUSR2, SIGUSR1, SIGKILL])
+        @Test("a reload continues with its next command", arguments: [SIGUSR2, SIGUSR1, SIGKILL])
         func reload(signal: Int32) throws {
             let succession = try Succession([:])
             let (go, log) = (succession.scratch["go"], succession.scratch["log"])
@@ -101,7 +101,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("a reload whose commands are others by now is cut off, and that is told")
+        @Test("a reload whose commands have changed is aborted, and that is reported")
         func otherReload() throws {
             let succession = try Succession([:])
             let app = "[App]\nExecStart=/bin/sleep 1000\nExecReload=/bin/sleep 1235\n[Watchdog]\nReadiness=none\n"

@@ -54,7 +54,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("the service manager is told how many apps are in which state, when that changes")
+        @Test("the service manager gets the number of apps in each state when that changes")
         func status() throws {
             let succession = try Succession(["plain": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"])
             func isTold(_ line: String) throws -> Bool {
@@ -122,7 +122,7 @@ extension EndToEnd {
             #expect(names.allSatisfy { succession.log($0).last?.what == "terminated" })
         }
 
-        @Test("an end that nobody saw is noticed, with its status where the kernel tells, and accounted for once")
+        @Test("an end while no watchdogd ran is noticed, with its status if the kernel reports it, and counts once")
         func endMeanwhile() throws {
             let succession = try start(["a": "", "b": ""])
             let pid = try #require(try succession.app("a").pid)
@@ -169,7 +169,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("a deadline that passed meanwhile is no deadline granted again; who answered meanwhile is left alone")
+        @Test("a deadline that passed meanwhile is not granted again; an app that answered meanwhile is left alone")
         func deadlineMeanwhile() throws {
             let succession = try start(["hangs": "Update=3s\n", "lives": "Update=3s\n"])
             let lives = try #require(try succession.app("lives").pid)
@@ -237,7 +237,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("what was stopped by hand stays stopped, and a wait for a restart goes on")
+        @Test("an app stopped by hand stays stopped, and a wait for a restart continues")
         func stages() throws {
             let succession = try start(["stopped": ""])
             try succession.add([:])
@@ -261,7 +261,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("an app whose file is wrong by now runs on; one whose file is gone is ended")
+        @Test("an app whose file has become invalid keeps running; one whose file is gone is ended")
         func configurationChanged() throws {
             let succession = try start(["wrong": "", "gone": ""])
             let wrong = try #require(try succession.app("wrong").pid)
@@ -281,7 +281,7 @@ extension EndToEnd {
 
         // MARK: - Executed anew
 
-        @Test("SIGUSR2 executes what is in the program's place by then; children stay children")
+        @Test("SIGUSR2 executes the program now at that path; children stay children")
         func reexecution() throws {
             let scratch = try Scratch()
             let binary = scratch["watchdogd"]
@@ -332,7 +332,7 @@ extension EndToEnd {
             #expect(eventually { scratch.read("begun")?.count == 2 })
             #expect(try Program(["/bin/sh", "-c", accident, binary]).end() == .exited(code: 0))
             try succession.program.send(SIGUSR2)
-            let line = try succession.program.line("goes on", on: .errors)
+            let line = try succession.program.line("keeps running", on: .errors)
             #expect(line.contains("cannot execute \(binary): \(reason)"))
             _ = try #require(pinged(succession, "a", after: .now()))
             try expectOneLife(succession, ["a"], before)
@@ -361,7 +361,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("without a service manager the processes are found again, and the lost channel is told")
+        @Test("without a service manager the processes are found again, and the lost channel is reported")
         func withoutStore() throws {
             let succession = try start(["a": "", "b": ""], keepsDescriptors: false)
             let before = try pids(succession, ["a", "b"])

@@ -100,11 +100,11 @@ extension EndToEnd {
             try FileManager.default.createDirectory(atPath: "\(deep)/a/b/c", withIntermediateDirectories: true)
             try FileManager.default.copyItem(atPath: stripped.debugFile, toPath: "\(deep)/a/b/c/artifact-17")
             let answer = try stripped.symbolicate(["--debug-dir", folder + "/nothing/..", "--debug-dir", deep])
-            #expect(answer.code == 66, "a folder that does not exist is told")
+            #expect(answer.code == 66, "a folder that does not exist is reported")
             #expect(try stripped.symbolicate(["--debug-dir", deep]).errors.contains("\(deep)/a/b/c/artifact-17"))
         }
 
-        @Test("A file of another build, by whatever name, is told and never used")
+        @Test("A file of another build, whatever its name, is reported and never used")
         func mismatch() throws {
             let stripped = try Stripped()
             let folder = try stripped.scratch.makeDirectory("wrong")

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Testing
+import WatchdogControl
 import WatchdogLinux
 
 extension EndToEnd {
@@ -29,7 +30,7 @@ extension EndToEnd {
             #expect(Leftovers.sockets(in: scratch["runtime"], ofSupervisor: 0) == [], sourceLocation: sourceLocation)
         }
 
-        @Test("The program is in the foreground and reads what is typed; afterwards the shell is again")
+        @Test("The program is in the foreground and reads the keyboard; afterwards the shell does")
         func foreground() throws {
             let scratch = try Scratch()
             try scratch.write(
@@ -71,9 +72,27 @@ extension EndToEnd {
             #expect(try shown(kill).contains("\(red)watchdogd:"))
         }
 
+        @Test("Each line of serve begins with the local time and its zone")
+        func times() throws {
+            let scratch = try Scratch()
+            _ = try scratch.makeDirectory("apps")
+            try scratch.write("[App]\nExecStart=/bin/sleep 60\n[Watchdog]\nReadiness=none\n", to: "apps/sleeper.app")
+            let places = ["apps", "control", "reports"].map { "\(scratch[$0])" }
+            let daemon = try terminal(
+                scratch,
+                "exec env TZ=JST-9 \(product("watchdogd")) serve --user --no-history --config \(places[0]) "
+                    + "--control \(places[1]) --reports \(places[2])")
+            let line = try daemon.line("sleeper")
+            #expect(line.firstMatch(of: /^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d JST sleeper/) != nil, "\(line)")
+            daemon.type("\u{3}")
+            #expect(try daemon.end().code == 0)
+        }
+
         /// What a command shows on a terminal of 20 rows.
         private func shown(_ command: String) throws -> String {
-            let program = try terminal(try Scratch(), "stty rows 20; unset NO_COLOR; export TERM=xterm; \(command)")
+            let scratch = try Scratch()
+            defer { withExtendedLifetime(scratch) {} }
+            let program = try terminal(scratch, "stty rows 20; unset NO_COLOR; export TERM=xterm; \(command)")
             _ = try program.end()
             return program.text(.output)
         }
@@ -93,6 +112,42 @@ extension EndToEnd {
                 })
             #expect(try !shown("WATCHDOGD_PAGER='sed s/^/page:/' \(show) --no-pager").contains("page:"))
             #expect(try !shown("WATCHDOGD_PAGER='sed s/^/page:/' \(show) | cat").contains("page:"))
+        }
+
+        @Test("Events go to the pager unless they are followed, and so does a simulation")
+        func pagedCommands() throws {
+            let service = try Service(["ends": "[App]\nExecStart=/bin/true\n"])
+            try service.wait(for: "ends") { $0.state == .stopped }
+            let trace = service.scratch["trace.jsonl"]
+            let run = try Program(
+                [
+                    product("watchdogd"), "run", "--trace", trace, "--reports", service.scratch["reports"], "--",
+                    "/bin/true",
+                ])
+            #expect(try run.end().code == 0)
+            let pages = "stty rows 2; WATCHDOGD_PAGER='sed s/^/page:/'"
+            let events = "\(product("watchdogd")) events --no-follow --control \(service.scratch["control"])"
+            let paged = try shown("\(pages) \(events)").split(whereSeparator: \.isNewline)
+            #expect(paged.contains { $0.hasPrefix("page:") && $0.contains("launched, pid") })
+            #expect(paged.allSatisfy { $0.hasPrefix("page:") }, "\(paged)")
+            #expect(try !shown("\(pages) \(events) --no-pager").contains("page:"))
+            #expect(try !shown("\(pages) \(events) --json").contains("page:"))
+            let simulate = "\(product("watchdogd")) simulate \(service.scratch["apps/ends.app"]) --trace \(trace)"
+            let lines = try shown("\(pages) \(simulate)").split(whereSeparator: \.isNewline)
+            #expect(lines.count > 3 && lines.allSatisfy { $0.hasPrefix("page:") }, "\(lines)")
+            #expect(try service.end() == 0)
+        }
+
+        @Test("A command that takes long says on a terminal what it does and for how long, and removes that")
+        func longCalls() throws {
+            let command = "\(product("watchdogd")) init --within 1s -- /bin/sleep 60"
+            let text = try shown("\(command) >/dev/null")
+            #expect(text.contains(#/\[#+-+\] observing /bin/sleep \(\d+ s\)/#), "\(text)")
+            #expect(text.contains("\r\u{1b}[K"), "\(text)")
+            #expect(try !shown("\(command) 2>&1 >/dev/null | cat").contains("observing"))
+            // The line would be torn by the program's own.
+            #expect(
+                try !shown("\(command.replacing("init", with: "init --show-output")) >/dev/null").contains("observing"))
         }
 
         @Test("^C reaches the program, once, and not watchdogd")

@@ -58,5 +58,39 @@ extension EndToEnd {
             #expect(orphan.text(.output).contains("\u{1b}[?1049l"))
             try orphan.end()
         }
+
+        @Test(
+            "Enter opens the crash log in the caller's PAGER; under sudo, which keeps the caller's environment, in less",
+            .enabled(if: isInstalled("script") && isInstalled("less"), "script or less is not installed"),
+            arguments: [false, true])
+        func pager(underSudo: Bool) throws {
+            let service = try Service([
+                "crashes": "[App]\nExecStart=/bin/sh -c 'kill -ABRT $$'\n[Restart]\nPolicy=never\n"
+            ])
+            #expect(eventually { (try? service.app("crashes").lastIncident?.report) != nil })
+            let marker = service.scratch["marker"]
+            var environment = testEnvironment()
+            for name in ["PAGER", "WATCHDOGD_PAGER"] { environment[name] = "sh -c 'cat >/dev/null; touch \(marker)'" }
+            // What less needs to know of the terminal.
+            for (name, value) in ["TERM": "xterm", "LINES": "24", "COLUMNS": "80"] { environment[name] = value }
+            environment["SUDO_UID"] = underSudo ? "1000" : nil
+            let command = "\(product("watchdogd")) top --control \(service.scratch["control"]); echo code $?"
+            let program = try Program(
+                ["script", "--quiet", "--return", "--echo", "never", "--command", command, "/dev/null"],
+                environment: environment, streams: .pipesAndInput)
+            try program.line("1 app:")
+            program.type("\u{1b}[B\r")
+            if underSudo {
+                try program.line("Incident Identifier:")
+                program.type("q")
+            } else {
+                #expect(eventually { service.scratch.exists("marker") })
+            }
+            program.type("q")
+            try program.line("code 0")
+            #expect(service.scratch.exists("marker") == !underSudo)
+            #expect(try program.end().code == 0)
+            #expect(try service.end() == 0)
+        }
     }
 }

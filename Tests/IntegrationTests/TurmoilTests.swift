@@ -43,7 +43,7 @@ extension EndToEnd {
             succession = try Succession([:])
         }
 
-        @Test("whatever happens in whatever order: it goes on, runs no app twice, and leaves nothing behind")
+        @Test("whatever happens in whatever order, it continues, runs no app twice, and leaves nothing behind")
         func anything() throws {
             var steps: [String] = []
             do {

@@ -65,7 +65,7 @@ extension EndToEnd {
                 "\(line)")
         }
 
-        @Test("a locked file is named with who has locked it")
+        @Test("a locked file is named with the process that has locked it")
         func fileLock() throws {
             let report = try hang("filelock")
             #expect(

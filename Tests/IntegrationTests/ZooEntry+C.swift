@@ -50,7 +50,9 @@ extension ZooEntry {
         ZooEntry(kind: "record_lock", call: "fcntl", line: "zoo.lock, locked by pid"),
         ZooEntry(kind: "fifo_open", call: "openat"),
         ZooEntry(kind: "pipe_of_child", call: "read", line: "pipe, other end in pid"),
-        ZooEntry(kind: "pipe_of_stopped_child", call: "read", line: "which is stopped"),
+        ZooEntry(
+            kind: "pipe_of_stopped_child", call: "read", line: "which is stopped", fault: .somebodyElse,
+            culprit: "\"zoo\" is stopped"),
         ZooEntry(kind: "pipe_vector_read", call: "readv", line: "pipe"),
         ZooEntry(kind: "pipe_vector_write", call: "writev", line: "pipe"),
         ZooEntry(kind: "pipe_splice", call: "splice", line: "pipe, other end in this process and fd"),
@@ -104,6 +106,10 @@ extension ZooEntry {
         ZooEntry(kind: "inotify_read", call: "read", line: "inotify"),
         ZooEntry(kind: "child", call: "wait4", finding: .childProcess, line: "child"),
         ZooEntry(kind: "any_child", call: "waitid", finding: .childProcess, line: "any child"),
+        ZooEntry(
+            kind: "vfork_parent", call: "vfork", finding: .childProcess, line: "which is in nanosleep"),
+        ZooEntry(kind: "spawn_fifo", finding: .childProcess, line: "spawn.fifo", culprit: "is blocked in openat"),
+        ZooEntry(kind: "vforking", call: "vfork", finding: .childProcess),
         ZooEntry(kind: "message_queue", call: "msgrcv"),
         ZooEntry(kind: "poll_two", call: "poll", line: "2 fds: "),
         ZooEntry(kind: "poll_with_signals", call: "ppoll", line: "pipe"),
@@ -121,7 +127,9 @@ extension ZooEntry {
         ZooEntry(kind: "system_v_semaphore", call: "semtimedop", line: "System V semaphore set"),
         ZooEntry(kind: "posix_message_queue", call: "mq_timedreceive", line: "message queue /zoo-"),
         ZooEntry(kind: "full_message_queue", call: "mq_timedsend", line: "message queue /zoo-"),
-        ZooEntry(kind: "stopped_child", call: "wait4", finding: .childProcess, line: ", stopped"),
+        ZooEntry(
+            kind: "stopped_child", call: "wait4", finding: .childProcess, line: ", stopped", fault: .somebodyElse,
+            culprit: "\"zoo\" is stopped"),
         ZooEntry(kind: "computing_child", call: "wait4", finding: .childProcess, line: "child", needsCPU: true),
         ZooEntry(
             kind: "join_computing", call: "futex", finding: .otherThread, line: "the end of thread", needsCPU: true),
@@ -129,7 +137,6 @@ extension ZooEntry {
         ZooEntry(kind: "system_command", call: "wait4", finding: .childProcess, line: "child"),
         ZooEntry(kind: "command_output", call: "read", line: "pipe, other end in pid"),
         ZooEntry(kind: "page_fault", line: "outside any system call (wait channel handle_userfault)", needsRoot: true),
-        ZooEntry(kind: "vfork_parent", verdict: .uninterruptible, call: "vfork", frame: "handle_event"),
         ZooEntry(kind: "main_thread_ends", verdict: .exited, frame: ""),
     ]
 
@@ -157,6 +164,13 @@ extension ZooEntry {
         ZooEntry(kind: "spin_atomic", verdict: .spinning, needsCPU: true),
         ZooEntry(kind: "spin_polling", verdict: .spinning, needsCPU: true),
         ZooEntry(kind: "spin_forking", verdict: .partlyRunning, needsCPU: true),
+        ZooEntry(kind: "spawning", verdict: .partlyRunning, needsCPU: true),
+        ZooEntry(
+            // The memory can be read only while nobody holds the lock.
+            kind: "memory_map", frame: "", line: "the lock of the process's memory map", needsCPU: true,
+            culprit: "populate"),
         ZooEntry(kind: "starved_by_itself", verdict: .starved, fault: .app, needsCPU: true),
+        ZooEntry(
+            kind: "starved_by_children", verdict: .starved, fault: .app, needsCPU: true, culprit: "its own processes"),
     ]
 }

@@ -14,7 +14,7 @@ struct ZooEntry: Sendable {
         case swift
         /// `Subjects/zoo.swift`.
         case runtime
-        /// A real program that `Subjects/zoo_servers.py` or `zoo_programs.py` brings to hang.
+        /// A real program that `Subjects/zoo_servers.py`, `zoo_programs.py` or `zoo_trees.py` brings to hang.
         case server
     }
 
@@ -38,11 +38,15 @@ struct ZooEntry: Sendable {
     var needsCPU = false
     /// Whether only root can make it.
     var needsRoot = false
+    /// Processes besides the main process that the report must have, with their stacks.
+    var members: [Member] = []
+    /// What the fault has to say of the process that is stuck while the main one only waits; nil where it names none.
+    var culprit: String?
     /// What is known not to be found out, and why; it is printed and not counted.
     var miss: String?
 
     static let all: [ZooEntry] =
-        locks + files + sockets + waits + processors + python + swift + runtime + servers + programs
+        locks + files + sockets + waits + processors + python + swift + runtime + servers + programs + trees
 
     /// Whose fault it is, where others leave enough of the CPUs.
     var party: Blame.Party {

@@ -3,6 +3,8 @@
 import Glibc
 import Testing
 import WatchdogBase
+import WatchdogMeasurement
+import WatchdogMeasuring
 import WatchdogRendering
 import WatchdogReport
 import WatchdogVerdict
@@ -10,7 +12,8 @@ import WatchdogVerdict
 extension EndToEnd {
     /// Every hang of the zoo under the real watchdogd, and how many verdicts are right.
     ///
-    /// `ZOO=deadlock,spin` runs only these kinds.
+    /// `ZOO=deadlock,spin` runs only these kinds. `ZOO=all` runs all of them on a busy machine, too, instead of every
+    /// fourth one.
     @Suite("The zoo of hangs")
     struct ZooTests {
         /// What else the machine does.
@@ -40,29 +43,38 @@ extension EndToEnd {
             defer { withExtendedLifetime(others) {} }
             let program = try compiled(in: scratch)
             let runtime = try compiledRuntime(in: scratch)
-            let wanted = getenv("ZOO").map { Set(String(cString: $0).split(separator: ",").map(String.init)) }
-            let entries = ZooEntry.all.filter {
-                (wanted?.contains($0.kind) ?? true) && ($0.program != .runtime || runtime != nil)
-            }
+            let entries = Self.wanted(load).filter { $0.program != .runtime || runtime != nil }
             if runtime == nil, load == .quiet { print("zoo: Swift's runtime skipped: there is no swiftc") }
             let possible = entries.filter { isRoot || !$0.needsRoot }
             for entry in entries where !isRoot && entry.needsRoot && load == .quiet {
                 print("zoo: \(entry.kind) skipped: needs root")
             }
+            let meter = NoiseMeter()
             var tally = Tally()
             var rest = possible.filter { !$0.needsCPU }[...]
             while !rest.isEmpty {
                 let batch = try rest.prefix(Self.crowd).map { ($0, try launch($0, program, runtime)) }
-                for (entry, supervision) in batch { try check(entry, supervision, &tally) }
+                for (entry, supervision) in batch { try check(entry, supervision, load, &tally) }
                 rest = rest.dropFirst(Self.crowd)
             }
             for entry in possible where entry.needsCPU {
-                try check(entry, try launch(entry, program, runtime), &tally)
+                let competitors = try entry.kind == "starved" ? Self.competitors() : []
+                defer { withExtendedLifetime(competitors) {} }
+                try check(entry, try launch(entry, program, runtime), load, &tally)
             }
-            print("zoo, \(load): \(tally.right) right of \(tally.count)")
-            // The samples of a process are few: one of fifty may be described incompletely, and one of twenty if others take the CPU.
-            #expect(tally.right * 100 >= tally.count * (load == .quiet ? 98 : 95))
-            #expect(tally.withoutFrames == [])
+            // Other tests may run beside this one, and the hypervisor may take the CPUs.
+            let noise = try #require(meter.noise())
+            let isQuiet = load == .quiet && noise.sentences.isEmpty
+            let shares = [noise.others, noise.stolen].map { Int($0 * 100) }
+            print(
+                "zoo, \(load): \(tally.right) right of \(tally.count); others had \(shares[0]) % of the CPUs, the hypervisor "
+                    + "\(shares[1]) %")
+            // The samples of a process are few: one of fifty may be described incompletely, and one of twenty if others
+            // take the CPU.
+            #expect(tally.right * 100 >= tally.count * (isQuiet ? 98 : 95))
+            // Where others take the CPUs, a thread may get none on which to stop for as long as the capture waits.
+            for kind in tally.withoutFrames { print("zoo, \(load): without frames: \(kind)") }
+            #expect(tally.withoutFrames.count * 50 <= (isQuiet ? 0 : tally.count), "\(tally.withoutFrames)")
         }
 
         @Test("A program that is busy and answers all the same is left alone")
@@ -74,7 +86,7 @@ extension EndToEnd {
             #expect(ending.reports.isEmpty)
         }
 
-        @Test("A task that waits for ever is no hang of the main loop, which answers")
+        @Test("A task that waits forever is no hang of the main loop, which answers")
         func waitingTask() throws {
             let run = try Supervision(
                 ["--update", "1s", "--ping", "100ms"],
@@ -123,6 +135,13 @@ extension EndToEnd {
 
         // MARK: - Running
 
+        private static func wanted(_ load: Load) -> [ZooEntry] {
+            guard let kinds = getenv("ZOO").map({ String(cString: $0).split(separator: ",") }) else {
+                return ZooEntry.all.enumerated().filter { load == .quiet || $0.offset % 4 == 0 }.map(\.element)
+            }
+            return kinds == ["all"] ? ZooEntry.all : ZooEntry.all.filter { kinds.contains($0.kind[...]) }
+        }
+
         private static func others(in scratch: Scratch) throws -> [Program] {
             try (1...4).flatMap { number in
                 let file = scratch["load-\(number)"]
@@ -131,6 +150,14 @@ extension EndToEnd {
                     // They end with the tests, however those end.
                     try Program(["setpriv", "--pdeathsig", "KILL", "sh", "-c", work])
                 }
+            }
+        }
+
+        /// They take the first CPU.
+        private static func competitors() throws -> [Program] {
+            try (1...4).map { _ in
+                try Program(
+                    ["setpriv", "--pdeathsig", "KILL", "taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
             }
         }
 
@@ -180,7 +207,9 @@ extension EndToEnd {
 
         // MARK: - Judging
 
-        private func check(_ entry: ZooEntry, _ supervision: Supervision, _ tally: inout Tally) throws {
+        private func check(
+            _ entry: ZooEntry, _ supervision: Supervision, _ load: Load, _ tally: inout Tally
+        ) throws {
             let ending = try supervision.end(within: .seconds(90))
             removeSharedMemory(of: supervision)
             if entry.program == .server, ending.exitCode == 3 {
@@ -194,7 +223,7 @@ extension EndToEnd {
                 print("zoo: throttled skipped: no cgroup of version 1 with a CPU quota here")
                 return
             }
-            let faults = faults(entry, ending)
+            let faults = faults(entry, ending, load)
             guard entry.miss == nil else {
                 print(
                     "zoo: \(entry.kind): known miss: \(entry.miss ?? "")"
@@ -216,7 +245,7 @@ extension EndToEnd {
             shmctl(id, IPC_RMID, nil)
         }
 
-        private func faults(_ entry: ZooEntry, _ ending: Ending) -> [String] {
+        private func faults(_ entry: ZooEntry, _ ending: Ending, _ load: Load) -> [String] {
             guard let report = ending.reports.first, let linux = report.body.linux else {
                 return ["no report; exit code \(ending.exitCode): \(ending.errors.suffix(3))"]
             }
@@ -231,7 +260,9 @@ extension EndToEnd {
             let frame = entry.frame ?? "hang_\(entry.kind)"
             // Without a CPU a thread does not stop either, and the report says so.
             let hasNoCPU = entry.verdict == .starved && gotNoCPU(report)
-            if !frame.isEmpty, !hasNoCPU, !frames(of: report).contains(where: { $0.hasPrefix(frame) }) {
+            // A thread that computes is now and then elsewhere for a moment, and the samples show it more often.
+            let sampled = entry.needsCPU ? linux.samples?.calls.map(\.function) ?? [] : []
+            if !frame.isEmpty, !hasNoCPU, !(frames(of: report) + sampled).contains(where: { $0.hasPrefix(frame) }) {
                 faults.append("no frame \(frame): \(frames(of: report)), \(howCaptured(report))")
             }
             if let finding = entry.finding, linux.findings?.contains(where: { $0.kind == finding }) != true {
@@ -241,9 +272,19 @@ extension EndToEnd {
                 separator: "\n")
             if let line = entry.line, !whole.contains(line) { faults.append("not said: \(line): \(verdict.line)") }
             if let absent = entry.absent, whole.contains(absent) { faults.append("said: \(absent): \(whole)") }
+            let others = linux.processes ?? []
+            for member in entry.members where !others.contains(where: { member.isDescribed(by: $0) }) {
+                faults.append("no process \(member): \(others.map { ZooEntry.Member.describe($0) })")
+            }
             let blame = Blame(for: report)
-            if blame.party != entry.party, !isExcused(entry, verdict) {
+            // Beside others that compute, it is not the app alone that takes the CPUs.
+            let isShared = entry.verdict == .starved && load == .busy && blame.party == .machine
+            if blame.party != entry.party, !isShared, !isExcused(entry, verdict) {
                 faults.append("fault \(blame.party.rawValue), not \(entry.party.rawValue): \(blame.reason)")
+            }
+            // Beside others that compute, a process may have less than half of a CPU.
+            if let culprit = entry.culprit, !blame.reason.contains(culprit), !(entry.needsCPU && load == .busy) {
+                faults.append("fault without \(culprit): \(blame.reason)")
             }
             return faults
         }
@@ -252,8 +293,9 @@ extension EndToEnd {
         private func isExcused(_ entry: ZooEntry, _ verdict: Verdict) -> Bool {
             let isCrowded = (verdict.waitingTenths ?? 0) >= 50
             switch entry.verdict {
-            case .spinning: return isCrowded && [.busy, .starved].contains(verdict.kind)
-            case .partlyRunning: return isCrowded && [.busy, .starved].contains(verdict.kind)
+            // What the hypervisor or others took is a wait for a CPU.
+            case .spinning where verdict.kind == .busy: return (verdict.waitingTenths ?? 0) >= 100
+            case .spinning, .partlyRunning: return isCrowded && [.busy, .starved].contains(verdict.kind)
             case .blocked: return isCrowded && entry.needsCPU && verdict.kind == .partlyRunning
             default: return false
             }

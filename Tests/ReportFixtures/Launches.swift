@@ -70,6 +70,33 @@ package enum Launches {
         return recording
     }
 
+    /// The same app, with its constructors timed; one of them has no name.
+    package static var constructors: LaunchRecording {
+        var recording = starSearcher
+        let folder = "/usr/lib/x86_64-linux-gnu/"
+        let steps: [(file: String, function: String?, end: Double)] = [
+            ("libc.so.6", "init_cacheinfo", 6.1), ("libsqlite3.so.0", nil, 6.9),
+            ("libSuperfastLog.so", "log_init", 381.2),
+        ]
+        let own = [
+            "SampleRegistry.registerEverythingThatTheOrganizerMayShow(in: SampleCatalog, for: StarSearcher) -> ()",
+            "_GLOBAL__sub_I_main.cpp",
+        ]
+        let all =
+            steps.map { (folder + $0.file, $0.function, $0.end) }
+            + own.enumerated().map { ("/opt/starsearcher/StarSearcher", Optional($1), 381.25 + Double($0) * 0.05) }
+        var begin = 5.9
+        recording.constructors = all.enumerated().map { index, step in
+            defer { begin = step.2 }
+            let running = begin > 6.5 && begin < 300 ? 362.3 : step.2 - begin
+            return LaunchConstructor(
+                object: step.0, function: step.1, offset: 0x1139 + UInt64(index) * 64, isOwn: index >= steps.count,
+                begin: ms(begin), end: ms(step.2),
+                time: ThreadTime(running: ms(running), waiting: ms(step.2 - begin - running)))
+        }
+        return recording
+    }
+
     /// An interpreter that loads forty files with code.
     package static var python: LaunchRecording {
         let main = LaneScript(thread: 801, process: 801, name: "python3")

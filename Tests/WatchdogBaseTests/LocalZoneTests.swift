@@ -16,11 +16,14 @@ struct LocalZoneTests {
         #expect(LocalZone(utcOffset: offset, abbreviation: abbreviation).name == name)
     }
 
-    @Test("A time is told by the clocks there, wherever it was written")
+    @Test("A time is local time, wherever it was written")
     func dates() throws {
         let time = try #require(WallTime("2026-11-21 00:20:22.9 +0900"))
         #expect(LocalZone.utc.date(time) == "2026-11-20 15:20:22")
         #expect(LocalZone(utcOffset: -12_600).date(time) == "2026-11-20 11:50:22")
+        #expect(LocalZone.utc.text(time) == "2026-11-20 15:20:22 UTC")
+        #expect(LocalZone(utcOffset: 3_600, abbreviation: "CET").text(time) == "2026-11-20 16:20:22 CET")
+        #expect(LocalZone(utcOffset: -12_600).text(time) == "2026-11-20 11:50:22 -0330")
         #expect(LocalZone(utcOffset: .max).date(WallTime(seconds: .max)) == "9999-12-31 23:59:59")
     }
 }

@@ -30,7 +30,7 @@ struct InstantTests {
     }
 
     @Test(
-        "count whole nanoseconds, towards zero",
+        "count whole nanoseconds, toward zero",
         arguments: [
             (Duration.seconds(1), 1_000_000_000), (.seconds(-1), -1_000_000_000),
             (.nanoseconds(Int64.max), Int64.max), (.nanoseconds(Int64.min), .min), (.seconds(Int64.max), .max),
@@ -56,7 +56,7 @@ struct ExitStatusTests {
 
 @Suite("Shared values")
 struct SharedTests {
-    @Test("the same value is kept once, another stays what it is, and a change is nobody else's")
+    @Test("equal values share storage, others do not, and a change affects only its own copy")
     func sharing() {
         let first = Shared(wrappedValue: ["factor": 2])
         var same = Shared(wrappedValue: ["factor": 2])

@@ -72,7 +72,7 @@ struct CaptureThreadTests {
         #expect(thread.droppedCount == 0)
     }
 
-    @Test("runs with the priority asked for, where that is permitted")
+    @Test("runs with the requested priority, where that is permitted")
     func scheduling() throws {
         let policy = Mutex<[Int32]>([])
         let configuration = CaptureThreadConfiguration(residentBytes: 0, scheduling: .realTime(priority: 2))
@@ -95,7 +95,7 @@ struct CaptureThreadTests {
         #expect(policy.withLock { $0 } == expected)
     }
 
-    @Test("goes on after a capture whose thread had to end")
+    @Test("continues after a capture whose thread had to end")
     func lingering() throws {
         let thread = try CaptureThread()
         defer { thread.shutDown() }
@@ -114,7 +114,7 @@ struct CaptureThreadTests {
         #expect(try subject.line() == "returned")
     }
 
-    @Test("keeps nobody from reaping a process that dies during its capture")
+    @Test("lets others reap a process that dies during its capture")
     func dying() throws {
         let thread = try CaptureThread()
         defer { thread.shutDown() }

@@ -64,7 +64,7 @@ struct CoreBuilder {
         let start = 64 + 56 * count
         var header: [UInt8] = [0x7F] + Array("ELF".utf8) + [2, 1, 1] + [UInt8](repeating: 0, count: 9)
         header += [4, 0, 62, 0] + Self.word(1) + Self.long(0) + Self.long(64) + Self.long(0) + Self.word(0)
-        // PN_XNUM: so many that section 0 has the number, at its offset 44.
+        // PN_XNUM: too many; section 0 has the number, at its offset 44.
         let number = min(count, 0xFFFF)
         header += [64, 0, 56, 0] + [UInt8(number & 0xFF), UInt8(number >> 8)] + [64, 0, 0, 0, 0, 0]
         for _ in 0..<noteSegments { header += Self.header(4, 0, UInt64(start), 0, UInt64(notes.count), 0) }

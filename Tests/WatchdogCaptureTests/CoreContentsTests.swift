@@ -101,7 +101,7 @@ struct CoreContentsTests {
         }
     }
 
-    @Test("A file whose first page is another one by now is not taken for the mapped one", .enabled(if: isPossible))
+    @Test("A file whose first page has changed does not count as the mapped one", .enabled(if: isPossible))
     func replacedFile() throws {
         try withCore { file, process in
             let bytes = try contents(of: file)
@@ -155,7 +155,7 @@ struct CoreContentsTests {
         }
     }
 
-    @Test("What is no core is refused", arguments: ["", "core", String(repeating: "\u{7F}ELF", count: 100)])
+    @Test("What is not a core is refused", arguments: ["", "core", String(repeating: "\u{7F}ELF", count: 100)])
     func noCore(text: String) throws {
         let error = #expect(throws: CoreError.self) {
             try core(Array(text.utf8), of: 1)

@@ -121,7 +121,7 @@ struct DebugFileTests {
         }
     }
 
-    @Test("A folder that is too deep is passed over, and the search goes on behind it")
+    @Test("A folder that is too deep is skipped, and the search continues after it")
     func depth() throws {
         try withFolder { folder in
             write(file(identifier.reversed()), to: "\(folder)/a/b/c/d/x")
@@ -173,7 +173,7 @@ struct DebugFileTests {
         }
     }
 
-    @Test("A FIFO or device in place of a debug file is not opened")
+    @Test("A FIFO or device instead of a debug file is not opened")
     func device() throws {
         try withFolder { folder in
             let path = "\(folder)/app.debug"

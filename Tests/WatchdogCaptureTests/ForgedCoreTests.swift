@@ -8,7 +8,7 @@ import WatchdogReport
 
 @testable import WatchdogCapture
 
-/// Cores that somebody has put in place of the kernel's.
+/// Cores that somebody has substituted for the kernel's.
 @Suite("Forged core files")
 struct ForgedCoreTests {
     private func read(
@@ -70,7 +70,7 @@ struct ForgedCoreTests {
         }
     }
 
-    @Test("However many files it names, no more are looked at than twice those that a snapshot may have")
+    @Test("However many files it names, at most twice as many are read as a snapshot may have")
     func crowdOfFiles() throws {
         let path = try temporaryDirectory() + "/last"
         try writeFile(Self.page, to: path)
@@ -118,7 +118,7 @@ struct ForgedCoreTests {
         }
     }
 
-    @Test("All segments together have so many notes at the most")
+    @Test("All segments together have a limited number of notes")
     func manyNotes() throws {
         let limit = 8 * 4_096
         for (count, isThere) in [(limit - 4, true), (limit - 3, false)] {

@@ -3,6 +3,7 @@
 import Glibc
 import Testing
 import WatchdogBase
+import WatchdogLinux
 import WatchdogVerdict
 
 @testable import WatchdogCapture
@@ -35,7 +36,17 @@ struct PythonCaptureTests {
         let subject = try Subject(Self.interpreter, ["-c", "import sys; sys.setrecursionlimit(5000)\n" + script])
         while try subject.line() != "ready" {}
         try subject.waitForState("S")
+        try eventually("the other thread's wait for the lock") { isWaitingForLock(subject.process) }
         return subject
+    }
+
+    /// Whether a thread besides the first one waits for a futex without a time limit; the wait for the interpreter's own lock
+    /// has one.
+    private func isWaitingForLock(_ process: Int32) -> Bool {
+        Procfs.threads(of: process).filter { $0 != process }.contains { thread in
+            let fields = textOfFile("/proc/\(process)/task/\(thread)/syscall")?.split(separator: " ") ?? []
+            return fields.first == "202" && fields.count == 9 && fields[4] == "0x0"
+        }
     }
 
     private func names(_ interpreter: SnapshotInterpreter, _ thread: Int32) -> [String] {

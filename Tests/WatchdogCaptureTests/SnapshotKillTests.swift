@@ -121,7 +121,7 @@ struct SnapshotKillTests {
     }
 
     @Test(
-        "waits for a CPU on which the threads can stop, but not for ever",
+        "waits for a CPU on which the threads can stop, but not forever",
         .enabled(if: ThrottledGroup.isPossible, "requires root and the cpu controller of cgroup v1"),
         arguments: [true, false])
     func withoutCPU(isLifted: Bool) throws {

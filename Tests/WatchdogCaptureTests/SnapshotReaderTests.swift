@@ -64,7 +64,7 @@ struct SnapshotReaderTests {
         #expect(try SnapshotReader.parse(builder.bytes).process.id == 100)
     }
 
-    @Test("refuses what is no snapshot")
+    @Test("refuses what is not a snapshot")
     func header() {
         #expect(code([]) == .notASnapshot)
         #expect(code([UInt8](repeating: 0, count: 15)) == .notASnapshot)
@@ -202,7 +202,7 @@ struct SnapshotReaderTests {
         }
     }
 
-    @Test("reads from a file, and refuses what is no regular file")
+    @Test("reads from a file, and refuses what is not a regular file")
     func descriptors() throws {
         let path = try temporaryDirectory() + "/subject"
         let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -105,6 +105,35 @@ struct SnapshotTakeTests {
         #expect(isShort)
     }
 
+    @Test("of a process with more mappings than there is room for holds those that a stack leads through")
+    func manyMappings() throws {
+        // Each of 5,000 lines has the whole path.
+        var folders = [try temporaryDirectory()]
+        for _ in 0..<7 { folders.append("\(folders[folders.count - 1])/\(String(repeating: "x", count: 250))") }
+        for folder in folders.dropFirst() { try #require(mkdir(folder, 0o700) == 0) }
+        let path = "\(folders[folders.count - 1])/file"
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer {
+            close(file)
+            unlink(path)
+            for folder in folders.dropFirst().reversed() { rmdir(folder) }
+        }
+        try #require(ftruncate(file, 4096) == 0)
+        let subject = try Subject("maps", path)
+        try subject.waitForState("S")
+        let contents = try Snapshot.take(of: subject.process, .patient).contents()
+        expectMarkers(subject, in: contents)
+        let thread = try #require(contents.threads.first)
+        #expect(thread[.rsp].flatMap { contents.mapping(at: $0) }?.path == "[stack]")
+        let code = try #require(thread[.rip].flatMap { contents.mapping(at: $0) })
+        #expect(code.isExecutable && code.path.contains("libc.so"))
+        let image = contents.mappings.filter { $0.inode == code.inode }
+        #expect(image.first?.offset == 0 && image.count >= 4, "from its head to its data")
+        #expect(contents.modules.contains { $0.path == code.path })
+        #expect(contents.process.truncation == "some mappings without code")
+        #expect((7 << 20..<8 << 20).contains(contents.mapsText.count))
+    }
+
     @Test("leaves the process unharmed, however often it is taken")
     func repeated() throws {
         let subject = try Subject("threads", "8")
@@ -187,6 +216,16 @@ struct SnapshotTakeTests {
         #expect(snapshot.methodReason == "process \(tracer.process) is tracing it")
         #expect(snapshot.timings.frozen == .zero)
         expectMarkers(subject, in: try snapshot.contents())
+    }
+
+    @Test("waits for the end of an uninterruptible sleep, though not for long")
+    func shortSleep() throws {
+        let subject = try Subject("vforks")
+        for _ in 1...20 {
+            let snapshot = try Snapshot.take(of: subject.process, .patient)
+            // On a busy machine, the child may keep its parent waiting for longer.
+            #expect(snapshot.method == .ptrace || snapshot.timings.frozen >= .milliseconds(20))
+        }
     }
 
     @Test("of the parent of a vfork, which cannot be stopped, does not wait for it and lets it go")

@@ -135,7 +135,7 @@ final class Subject {
         try eventually("state \(states)") { state(of: thread).map { states.contains($0) } ?? false }
     }
 
-    /// Reaps it without blocking for ever; returns its wait status.
+    /// Reaps it without blocking forever; returns its wait status.
     func reap() throws -> Int32 {
         var status: Int32 = 0
         // A stop for a capture is shown too, with 0x7f in the low byte: wait(2).

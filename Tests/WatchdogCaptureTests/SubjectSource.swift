@@ -8,12 +8,14 @@ let subjectSource = #"""
     #define _GNU_SOURCE
     #include <dlfcn.h>
     #include <errno.h>
+    #include <fcntl.h>
     #include <pthread.h>
     #include <signal.h>
     #include <stdint.h>
     #include <stdio.h>
     #include <stdlib.h>
     #include <string.h>
+    #include <sys/mman.h>
     #include <sys/prctl.h>
     #include <sys/ptrace.h>
     #include <sys/syscall.h>
@@ -123,6 +125,13 @@ let subjectSource = #"""
         return NULL;
     }
 
+    /* Mappings of one page each are never joined. */
+    static void map_often(const char *path) {
+        int file = open(path, O_RDONLY);
+        for (int i = 0; i < 5000; i++)
+            if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, 0) == MAP_FAILED) exit(5);
+    }
+
     /* The second image is silent. */
     static void execute_for_ever(char *const *arguments) {
         static char *silent[] = {"subject", "executes", "1", NULL};
@@ -164,6 +173,16 @@ let subjectSource = #"""
             puts("returned");
             fflush(stdout);
             echo();
+        } else if (strcmp(mode, "vforks") == 0) {
+            ready();
+            for (;;) {
+                pid_t child = vfork();
+                if (child == 0) {
+                    usleep(5000);
+                    _exit(0);
+                }
+                waitpid(child, 0, 0);
+            }
         } else if (strcmp(mode, "trace") == 0) {
             if (ptrace(PTRACE_SEIZE, (pid_t)number, 0, 0) != 0) return 3;
             echo();
@@ -183,6 +202,9 @@ let subjectSource = #"""
             run_task();
         } else if (strcmp(mode, "executes") == 0) {
             execute_for_ever(arguments);
+        } else if (strcmp(mode, "maps") == 0) {
+            map_often(arguments[2]);
+            echo();
         } else if (strcmp(mode, "makes-threads") == 0) {
             pthread_t thread;
             pthread_create(&thread, NULL, make_threads, NULL);

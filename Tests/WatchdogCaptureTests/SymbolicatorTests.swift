@@ -195,7 +195,7 @@ struct SymbolicatorTests {
         #expect(error.code == .tooMuchOutput)
     }
 
-    @Test("looks at its time between reads, whoever writes without an end")
+    @Test("checks its time between reads, even if output never ends")
     func endless() throws {
         let zero = open("/dev/zero", O_RDONLY | O_CLOEXEC)
         let end = open("/dev/null", O_RDONLY | O_CLOEXEC)

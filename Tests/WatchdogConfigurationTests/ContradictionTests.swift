@@ -78,7 +78,7 @@ struct ContradictionTests {
         #expect((app.configuration != nil) == app.diagnostics.allSatisfy { $0.severity == .warning })
     }
 
-    @Test("A wrong value is told once, not again for what follows from it")
+    @Test("A wrong value is reported once, not again for its consequences")
     func noFollowingErrors() throws {
         #expect(try app(start + "[Watchdog]\nReadiness=probe\nProbe=x\nProbeTimeout=1s\n").diagnostics.count == 1)
         #expect(try app("[App]\nExecStrat=/bin/web\n").diagnostics.count == 1)

@@ -29,7 +29,7 @@ struct EnvironmentFileTests {
         #expect(contents.diagnostics == [])
     }
 
-    @Test("leave out what is no variable, with a warning that does not tell the value")
+    @Test("leave out what is not a variable, with a warning that does not show the value")
     func invalid() {
         let contents = read("export A=secret\n1B=secret\nC=ok\nD=\u{0}secret\nE='secret")
         #expect(contents.variables.map(\.name) == ["C", "E"])

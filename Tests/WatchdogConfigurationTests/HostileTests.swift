@@ -155,8 +155,9 @@ struct HostileTests {
     func bigFiles(pattern: String) throws {
         var text = "[App]\nExecStart=/bin/web "
         var number = 0
+        let isNumbered = pattern.contains("%")
         while text.utf8.count < 768 << 10 {
-            text += pattern.replacing("%", with: "\(number)")
+            text += isNumbered ? pattern.replacing("%", with: "\(number)") : pattern
             number += 1
             if pattern.utf8.count <= 2, number % 100_000 == 0, pattern != "\\\n" { text += "\nExecStartPre=/bin/x " }
         }

@@ -155,7 +155,7 @@ struct InvalidValueTests {
         #expect(try app(in: section, line).diagnostics.first?.suggestion == suggestion)
     }
 
-    @Test("A comment behind a value is recognised as one")
+    @Test("A comment behind a value is recognized as one")
     func trailingComments() throws {
         #expect(
             try app(in: "App", "Nice=5 # polite").messages == [

@@ -17,10 +17,10 @@ struct KeyTests {
     func sharing() throws {
         var first = AppConfiguration(name: try AppName("web"), command: Command(program: "/bin/web", arguments: []))
         first.watchdog.timeScale = 2
-        var second = AppConfiguration(name: try AppName("db"), command: Command(program: "/bin/db", arguments: []))
-        let before = second
-        second.share(with: first)
-        #expect(second == before)
+        let before = AppConfiguration(name: try AppName("db"), command: Command(program: "/bin/db", arguments: []))
+        let second = before.sharing(with: first)
+        #expect(second == before && before.sharing(with: nil) == before)
+        #expect(!before.$restart.isSameCopy(as: first.$restart))
         #expect(second.$restart.isSameCopy(as: first.$restart))
         #expect(!second.$watchdog.isSameCopy(as: first.$watchdog))
     }

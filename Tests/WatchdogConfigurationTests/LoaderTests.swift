@@ -135,7 +135,7 @@ struct LoaderTests {
         #expect(listing.apps.first?.configuration?.program.niceness == 1)
     }
 
-    @Test("What is no file of an app is told as that")
+    @Test("A file that is not an app's is reported as such")
     func otherFiles() throws {
         let files: [String: String?] = ["web.conf": "", "web.service": "", "w b.app": ""]
         func message(_ path: String) throws -> [String] {

@@ -60,7 +60,7 @@ struct ObservedTests {
         #expect(throws: ObservedTarget.ParseError.self) { try ObservedTarget(parsing: longest + "x") }
     }
 
-    @Test("An observed app needs no program, is reported and not killed, and is followed for ever")
+    @Test("An observed app needs no program, is reported and not killed, and is observed forever")
     func observed() throws {
         let app = try app("[App]\nObserve=nginx\n[Watchdog]\nProbe=tcp:127.0.0.1:80\nEnforce=restart-unit\n")
         #expect(app.lines == [])

@@ -55,7 +55,7 @@ struct QuotingTests {
     }
 
     @Test(
-        "What cannot be split into words is told where it begins",
+        "Text that cannot be split into words is reported at its beginning",
         arguments: [
             (#"/bin/web "a b"#, "2:20: error: ExecStart: the quote that opens here is never closed"),
             (#"/bin/web it's"#, "2:22: error: ExecStart: the quote that opens here is never closed"),
@@ -126,7 +126,7 @@ struct QuotingTests {
     }
 
     @Test(
-        "A command that cannot be one is told",
+        "An impossible command is reported",
         arguments: [
             ("./web", #""./web" is a relative path; write an absolute path, or only the name to search PATH for it"#),
             (

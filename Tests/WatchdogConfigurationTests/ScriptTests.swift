@@ -110,7 +110,7 @@ struct ScriptTests {
     }
 
     @Test(
-        "a launch may be into the background, for the sake of an event, or both",
+        "a launch may be into the background, for an event, or both",
         arguments: [
             ("launch", .launch(inBackground: false)), ("launch foreground", .launch(inBackground: false)),
             ("launch event tick # now", .launch(inBackground: false, for: .init(kind: "tick", payload: "# now"))),
@@ -126,12 +126,12 @@ struct ScriptTests {
         if case .launch(_, let cause) = command { #expect(script.launchingEvent == cause) }
     }
 
-    @Test("all errors are told, not only the first")
+    @Test("all errors are reported, not only the first")
     func allErrors() {
         #expect(errors("launch\nfoo\nsleep x\nexpect what ever").count == 3)
     }
 
-    @Test("bytes that are no text, and too many of them, are refused")
+    @Test("bytes that are not text, and too many of them, are refused")
     func hostile() {
         let bytes = ConfigurationFile(path: "s", contents: Array("launch\n".utf8) + [0xff, 0xfe])
         #expect(throws: LifecycleScript.Failure.self) { try LifecycleScript(parsing: bytes) }

@@ -67,7 +67,7 @@ struct SyntaxTests {
     }
 
     @Test(
-        "What is no line of a unit file is told with its place",
+        "An invalid line of a unit file is reported with its place",
         arguments: [
             ("Nice 5", #"3:1: error: the line has no "=": write Key=Value, or # before a comment"#),
             ("=5", #"3:1: error: the key is missing before "=""#),
@@ -108,7 +108,7 @@ struct SyntaxTests {
             ])
     }
 
-    @Test("Bytes that are no UTF-8 are told by line and column, and so is what follows")
+    @Test("Invalid UTF-8 is reported by line and column, and so is what follows")
     func invalidUTF8() throws {
         var bytes = Array("[App]\nExecStart=/bin/\u{e4}\u{e4}".utf8)
         bytes += [0xff, 0x41, 0x0a]
@@ -144,7 +144,7 @@ struct SyntaxTests {
         #expect(file.configuration == nil)
     }
 
-    @Test("Settings before the first section are told, once, and read as if [App] stood above them")
+    @Test("Settings before the first section are reported once, and read as part of [App]")
     func outsideOfSections() throws {
         let app = try app("ExecStart=/bin/web\nNice=x\n")
         #expect(

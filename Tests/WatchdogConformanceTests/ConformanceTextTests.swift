@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogBase
 
 @testable import WatchdogConformance
 
@@ -38,6 +39,26 @@ struct ConformanceTextTests {
         #expect(
             text.summary([passed, skipped, ConformanceResult(.ready, .failed("x"))])
                 == "does not conform: 1 of 3 failed, 1 passed, 1 not tested\n")
+    }
+
+    @Test("as a suite, each requirement is a test, in order; the remarks are in its output")
+    func suite() {
+        let results = [
+            ConformanceResult(.hello, .passed("mine/1")), ConformanceResult(.ready, .failed("it said nothing")),
+            ConformanceResult(.inheritance, .skipped("left out with --except")),
+        ]
+        let suite = TestSuite(conformanceOf: ["./a", "b"], results: results, duration: .seconds(2))
+        #expect(suite.name == "watchdogd conformance ./a b" && suite.duration == .seconds(2))
+        #expect(
+            suite.cases == [
+                .init("hello: says HELLO=1 first", .passed),
+                .init("ready: says READY=1 when it can be used", .failed("it said nothing", details: "")),
+                .init(
+                    "inheritance: keeps the channel from the programs that it starts",
+                    .skipped("left out with --except")),
+            ])
+        #expect(suite.output.hasPrefix("ok    says HELLO=1 first  (mine/1)\nFAIL  "))
+        #expect(suite.output.hasSuffix("\n\ndoes not conform: 1 of 3 failed, 1 passed, 1 not tested\n"))
     }
 
     @Test("the JSON has one object for each requirement, in order")

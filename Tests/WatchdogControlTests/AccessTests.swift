@@ -69,7 +69,7 @@ struct AccessTests {
     /// The same server as its owner sees it, and as it looks to a user who is neither root nor the owner.
     ///
     /// The tests run as one user; the rules are given another owner.
-    @Test("who may not act is told so for each method that acts, and sees names and states only")
+    @Test("a user who may not act is refused by each method that acts, and sees only names and states")
     func refusals() throws {
         guard geteuid() != 0 else {
             print("skipped: root may act whoever the owner is; the test with another user covers it")

@@ -247,7 +247,7 @@ struct CodecTests {
         #expect(ControlError(wireName: "", parameters: nil) == .other(name: ""))
     }
 
-    @Test("a bucket lets a burst through, then so many a second, and never more after a pause")
+    @Test("a bucket lets a burst through, then a fixed rate, and never more after a pause")
     func bucket() {
         var bucket = TokenBucket(capacity: 3, perSecond: 10)
         func take(_ milliseconds: Int64) -> Int64? {

@@ -143,7 +143,7 @@ struct ConnectionTests {
         #expect(try #require(try caller.next()).contains("1.2.3"))
     }
 
-    @Test("64 callers at once are served, and the 65th is told why it is not")
+    @Test("64 callers at once are served, and the 65th gets the reason why it is not")
     func manyCallers() throws {
         let station = try Station()
         let callers = try (0..<64).map { _ in try RawCaller(station) }
@@ -201,7 +201,7 @@ struct ConnectionTests {
         source.cancel()
     }
 
-    @Test("a caller that does not read loses nobody's time, memory is bounded, and it is closed when patience ends")
+    @Test("a caller that does not read delays nobody, memory is bounded, and its connection is closed after a limit")
     func unreadReplies() throws {
         var limits = ControlLimits()
         limits.unreadPatience = .milliseconds(30)
@@ -265,7 +265,7 @@ struct ConnectionTests {
         #expect(station.handler.calls.count == 7)
     }
 
-    @Test("who may act launches a thousand apps on one connection without waiting for the limit; others wait")
+    @Test("a user who may act launches a thousand apps on one connection without a limit; others wait")
     func rateOfOthers() throws {
         let limits = ControlLimits()
         let now = Instant(nanoseconds: 1)
@@ -295,7 +295,7 @@ struct ConnectionTests {
         #expect(station.handler.calls == ["terminate web", "restart web by \(geteuid())", "launch web"])
     }
 
-    @Test("a caller that went before it was looked at is carried out as well")
+    @Test("a call whose caller has disconnected is carried out as well")
     func goneAtOnce() throws {
         let station = try Station()
         var callers = try (0..<10).map { _ in try RawCaller(station) }
@@ -321,7 +321,7 @@ struct ConnectionTests {
         try caller.expectEnd()
     }
 
-    @Test("stopping tells those who wait, and closes every connection")
+    @Test("stopping answers those who wait, and closes every connection")
     func stop() throws {
         let station = try Station()
         let waiting = try RawCaller(station)
@@ -403,7 +403,7 @@ struct ConnectionTests {
         #expect(try #require(try caller.next()).contains("1.2.3"))
     }
 
-    @Test("notices are told at most ten times at once, and the next one says how many were left out")
+    @Test("at most ten notices are reported at once, and the next one says how many were left out")
     func noticeLimit() throws {
         let station = try Station()
         for _ in 0..<30 {

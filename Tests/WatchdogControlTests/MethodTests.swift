@@ -9,7 +9,7 @@ import WatchdogLinux
 
 @Suite("Methods")
 struct MethodTests {
-    @Test("the client calls each method, and the handler is asked for what the caller wants")
+    @Test("the client calls each method, and the handler gets the caller's request")
     func allMethods() throws {
         let station = try Station()
         station.handler.log = [LogLine(time: Timestamp(microseconds: 7), text: "started\u{0}\n\u{1b}[31m")]
@@ -134,7 +134,7 @@ struct MethodTests {
         #expect(came[4] == #"there is no app "\#(String(repeating: "w", count: 64))""#)
     }
 
-    @Test("an app whose files are invalid is answered with what is wrong, and one without a name with nothing")
+    @Test("for an app whose files are invalid the answer has the errors, and for one without a name nothing")
     func invalidApp() throws {
         let station = try Station()
         let diagnostic = ControlDiagnostic(.error, file: "/a/bad.app", line: 3, message: "no")
@@ -273,7 +273,7 @@ struct MethodTests {
         #expect(try caller.next() == #"{"parameters":{"pid":4711}}"#)
     }
 
-    @Test("a list of 1,000 apps is told whole, also when apps go while it is told")
+    @Test("a list of 1,000 apps is complete, even if apps go away while it is sent")
     func longList() throws {
         let names = (0..<1000).map { "app-\(10_000 + $0)" }
         let station = try Station(FakeHandler(names))

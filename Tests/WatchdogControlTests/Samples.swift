@@ -30,7 +30,7 @@ enum Samples {
 
     static let web = AppSummary(
         name: "web", summary: "The shop's front", state: .running, isAnswering: true, since: ago(.seconds(7_200)),
-        pid: 4711,
+        pid: 4711, cgroup: "/sys/fs/cgroup/system.slice/watchdogd.service/web",
         uptime: .seconds(7_201), restarts: 3, nextLaunch: ago(.seconds(-3)), lastIncident: incident)
 
     private static let launch: LaunchSummary = {
@@ -38,6 +38,11 @@ enum Samples {
         (launch.firstFrame, launch.useful) = (Microseconds(.milliseconds(290)), Microseconds(.milliseconds(900)))
         (launch.request, launch.hello) = (Microseconds(.microseconds(1_400)), Microseconds(.milliseconds(21)))
         (launch.extended, launch.openTasks) = (Microseconds(.milliseconds(1_200)), ["photos"])
+        launch.phases = [
+            LaunchPhaseSummary(.exec, .microseconds(1_400)), LaunchPhaseSummary(.mapping, .milliseconds(4)),
+            LaunchPhaseSummary(.relocation, .microseconds(130)), LaunchPhaseSummary(.hello, .milliseconds(17)),
+            LaunchPhaseSummary(.firstFrame, .milliseconds(269)), LaunchPhaseSummary(.ready, .milliseconds(22)),
+        ]
         return launch
     }()
 

@@ -76,7 +76,7 @@ struct SocketTests {
     @Test(
         "a child that has inherited the socket does not serve it once its parent is gone", arguments: [true, false])
     func inherited(isParentGone: Bool) throws {
-        // The child is told to end by the end of its standard input.
+        // The end of its standard input makes the child exit.
         let script = """
             import fcntl, os, socket, sys
             lock = open(sys.argv[1] + ".lock", "w")
@@ -194,7 +194,7 @@ struct ClientTests {
         #expect(throws: ControlClientError.self) { try ControlClient(place, patience: patience).info() }
     }
 
-    @Test("when nobody is there it says so, and what to do")
+    @Test("when nobody listens, the error says what to do")
     func notRunning() throws {
         #expect(error(place)?.code == .notRunning)
         #expect(error(place)?.description == "watchdogd is not running: no socket at \(place.path)")
@@ -225,7 +225,7 @@ struct ClientTests {
         let late = error(place, patience: .milliseconds(20))
         #expect(late?.code == .timedOut)
         #expect(late?.description == "watchdogd did not answer at \(place.path) in time")
-        // Nor is it waited for ever to be let in.
+        // Nor is it waited forever to be let in.
         listen(socket.descriptor.number, 0)
         let callers = fillQueue(place.path)
         #expect(error(place, patience: .milliseconds(20))?.code == .timedOut)
@@ -233,7 +233,7 @@ struct ClientTests {
     }
 
     @Test(
-        "what is not an answer is told as that, and never as a result",
+        "an invalid answer is reported as such, and never as a result",
         arguments: [
             "", "nonsense", "[]", "{}", #"{"parameters":{}}"#, #"{"parameters":[]}"#, #"{"error":3}"#,
             #"{"parameters":{"version":"1"}}"#, #"{"a":"# + String(repeating: "[", count: 5000), "{\"a\":\"\u{1b}[31m",
@@ -248,7 +248,7 @@ struct ClientTests {
         #expect(!told.description.contains("\u{1b}"))
     }
 
-    @Test("errors that this version does not know keep their name; a connection that ends early is told as that")
+    @Test("errors that this version does not know keep their name; a connection that ends early is reported as such")
     func others() throws {
         let socket = try ControlSocket.bind(path: place.path, mode: 0o600)
         let listening = socket.descriptor

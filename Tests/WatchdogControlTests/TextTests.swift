@@ -15,7 +15,7 @@ struct TextTests {
         try Golden.compare(text, with: "Tests/WatchdogControlTests/Goldens/\(name)")
     }
 
-    /// Without what colours are made of.
+    /// Without the codes for colors.
     private func bare(_ text: String) -> String {
         text.replacing(#/\u{1b}\[[0-9;]*m/#, with: "")
     }
@@ -29,7 +29,7 @@ struct TextTests {
         for scalar in bare(text).unicodeScalars { #expect(scalar == "\n" || scalar.value >= 0x20) }
     }
 
-    @Test("an app's reload is told with its time, and not at all where nobody waited for it")
+    @Test("an app's reload is printed with its time, and not at all if nobody waited for it")
     func appReload() {
         #expect(
             ControlText.reload(ReloadAppReply(duration: .milliseconds(12)), of: "web\u{1b}")
@@ -151,6 +151,23 @@ struct TextTests {
         try golden(ControlText.status(waiting, style: plain), "status-waiting.txt")
     }
 
+    @Test("phases of a launch are printed where they say more than the line above, also those of a later watchdogd")
+    func phases() {
+        func status(_ phases: [LaunchPhaseSummary]?) -> String {
+            var description = Samples.description
+            description.details?.launch?.phases = phases
+            return ControlText.status(description, style: plain)
+        }
+        let ends = [LaunchPhaseSummary(.exec, .milliseconds(1)), LaunchPhaseSummary(.ready, .seconds(1))]
+        for phases in [nil, [], ends] {
+            #expect(!status(phases).contains("Phases:"))
+        }
+        var later = LaunchPhaseSummary(.ready, .milliseconds(2))
+        later.name = "later\u{1b}"
+        let text = status([LaunchPhaseSummary(.relocation, .milliseconds(1)), later])
+        #expect(text.contains("     Phases: relocate 1.00 ms, later\\x1b 2.00 ms\n"))
+    }
+
     @Test("names and states, and why there is no more")
     func outlines() throws {
         let list = ControlText.list(Samples.outline, style: plain)
@@ -199,7 +216,7 @@ struct TextTests {
         #expect(line.hasPrefix(#"{"event":{"app":"web","#))
     }
 
-    @Test("durations and distances are told in their largest units")
+    @Test("durations and distances are printed in their largest units")
     func durations() {
         let rough: [(Int, String)] = [
             (0, "0s"), (59, "59s"), (60, "1min"), (61, "1min 1s"), (3_600, "1h"), (3_605, "1h"), (7_385, "2h 3min"),
@@ -223,8 +240,11 @@ struct TextTests {
     func times() {
         let berlin = LocalTime(now: Samples.now) { _ in LocalZone(utcOffset: 3_600, abbreviation: "CET") }
         #expect(berlin.date(Samples.now) == "2026-11-21 02:43:17 CET")
-        #expect(berlin.stamp(Samples.now) == "Nov 21 02:43:17")
-        #expect(berlin.zonedStamp(Samples.now) == "Nov 21 02:43:17 CET")
+        let style = ControlText.Style(columns: nil, time: berlin)
+        let line = LogLine(time: Samples.now, text: "listening\ton :8080")
+        #expect(ControlText.log([line], style: style) == "2026-11-21 02:43:17 CET listening    on :8080\n")
+        let event = ControlEvent(.ready, app: "web", message: "ready", time: Samples.now, pid: 7)
+        #expect(ControlText.event(event, style: style) == "2026-11-21 02:43:17 CET web[7]: ready\n")
         #expect(LocalTime(now: Samples.now).date(Timestamp(microseconds: -1)) == "1969-12-31 23:59:59 UTC")
         for extreme in [Int64.min, .max] {
             #expect(!LocalTime.current().date(Timestamp(microseconds: extreme)).isEmpty)

@@ -146,14 +146,47 @@ struct TopTests {
             }
             return ["# TYPE x histogram\n" + lines.joined(separator: "\n") + "\nnonsense{app=\"web\"} 1\n"]
         }
-        let before = PingBuckets(text([1_000, 1_000, 1_000]))
+        let before = AnswerBuckets(text([1_000, 1_000, 1_000]))
         // 99 of 100 within 1 ms, then 98.
-        #expect(PingBuckets(text([1_099, 1_100, 1_100])).percentile99(of: "web", since: before) == .milliseconds(1))
-        #expect(PingBuckets(text([1_098, 1_100, 1_100])).percentile99(of: "web", since: before) == .milliseconds(10))
+        #expect(AnswerBuckets(text([1_099, 1_100, 1_100])).percentile99(of: "web", since: before) == .milliseconds(1))
+        #expect(AnswerBuckets(text([1_098, 1_100, 1_100])).percentile99(of: "web", since: before) == .milliseconds(10))
         #expect(before.percentile99(of: "web", since: before) == nil)
         #expect(before.percentile99(of: "other", since: before) == nil)
         // Longer than the last limit, and a daemon that was restarted.
-        #expect(PingBuckets(text([1_000, 1_000, 1_100])).percentile99(of: "web", since: before) == nil)
-        #expect(PingBuckets(text([5, 5, 5])).percentile99(of: "web", since: before) == .milliseconds(1))
+        #expect(AnswerBuckets(text([1_000, 1_000, 1_100])).percentile99(of: "web", since: before) == nil)
+        #expect(AnswerBuckets(text([5, 5, 5])).percentile99(of: "web", since: before) == .milliseconds(1))
+    }
+
+    @Test("Probes fill the ping column of an app that has never answered a ping")
+    func probes() {
+        func text(pings: Int, probes: Int) -> AnswerBuckets {
+            let lines = [("ping", "0.001", pings), ("probe", "0.05", probes)].flatMap { name, limit, count in
+                [limit, "+Inf"].map {
+                    "watchdogd_app_\(name)_duration_seconds_bucket{app=\"web\",le=\"\($0)\"} \(count)\n"
+                }
+            }
+            return AnswerBuckets([lines.joined()])
+        }
+        let before = text(pings: 0, probes: 7)
+        #expect(text(pings: 0, probes: 8).percentile99(of: "web", since: before) == .milliseconds(50))
+        #expect(text(pings: 1, probes: 8).percentile99(of: "web", since: before) == .milliseconds(1))
+        // Its main loop hangs while its port still answers.
+        let answered = text(pings: 1, probes: 8)
+        #expect(text(pings: 1, probes: 9).percentile99(of: "web", since: answered) == nil)
+    }
+
+    @Test("Any numbers in the text of the metrics are read or left out")
+    func oddPings() {
+        func percentile(_ buckets: (limit: String, count: String)...) -> Duration? {
+            let lines = buckets.map {
+                "watchdogd_app_ping_duration_seconds_bucket{app=\"web\",le=\"\($0.limit)\"} \($0.count)\n"
+            }
+            return AnswerBuckets([lines.joined()]).percentile99(of: "web", since: AnswerBuckets([]))
+        }
+        let most = String(UInt64.max)
+        #expect(percentile(("0.25", "1"), ("0.5", most), ("+Inf", most)) == .milliseconds(500))
+        #expect(percentile(("-1e300", "9"), ("nan", "9"), ("0.5", "9"), ("+Inf", "9")) == .milliseconds(500))
+        #expect(percentile(("1e300", "9"), ("+Inf", "9")) == nil)
+        #expect(percentile(("0.5", "-9"), ("0.5", "1e3"), ("0.5", "")) == nil)
     }
 }

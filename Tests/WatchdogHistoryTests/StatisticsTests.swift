@@ -53,6 +53,23 @@ struct StatisticsTests {
         }
     }
 
+    @Test("A sum of rows is that of their buckets, of few rows and of many", arguments: [0, 1, 32, 33, 200])
+    func sums(rows: Int) {
+        var random = SeededGenerator(seed: 3)
+        var sums = DurationSums()
+        var expected = DurationBuckets()
+        for _ in 0..<rows {
+            var row = DurationBuckets()
+            for _ in 0..<20 { row.add(.microseconds(Int64.random(in: 0...1 << 48, using: &random))) }
+            row.bytes.withUnsafeBytes { sums.add(bytes: $0) }
+            expected.add(row)
+        }
+        #expect(sums.buckets == expected)
+        sums.add(.milliseconds(3))
+        expected.add(.milliseconds(3))
+        #expect(sums.buckets == expected)
+    }
+
     @Test("The rank test knows the textbook: 5 against 5 without overlap has p = 1/252")
     func ranks() throws {
         let test = try #require(RankTest([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]))
@@ -157,5 +174,43 @@ struct StatisticsTests {
         }
         #expect(judge(1.101)?.measure == .cpuTime)
         #expect(judge(1.099) == nil)
+    }
+
+    /// Eight moments at a second each, then eight at one and a half, of which one is quicker than `wins` of the former.
+    private func judge(wins: Int, hasCPUTime: Bool) -> RegressionRule.Finding? {
+        func sample(_ day: Int, _ milliseconds: Double) -> RegressionRule.Sample {
+            let value = Duration.microseconds(Int64(milliseconds * 1_000))
+            return RegressionRule.Sample(
+                time: Int64(day) * WallTime.dayLength, duration: value, cpuTime: hasCPUTime ? value : nil)
+        }
+        let former = (0..<8).map { sample($0, 1_000 + Double($0)) }
+        let quick = sample(20, 1_000 + Double(8 - wins) - 0.5)
+        return RegressionRule.judge(former: former, latest: [quick] + (21..<29).map { sample($0, 1_500) })
+    }
+
+    /// Of the 12,870 orders of eight and eight moments, 12 are as clear as four exchanges, 19 as five, 4 as two, 7 as three.
+    @Test("Just beyond the noise is reported, one moment's rank less is not")
+    func noise() {
+        #expect(judge(wins: 4, hasCPUTime: true)?.p == 12.0 / 12_870)
+        #expect(judge(wins: 5, hasCPUTime: true) == nil)
+        #expect(judge(wins: 2, hasCPUTime: false)?.p == 4.0 / 12_870)
+        #expect(judge(wins: 3, hasCPUTime: false) == nil)
+    }
+
+    @Test("The time until ready needs a larger shift than the CPU time, and counts if any launch has no CPU time")
+    func durationShift() {
+        func judge(_ factor: Double) -> RegressionRule.Finding? {
+            let make = { (day: Int, moments: Int, factor: Double) in
+                (0..<moments).map { moment in
+                    RegressionRule.Sample(
+                        time: Int64(day + moment) * WallTime.dayLength,
+                        duration: .nanoseconds(Int64(1e9 * factor) + Int64(moment) * 1_000),
+                        cpuTime: moment == 0 ? nil : .seconds(1))
+                }
+            }
+            return RegressionRule.judge(former: make(0, 8, 1), latest: make(20, 9, factor))
+        }
+        #expect(judge(1.251)?.measure == .duration)
+        #expect(judge(1.249) == nil)
     }
 }

@@ -36,7 +36,7 @@ struct StoreTests {
         #expect(try reader.launches(of: "none", by: .version).groups == [])
     }
 
-    @Test("Only what is not earlier counts, to the microsecond, although days are counted as a whole")
+    @Test("Only entries since the given time count, to the microsecond, although days are counted as a whole")
     func since() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -111,12 +111,16 @@ struct StoreTests {
             "UPDATE day SET first_time = \(Int64.min), last_time = \(Int64.max)",
             "UPDATE launch SET time = \(Int64.min), ready = \(Int64.max), cpu_time = \(Int64.min)",
             "UPDATE launch SET time = iif(id % 2, \(Int64.min), \(Int64.max))",
+            "UPDATE launch SET phases = x'\(String(repeating: "ff7f", count: 40))'",
+            "UPDATE day_phases SET buckets = x'07ff0f\(String(repeating: "05ffffffffff1f", count: 400))'",
+            "UPDATE day_phases SET buckets = 5, day = \(Int64.max)",
             "UPDATE day SET buckets = x'\(String(repeating: "05ffffffffff1f", count: 40))'",
         ] {
             let scratch = Scratch()
             do {
                 let store = try HistoryStore(path: scratch.file)
-                try store.add(["one", "two"].map { .launch(.sample($0, at: .zero)) })
+                let phases: [LaunchPhaseName: Duration] = [.exec: .milliseconds(1)]
+                try store.add(["one", "two"].map { .launch(.sample($0, at: .zero, phases: phases)) })
                 try store.add(["one", "two"].map { .launch(.sample($0, at: .seconds(1), build: "bb")) })
                 let connection = try Connection(scratch.file, flags: SQLITE_OPEN_READWRITE, patience: .zero)
                 try connection.execute(statement)
@@ -127,6 +131,8 @@ struct StoreTests {
                     let table = try reader.launches(of: nil, since: since, by: key)
                     #expect(table.groups.allSatisfy { $0.count >= 0 && $0.failures >= 0 }, "\(statement)")
                     #expect(LaunchesText().text(table).hasSuffix("\n"))
+                    let phases = try reader.launches(of: "one", since: since, by: key).phases
+                    #expect(phases.allSatisfy { $0.durations.count >= 0 }, "\(statement)")
                 }
             }
             _ = try reader.metrics(of: nil)
@@ -137,7 +143,7 @@ struct StoreTests {
         }
     }
 
-    @Test("A FIFO in place of the history is refused, not waited for")
+    @Test("A FIFO instead of the history is refused, not waited for")
     func fifo() throws {
         let scratch = Scratch()
         let path = scratch.file

@@ -36,12 +36,13 @@ extension KeptLaunch {
     /// A launch this long after the epoch of the tests.
     static func sample(
         _ app: String = "redis", at time: Duration, ready: Duration? = .milliseconds(12), build: String = "3f2a91c0aa",
-        cpu: Duration? = nil, cause: String = "start", temperature: Temperature = .warm, host: String = "alpha"
+        cpu: Duration? = nil, cause: String = "start", temperature: Temperature = .warm, host: String = "alpha",
+        phases: [LaunchPhaseName: Duration] = [:]
     ) -> KeptLaunch {
         KeptLaunch(
             app: app, time: WallTime(microseconds: epoch + time.wholeMicroseconds),
             outcome: ready == nil ? .ended : .ready, cause: cause, temperature: temperature,
             version: ProgramVersion(buildID: build, package: "redis-server", packageVersion: "5:7.0.15-1"), host: host,
-            moments: ready.map { [.exec: .milliseconds(1), .ready: $0] } ?? [:], cpuTime: cpu)
+            moments: ready.map { [.exec: .milliseconds(1), .ready: $0] } ?? [:], phases: phases, cpuTime: cpu)
     }
 }

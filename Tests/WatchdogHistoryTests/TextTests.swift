@@ -27,7 +27,7 @@ struct TextTests {
                     .sample(
                         at: .seconds(index * 4_000), ready: index % 97 == 5 ? nil : .microseconds(Int64(ready)),
                         build: build, cause: index % 50 == 0 ? "crash" : "start",
-                        temperature: index % 20 == 0 ? .cold : .warm)))
+                        temperature: index % 20 == 0 ? .cold : .warm, phases: phases(ready, of: index))))
         }
         let time = WallTime(microseconds: KeptLaunch.epoch + 5_000_000)
         entries.append(
@@ -39,6 +39,15 @@ struct TextTests {
         try store.add(entries)
         let reader = try HistoryReader(path: scratch.file)
         return (try reader.launches(of: "redis", by: key), try reader.metrics(of: "redis"))
+    }
+
+    /// Half of the launches were noticed at the ends of their constructors, and a few never became ready.
+    private static func phases(_ ready: Double, of index: Int) -> [LaunchPhaseName: Duration] {
+        let part = { (share: Double) in Duration.microseconds(Int64(ready * share)) }
+        var phases: [LaunchPhaseName: Duration] = [.exec: part(0.1), .mapping: part(0.2), .relocation: part(0.05)]
+        if index % 2 == 0 { (phases[.libraryConstructors], phases[.ownConstructors]) = (.microseconds(7), part(0.3)) }
+        if index % 97 != 5 { phases[.ready] = part(0.3) }
+        return phases
     }
 
     /// `WATCHDOGD_UPDATE_GOLDENS=1` writes them anew.
@@ -64,6 +73,20 @@ struct TextTests {
         let plain = LaunchesText(columns: columns, isUnicode: false).text(table)
         #expect(plain.utf8.allSatisfy { $0 < 0x80 })
         #expect(plain.split(separator: "\n").allSatisfy { $0.count <= columns })
+    }
+
+    @Test("Days are the reader's, and the first line names the zone")
+    func zone() {
+        var durations = DurationBuckets()
+        durations.add(.seconds(1))
+        let group = LaunchGroup(
+            label: "a", count: 1, durations: durations, first: WallTime(seconds: 86_400 - 1),
+            last: WallTime(seconds: 2 * 86_400 - 3_601))
+        let table = LaunchSummaryTable(app: "web", key: .host, groups: [group])
+        let text = LaunchesText(columns: 120) { _ in LocalZone(utcOffset: 3_600, abbreviation: "CET") }.text(table)
+        #expect(text.hasPrefix("web: 1 launch, 1970-01-02 to 1970-01-02 (CET)\n"))
+        #expect(text.contains("  1970-01-02  1970-01-02\n"))
+        #expect(LaunchesText().text(table).hasPrefix("web: 1 launch, 1970-01-01 to 1970-01-02 (UTC)\n"))
     }
 
     @Test("By kind and by cause")

@@ -75,6 +75,31 @@ struct WriterTests {
         #expect(longest < .seconds(2))
     }
 
+    @Test("The launch that completes the eighth moment of a slower version is news, the one before is not")
+    func regression() throws {
+        for (moments, factor, isTold) in [(8, 1.101, true), (7, 1.101, false), (8, 1.099, false)] {
+            let scratch = Scratch()
+            let store = try HistoryStore(path: scratch.file)
+            func launch(_ day: Int, _ build: String, _ factor: Double) -> HistoryEntry {
+                .launch(
+                    .sample(
+                        at: .seconds(day * 86_400), build: build, cpu: .microseconds(Int64(1e6 * factor) + Int64(day))))
+            }
+            try store.add((0..<8).map { launch($0, "aa", 1) } + (10..<10 + moments).map { launch($0, "bb", factor) })
+            let told = Told()
+            // The epoch of the tests is a fixed day, which may be long ago.
+            let limits = HistoryStore.Limits(age: .seconds(100 * 365 * 86_400))
+            let writer = try HistoryWriter(path: scratch.file, limits: limits, host: "alpha") { told.tell($0) }
+            // It begins the next moment.
+            writer.record(launch(30, "bb", 1))
+            writer.settle(within: .seconds(60))
+            #expect(writer.shutDown(within: .seconds(60)))
+            let regressions = told.all.compactMap { if case .regression(let found) = $0 { found } else { nil } }
+            #expect(regressions.map(\.version.buildID) == (isTold ? ["bb"] : []), "\(moments), \(factor)")
+            #expect(told.problems == [])
+        }
+    }
+
     @Test("A full disk costs entries, is said, and leaves a history that can be read", .enabled(if: geteuid() == 0))
     func full() throws {
         let scratch = Scratch()

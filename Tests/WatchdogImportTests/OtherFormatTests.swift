@@ -117,4 +117,22 @@ struct OtherFormatTests {
             failure("check process a\nstart program = \"/a\n", as: "monitrc")?.hasPrefix("monitrc:2: error: ") == true)
         #expect(failure("launch a\n", as: "monitrc")?.contains("begins no statement") == true)
     }
+
+    @Test("Whatever a file contains, notes and errors are lines that move no cursor")
+    func controlCharacters() throws {
+        let start = "check process a with pidfile /a\nstart program = \"/bin/a\""
+        let notes = try imported(start + " as uid \u{1b}[2J and gid \u{202e}x\n", as: "monitrc").notes
+        let printed =
+            notes.map(\.description) + [failure("[program:a]\ncommand=/a \u{1b}[2J\n", as: "supervisord.conf") ?? ""]
+        #expect(printed.contains { $0.contains("dropped: uid \u{fffd}[2J") })
+        #expect(printed.allSatisfy { !$0.unicodeScalars.contains("\u{1b}") && !$0.unicodeScalars.contains("\u{202e}") })
+    }
+
+    @Test("A test that ends where its action is missing is dropped")
+    func monitEndsAfterThen() throws {
+        let head = "check process a with pidfile /a\nstart program = \"/bin/a\"\n"
+        for test in ["if cpu > 60% then", "if failed port 80 then\n", "if 3 restarts within 5 cycles then # stop"] {
+            #expect(try imported(head + test, as: "monitrc").lines.contains { $0.contains("3: dropped: ") }, "\(test)")
+        }
+    }
 }

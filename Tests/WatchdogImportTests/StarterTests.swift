@@ -51,7 +51,7 @@ struct StarterTests {
             ])
     }
 
-    @Test("A server of HTTP is asked for its page; a code that is no success is allowed")
+    @Test("An HTTP server is asked for its page; a status code other than success is allowed")
     func http() throws {
         let lines = try settings(
             findings {
@@ -72,7 +72,7 @@ struct StarterTests {
         }
     }
 
-    @Test("An allowance is at least five times what was seen")
+    @Test("An allowance is at least five times the observed time")
     func allowances() {
         #expect(StarterFile.allowance(.seconds(1)) == "5s")
         #expect(StarterFile.allowance(.milliseconds(1_001)) == "10s")
@@ -93,7 +93,7 @@ struct StarterTests {
         #expect(StarterFile.name(for: [String(repeating: "x", count: 70)]).description.utf8.count == 64)
     }
 
-    @Test("What was seen is told in words")
+    @Test("The observations are described in words")
     func text() {
         let findings = findings {
             $0.hello = .milliseconds(40)

@@ -116,11 +116,24 @@ struct WrapTests {
             ("Sockets=x.socket", "web.service:4: error: Sockets="),
             ("RootDirectory=/srv", "web.service:4: error: RootDirectory="),
             ("KillMode=process", "web.service:4: error: KillMode=process"),
+            ("KillSignal=SIGQUIT", "web.service:4: error: KillSignal=SIGQUIT: watchdogd run asks"),
+            ("FileDescriptorStoreMax=16", "web.service:4: error: FileDescriptorStoreMax="),
+            ("SuccessExitStatus=7 SIGUSR1", "web.service:4: error: SuccessExitStatus= with a signal"),
+            ("RestartPreventExitStatus=SIGABRT", "web.service:4: error: RestartPreventExitStatus= with a signal"),
             ("ExecStart=/usr/bin/watchdogd run -- web", "web.service:4: error: the unit already runs under watchdogd"),
         ])
     func refusals(setting: String, message: String) throws {
         let found = try #require(refusal("\(setting)\nExecStart=/usr/bin/web"))
         #expect(found.hasPrefix(message), "\(found)")
+    }
+
+    @Test(
+        "What is as watchdogd run has it, or only numbers, is kept",
+        arguments: ["KillSignal=SIGTERM", "KillSignal=15", "FileDescriptorStoreMax=0", "SuccessExitStatus=7 42"])
+    func harmless(setting: String) throws {
+        let text = try wrap("ExecStart=/usr/bin/web\n\(setting)").text
+        // Signals after which systemd counts an end as clean: systemd.service(5), "SuccessExitStatus=".
+        #expect(text.contains("\nSuccessExitStatus=129 130 141 143\n"))
     }
 
     @Test("No command, several, and a socket are refused")
@@ -133,7 +146,7 @@ struct WrapTests {
         #expect(refusal("ExecStart=/bin/a", hasSocket: true)?.contains("a socket starts it") == true)
     }
 
-    @Test("A unit that nothing restarts is told so", arguments: ["", "Restart=no", "Restart=on-success"])
+    @Test("A unit that nothing restarts gets a note", arguments: ["", "Restart=no", "Restart=on-success"])
     func restarts(setting: String) throws {
         let notes = try wrap("ExecStart=/bin/a\n\(setting)").notes
         #expect(

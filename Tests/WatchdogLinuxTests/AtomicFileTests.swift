@@ -22,7 +22,7 @@ struct AtomicFileTests {
         try run(SpawnRequest(executable: "/bin/ls", arguments: ["ls", folder])).output.split(separator: "\n")
     }
 
-    @Test("A file is replaced, with the mode asked for, and nothing is left beside it")
+    @Test("A file is replaced, with the requested mode, and nothing is left beside it")
     func replaced() throws {
         try withFile { folder, path in
             try AtomicFile.write([1, 2, 3], to: path)
@@ -68,6 +68,24 @@ struct AtomicFileTests {
         }
     }
 
+    @Test("A link is followed only where nobody else can have made it")
+    func link() throws {
+        try withFile { folder, path in
+            try write("secret", to: "\(folder)/secret")
+            #expect(symlink("secret", path) == 0)
+            try AtomicFile.check(path)
+            try AtomicFile.write([9], to: path)
+            #expect(try content("\(folder)/secret") == [9])
+            #expect(chmod(folder, 0o777) == 0)
+            for attempt in [{ try AtomicFile.check(path) }, { try AtomicFile.write([8], to: path) }] {
+                let error = #expect(throws: LinuxError.self) { try attempt() }
+                #expect(error?.errno == .tooManyLinks)
+            }
+            #expect(try content("\(folder)/secret") == [9])
+            #expect(try names(in: folder) == ["secret", "state"])
+        }
+    }
+
     @Test("A FIFO is written to, not replaced")
     func fifo() throws {
         try withFile { folder, path in
@@ -77,6 +95,22 @@ struct AtomicFileTests {
             var bytes = [UInt8](repeating: 0, count: 10)
             #expect(read(reader.number, &bytes, bytes.count) == 2 && bytes.prefix(2) == [7, 8])
             #expect(try names(in: folder) == ["state"])
+        }
+    }
+
+    @Test("The reader of a FIFO does not notice the check; one that nobody reads from is an error, not a wait")
+    func fifoCheck() throws {
+        try withFile { folder, path in
+            #expect(mkfifo(path, 0o600) == 0)
+            try AtomicFile.check(path)
+            let error = #expect(throws: LinuxError.self) { try AtomicFile.write([1], to: path) }
+            #expect(error?.description == "cannot open \(path), from which nobody reads: \(Errno.noSuchDevice)")
+            let reader = try OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
+            try AtomicFile.check(path)
+            // A writer that has come and gone would be shown as POLLHUP: poll(2).
+            var entry = pollfd(fd: reader.number, events: Int16(POLLIN), revents: 0)
+            #expect(poll(&entry, 1, 0) == 0)
+            #expect(throws: LinuxError.self) { try AtomicFile.check(folder) }
         }
     }
 }

@@ -233,7 +233,7 @@ struct BlockingTests {
 
     private func at(_ seconds: Int) -> Instant { Instant(nanoseconds: Int64(seconds) * 1_000_000_000) }
 
-    @Test("the longest iteration is kept for ever, and the longest one of late for half a minute to a minute")
+    @Test("the longest iteration is kept forever, and the longest recent one for half a minute to a minute")
     func turns() {
         var turns = LoopTurns()
         #expect(turns.longest == .zero && turns.longestRecently(at: at(0)) == .zero)

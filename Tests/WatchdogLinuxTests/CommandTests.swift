@@ -49,7 +49,7 @@ struct ExecutableLookupTests {
         }
     }
 
-    @Test("what is no program is told apart from what does not exist")
+    @Test("a file that is not a program is distinguished from a missing one")
     func obstacles() throws {
         let missing = try failure("no-such-command")
         #expect("\(missing)" == "no-such-command: command not found")

@@ -13,7 +13,7 @@ enum ProbedSocket: Sendable, CaseIterable {
     case unix
 }
 
-/// A listening socket that accepts only when it is told to.
+/// A listening socket that accepts only on request.
 private final class Server {
     let listening: OwnedDescriptor
     let address: ListenAddress

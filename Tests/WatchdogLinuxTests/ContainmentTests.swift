@@ -37,7 +37,7 @@ func withCgroup(_ body: (Cgroup, CgroupParent) throws -> Void) throws {
 
 @Suite("Containment in a cgroup", .serialized)
 struct CgroupTests {
-    /// A program that forks children into sessions of their own and waits for ever.
+    /// A program that forks children into sessions of their own and waits forever.
     private func tree(in cgroup: Cgroup) throws -> SpawnedProcess {
         let script = """
             import os, signal
@@ -177,7 +177,7 @@ struct CgroupTests {
         }
     }
 
-    @Test("a launch goes on without a cgroup that refuses it, and says so")
+    @Test("a launch continues without a cgroup that refuses it, and reports that")
     func refusal() throws {
         try withCgroup { cgroup, parent in
             let gone = try parent.create(app: "gone")

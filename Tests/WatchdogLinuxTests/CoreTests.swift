@@ -44,12 +44,12 @@ struct CoreTests {
         #expect(try place("", addsProcess: true)?.name.matches(".4711") == true)
     }
 
-    @Test("A folder whose name is not known afterwards is not looked for")
+    @Test("A folder whose name is unknown afterwards is not searched")
     func unknownFolder() throws {
         #expect(try place("/var/crash/%e/core") == nil)
     }
 
-    @Test("Programs and sockets that take cores are told from files")
+    @Test("Programs and sockets that take cores are distinguished from files")
     func programs() {
         #expect(
             CorePattern("|/usr/lib/systemd/systemd-coredump %P %u", addsProcess: false)

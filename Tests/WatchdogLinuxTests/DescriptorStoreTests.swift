@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Descriptors that outlive their process")
 struct DescriptorStoreTests {
-    @Test("are told apart by what they are")
+    @Test("are distinguished by what they are")
     func kinds() throws {
         try withTemporaryDirectory { directory in
             let (channel, app) = try Channel.pair()

@@ -46,7 +46,7 @@ struct EventLoopTests {
         #expect(try loop.runOnce(limit: .zero) == false)
     }
 
-    @Test("a writable descriptor is served only while that is asked for")
+    @Test("a writable descriptor is served only while that is requested")
     func writable() throws {
         let loop = try EventLoop()
         let pipe = try OwnedDescriptor.pipe()

@@ -99,7 +99,7 @@ struct ExaminerTests {
         #expect(look.chain(process: subject.pid, thread: subject.pid, syscall: answer.syscall) == chain)
     }
 
-    @Test("a variable of another process's environment is read, and one that is not set is told so")
+    @Test("a variable of another process's environment is read, and one that is not set is reported as such")
     func variables() throws {
         var request = shell("read line")
         request.environment["COLOR"] = "blue"
@@ -122,7 +122,7 @@ struct ExaminerTests {
         _ = try waitForExit(spawned.process)
     }
 
-    @Test("locks are told with their files")
+    @Test("locks are reported with their files")
     func locks() throws {
         try withTemporaryDirectory { folder in
             let file = try OwnedDescriptor(opening: "\(folder)/lock", flags: O_RDWR | O_CREAT)
@@ -141,7 +141,7 @@ struct ExaminerTests {
         #expect(examination.answer(in: ExaminationAnswer.make(to: examination.request)) == nil)
     }
 
-    @Test("a malformed message is no answer and no request, whatever was cut off")
+    @Test("a malformed message is neither an answer nor a request, whatever was cut off")
     func malformed() throws {
         let subject = try WaitSubject("normal")
         _ = try #require(subject.chain { $0.waits.count == 2 })
@@ -158,7 +158,7 @@ struct ExaminerTests {
 
     // MARK: - Deadlines
 
-    @Test("an answer comes to who asked, and each owner has one examination at a time")
+    @Test("an answer goes to its requester, and each owner has one examination at a time")
     func owners() throws {
         let examiner = try Examiner(source.end, on: loop)
         var answers: [String] = []

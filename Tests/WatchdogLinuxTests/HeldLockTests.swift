@@ -110,6 +110,21 @@ struct HeldLockTests {
         }
     }
 
+    @Test("may be those that a list of locks has no room for")
+    func longTable() throws {
+        try withTemporaryDirectory { directory in
+            let path = "\(directory)/locks"
+            let lines = "1: FLOCK  ADVISORY  WRITE \(getpid()) fe:00:77 0 EOF\n2: OFDLCK ADVISORY  READ"
+            try write(lines, to: path)
+            func mayHold(_ process: Int32, limit: Int) throws -> Bool {
+                HeldLocks.mayHoldLocks([process], in: try OwnedDescriptor(opening: path, flags: O_RDONLY), limit: limit)
+            }
+            #expect(try mayHold(getpid(), limit: 1 << 20))
+            #expect(try !mayHold(.max, limit: 1 << 20))
+            #expect(try mayHold(.max, limit: 1))
+        }
+    }
+
     @Test("the first byte of a range is read")
     func ranges() {
         let line = Array("4: POSIX  ADVISORY  WRITE 22710 fe:00:5522977 1073741824 1073742335".utf8)

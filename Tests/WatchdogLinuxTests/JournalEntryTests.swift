@@ -44,7 +44,7 @@ struct JournalEntryTests {
         #expect(value.allSatisfy { $0 == UInt8(ascii: "a") })
     }
 
-    @Test("an attachment comes last, has no limit, and is no field; without it the entry says why")
+    @Test("an attachment comes last, has no limit, and is not a field; without it the entry says why")
     func attachment() {
         var entry = JournalEntry("m", priority: .info, identifier: "w")
         let file = [UInt8](repeating: 0x0a, count: JournalEntry.valueLimit + 1)
@@ -67,7 +67,7 @@ struct JournalEntryTests {
         #expect(long.count == 255 + "\n\n6\n0\n0\n0\n0\n".utf8.count)
     }
 
-    @Test("which entries are a launch's is told by what journald itself has found out")
+    @Test("the fields that journald itself adds decide which entries are a launch's")
     func match() {
         let both = JournalMatch(cgroup: "/system.slice/a/b", processes: [7, 8], since: .now())
         #expect(both.fields == ["_SYSTEMD_CGROUP=/system.slice/a/b", "_PID=7", "_PID=8"])

@@ -30,10 +30,10 @@ private final class LaunchBench {
     }
 
     @discardableResult
-    func launch(_ request: SpawnRequest) -> PendingLaunch {
+    func launch(_ request: SpawnRequest, onHeld: ((HeldProcess) -> Void)? = nil) -> PendingLaunch {
         let number = count
         count += 1
-        return launcher.launch(request) { [unowned self] in
+        return launcher.launch(request, onHeld: onHeld) { [unowned self] in
             #expect(ends.updateValue($0, forKey: number) == nil)
         }
     }
@@ -65,6 +65,13 @@ private final class LaunchBench {
             return error
         }
     }
+}
+
+/// An object that another one observes.
+private final class Captured {
+    private(set) weak var other: Captured?
+
+    init(in observer: Captured? = nil) { observer?.other = self }
 }
 
 private func descriptorCount() throws -> Int {
@@ -114,10 +121,72 @@ struct LauncherTests {
         #expect(numbers(in: output.read).sorted() == Array(0..<500))
     }
 
-    @Test("a launcher that is killed is replaced, and no program is lost or runs twice")
-    func killedInTheMiddle() async {
+    @Test("a held process takes its first step only after its owner has seen it")
+    func held() throws {
+        let bench = try LaunchBench()
+        let output = try OwnedDescriptor.pipe()
+        var request = shell("echo 1")
+        request.descriptors[1].source = output.write.number
+        var seen: HeldProcess?
+        bench.launch(request) { process in
+            seen = process
+            // Still the launcher's copy: neither its session nor its program has changed.
+            #expect(getsid(process.pid) == getsid(0))
+            #expect(SymbolicLink.target("/proc/\(process.pid)/exe") == SymbolicLink.target("/proc/self/exe"))
+            var end = pollfd(fd: process.execution.number, events: 0, revents: 0)
+            #expect(poll(&end, 1, 0) == 0)
+        }
+        let process = try #require(try bench.finish().first).get()
+        #expect(seen?.pid == process.pid)
+        var end = pollfd(fd: try #require(seen).execution.number, events: 0, revents: 0)
+        #expect(poll(&end, 1, Int32(patience / .milliseconds(1))) == 1)
+        #expect(try waitForExit(process.process)?.status == .exited(code: 0))
+        #expect(numbers(in: output.read) == [1])
+    }
+
+    @Test("two hundred held launches at once all run, each once")
+    func manyHeld() throws {
+        let bench = try LaunchBench()
+        let output = try OwnedDescriptor.pipe()
+        var seen: Set<Int32> = []
+        for number in 0..<200 {
+            var request = shell("echo \(number)")
+            request.launchLimit = patience
+            request.descriptors[1].source = output.write.number
+            bench.launch(request) { seen.insert($0.pid) }
+        }
+        let processes = try bench.finish().map { try $0.get() }
+        for process in processes { #expect(try waitForExit(process.process)?.status == .exited(code: 0)) }
+        #expect(seen == Set(processes.map(\.pid)))
+        #expect(numbers(in: output.read).sorted() == Array(0..<200))
+    }
+
+    @Test("a held process whose launch is canceled exits without a step")
+    func canceledWhileHeld() throws {
+        let bench = try LaunchBench()
+        let output = try OwnedDescriptor.pipe()
+        var request = shell("echo 1")
+        request.descriptors[1].source = output.write.number
+        var isSeen = false
+        var pending: PendingLaunch?
+        let captured = Captured()
+        pending = bench.launcher.launch(request) { [owned = Captured(in: captured)] _ in
+            withExtendedLifetime(owned) { isSeen = true }
+            pending?.cancel()
+        } onEnd: { _ in
+            Issue.record("a canceled launch has no end")
+        }
+        #expect(try bench.serve { isSeen && bench.launcher.children.isEmpty })
+        // The callback owns the launch, so the launch must not own the callback any longer.
+        #expect(captured.other == nil)
+        var entry = pollfd(fd: output.read.number, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&entry, 1, 0) == 0)
+    }
+
+    @Test("a launcher that is killed is replaced, and no program is lost or runs twice", arguments: [false, true])
+    func killedInTheMiddle(isHeld: Bool) async {
         // In a process of its own: nobody reaps the child of a launch that was given up before its process was known.
-        await #expect(processExitsWith: .success) {
+        await #expect(processExitsWith: .success) { [isHeld] in
             let bench = try LaunchBench()
             let output = try OwnedDescriptor.pipe()
             for number in 0..<200 {
@@ -125,7 +194,7 @@ struct LauncherTests {
                 var request = shell("echo \(number)")
                 request.launchLimit = patience
                 request.descriptors[1].source = output.write.number
-                bench.launch(request)
+                bench.launch(request, onHeld: isHeld ? { _ in } : nil)
             }
             let ends = try bench.finish()
             for end in ends { #expect(try waitForExit(try end.get().process)?.status == .exited(code: 0)) }
@@ -274,7 +343,7 @@ struct LauncherTests {
         }
     }
 
-    @Test("a child that is stopped before it executes is killed after the limit, and holds nobody up")
+    @Test("a child that is stopped before it executes is killed after the limit, and delays nothing else")
     func stoppedChild() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/held"

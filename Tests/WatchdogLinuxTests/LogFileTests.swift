@@ -85,7 +85,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("what is no regular file, is a link, or is written over is not read again")
+    @Test("a link, an overwritten file, and anything but a regular file are not read again")
     func refused() throws {
         #expect(LogFile(writtenBy: try OwnedDescriptor.pipe().write.number) == nil)
         #expect(LogFile(writtenBy: try OwnedDescriptor(opening: "/dev/null", flags: O_WRONLY).number) == nil)
@@ -105,7 +105,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("bytes that are no text do not matter")
+    @Test("bytes that are not text do not matter")
     func notText() throws {
         try withFile { _, file in
             let log = try #require(LogFile(writtenBy: file.number))

@@ -63,7 +63,7 @@ struct MeasuringFactsTests {
         #expect(!ListeningSockets.process(getpid(), hasOneOf: [0]))
     }
 
-    @Test("A file is evicted, and what stayed is told; what is no file is refused")
+    @Test("A file is evicted, and what stayed is reported; what is not a file is refused")
     func eviction() throws {
         var template = Array("/var/tmp/watchdogd-evict-XXXXXX".utf8CString)
         let number = mkstemp(&template)

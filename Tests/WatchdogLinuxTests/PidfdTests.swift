@@ -8,7 +8,7 @@ import WatchdogBase
 
 @Suite("Processes")
 struct PidfdTests {
-    @Test("exit codes and signals are told apart", arguments: [0, 1, 77, 255])
+    @Test("exit codes and signals are distinguished", arguments: [0, 1, 77, 255])
     func exitCodes(code: Int) throws {
         #expect(try run(shell("exit \(code)")).status == .exited(code: Int32(code)))
     }
@@ -82,7 +82,7 @@ struct PidfdTests {
         #expect(try waitForExit(process)?.status == .signaled(signal: SIGKILL, coreDumped: false))
     }
 
-    @Test("a reaped process can no longer be signalled")
+    @Test("a reaped process can no longer be signaled")
     func gone() throws {
         let spawned = try spawn(shell("exit 0"))
         _ = try waitForExit(spawned.process)
@@ -91,7 +91,7 @@ struct PidfdTests {
         #expect(error.description.hasPrefix("cannot send signal 0 to process \(spawned.pid): No such process"))
     }
 
-    @Test("another's process may not be signalled", .enabled(if: getuid() != 0, "needs an ordinary user"))
+    @Test("another's process may not be signaled", .enabled(if: getuid() != 0, "needs an ordinary user"))
     func notPermitted() throws {
         let first = try Pidfd(opening: 1)
         let error = try #require(throws: LinuxError.self) { try first.send(0) }
@@ -105,7 +105,7 @@ struct PidfdTests {
         #expect(throws: LinuxError.self) { try Pidfd(opening: spawned.pid) }
     }
 
-    @Test("the status of a stranger is told where the kernel can, and unknown elsewhere")
+    @Test("the status of a process that is not a child is known if the kernel supports that, and unknown otherwise")
     func stranger() throws {
         // The shell reaps its child; we are its grandparent.
         let pipe = try OwnedDescriptor.pipe()

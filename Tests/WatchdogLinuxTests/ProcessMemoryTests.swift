@@ -19,7 +19,7 @@ struct ProcessMemoryTests {
         return sum
     }
 
-    @Test("what was given back is there no more, and comes back when it is used again")
+    @Test("released pages are gone, and come back when they are used again")
     func releasesProgram() async {
         await #expect(processExitsWith: .success) {
             let before = Self.residentProgram()

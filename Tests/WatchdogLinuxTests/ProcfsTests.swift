@@ -146,7 +146,7 @@ struct ProcfsTests {
         }
         #expect(
             eventually {
-                // Before, strace forks others to try what the kernel can do: killed then, it leaves one stopped for ever.
+                // Before, strace forks others to try what the kernel can do: killed then, it leaves one stopped forever.
                 Procfs.children(of: spawned.pid).contains {
                     ProcessStatus.read($0)?.tracer == spawned.pid && ProcessStat.read($0)?.name == "cat"
                 }
@@ -192,24 +192,52 @@ struct ProcfsTests {
         #expect(WallTime(nanosecondsSince1970: -1).nanoseconds == 999_999_999)
     }
 
-    @Test("The CPU time of a process includes that of its descendants, and not that of a later process with its id")
-    func ownTime() {
-        func reading(_ ticks: UInt64, below parent: Int32, start: UInt64 = 1) -> CPUConsumers.Reading {
-            .init(start: start, ticks: ticks, name: "p", parent: parent)
+    @Test("The CPU time of a process includes that of its descendants")
+    func ownTime() throws {
+        func consumer(_ process: Int32, _ milliseconds: Int) -> CPUUse.Consumer {
+            CPUUse.Consumer(process: process, name: "p", time: .milliseconds(milliseconds))
         }
-        let before = CPUConsumers([
-            1: reading(0, below: 0), 10: reading(5, below: 1), 11: reading(0, below: 10), 20: reading(0, below: 1),
-            // A circle, as of processes that changed while they were read.
-            30: reading(0, below: 31), 31: reading(0, below: 30),
-        ])
-        let after = CPUConsumers([
-            1: reading(1, below: 0), 10: reading(6, below: 1), 11: reading(2, below: 10), 12: reading(4, below: 11),
-            20: reading(8, below: 1, start: 2), 30: reading(16, below: 31), 31: reading(0, below: 30),
-        ])
-        let tick = Duration.seconds(1) / Int(sysconf(Int32(_SC_CLK_TCK)))
-        let time = after.time(since: before, below: 10)
-        #expect(time.own == tick * (1 + 2 + 4))
-        #expect(time.total == tick * (1 + 1 + 2 + 4 + 8 + 16))
-        #expect(after.most(2, since: before).map(\.process) == [30, 20])
+        let consumers = [
+            consumer(1, 10), consumer(10, 20), consumer(11, 40), consumer(12, 80), consumer(20, 160), consumer(30, 320),
+        ]
+        // A circle, as of processes that changed while they were read.
+        let parents: [Int32: Int32] = [1: 0, 10: 1, 11: 10, 12: 11, 20: 1, 30: 31, 31: 30]
+        let use = CPUUse(consumers: consumers, parents: parents, rest: .milliseconds(1))
+        let time = try #require(use.time(below: 10))
+        #expect(time.own == .milliseconds(140))
+        #expect(time.total == .milliseconds(631))
+        #expect(use.most(2).map(\.process) == [30, 20])
+        let part = CPUUse(consumers: consumers, parents: parents, isComplete: false)
+        #expect(part.time(below: 10) == nil, "not all processes were read")
+        #expect(part.most(1).map(\.process) == [30])
+    }
+
+    @Test("What a process has used since a reading counts, and all that a later one has used")
+    func consumers() throws {
+        func busy() throws -> SpawnedProcess { try spawn(shell("while :; do :; done")) }
+        func hasUsed(_ amount: Duration, _ process: SpawnedProcess) -> Bool {
+            ProcessCPU.time(process.pid).map { $0 >= amount } ?? false
+        }
+        let old = try busy()
+        #expect(eventually { hasUsed(.milliseconds(40), old) })
+        let before = CPUConsumers.read()
+        let least = try #require(ProcessCPU.time(old.pid))
+        let new = try busy()
+        defer {
+            for process in [old, new] {
+                try? process.process.send(SIGKILL)
+                _ = try? waitForExit(process.process)
+            }
+        }
+        #expect(eventually { hasUsed(least + .milliseconds(20), old) && hasUsed(.milliseconds(20), new) })
+        let use = before.use()
+        let most = try #require(ProcessCPU.time(old.pid))
+        let oldUse = try #require(use.consumers.first { $0.process == old.pid })
+        let newUse = try #require(use.consumers.first { $0.process == new.pid })
+        #expect(oldUse.name == "sh" && oldUse.time >= .milliseconds(20) && oldUse.time <= most - .milliseconds(40))
+        #expect(newUse.time >= .milliseconds(20))
+        let time = try #require(use.time(below: getpid()))
+        #expect(time.own >= oldUse.time + newUse.time && time.total >= time.own)
+        #expect(use.time(below: new.pid)?.own == newUse.time)
     }
 }

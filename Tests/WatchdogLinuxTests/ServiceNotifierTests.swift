@@ -5,7 +5,7 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("The service manager is told, and not waited for")
+@Suite("The service manager gets messages, and nobody waits for it")
 struct ServiceNotifierTests {
     private struct Heard: Equatable {
         var text: String
@@ -59,7 +59,7 @@ struct ServiceNotifierTests {
         }
     }
 
-    @Test("one that does not read hears everything later, in order, but for what was only mentioned")
+    @Test("one that does not read gets every message later, in order, but not signs of life")
     func patience() async throws {
         await #expect(processExitsWith: .success) {
             try Self.withManager { loop, notifier, manager in
@@ -79,7 +79,7 @@ struct ServiceNotifierTests {
         }
     }
 
-    @Test("what is taken back before it was said is not said")
+    @Test("what is withdrawn before it was sent is not sent")
     func takenBack() async throws {
         await #expect(processExitsWith: .success) {
             try Self.withManager { loop, notifier, manager in
@@ -100,7 +100,7 @@ struct ServiceNotifierTests {
         }
     }
 
-    @Test("one that is gone is a problem that is told, each time")
+    @Test("one that is gone is a problem that is reported each time")
     func gone() async throws {
         await #expect(processExitsWith: .success) {
             try Self.withManager { loop, notifier, _ in

@@ -221,7 +221,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a message is there for another until it was heeded, and then for nobody")
+    @Test("a message stays for another reader until it was handled, and then for nobody")
     func heeding() throws {
         // Not a channel, which refuses descriptors where the kernel can.
         var ends: [Int32] = [-1, -1]

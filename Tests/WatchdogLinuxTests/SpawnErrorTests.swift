@@ -112,7 +112,7 @@ struct SpawnErrorTests {
         #expect(try failure(request).stage == .groups)
     }
 
-    @Test("when a file server holds the launch, after the limit and not for ever")
+    @Test("when a file server delays the launch, after the limit and not forever")
     func hungLaunch() throws {
         try withTemporaryDirectory { directory in
             // Executing a file opens it for reading; a lease holder delays that until it gives the lease up.

@@ -42,7 +42,7 @@ struct SpawnTests {
         #expect(result.output.filter(\.isNumber) == "65536")
     }
 
-    @Test("the environment has exactly the planned variables, and a process id where one was asked for")
+    @Test("the environment has exactly the planned variables, and a process id where one was requested")
     func environment() throws {
         var request = SpawnRequest(executable: "/usr/bin/env", arguments: ["env"], environment: ["B": "2", "A": "1"])
         request.processIdVariables = ["WATCHDOG_PID"]

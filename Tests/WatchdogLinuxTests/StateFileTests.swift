@@ -105,7 +105,7 @@ struct StateFileTests {
         defer { unlink(path) }
         var seen: Set<[UInt8]> = []
         var rounds = 0
-        // On a busy machine many a writer does not come to its second write.
+        // On a busy machine, many writers do not reach their second write.
         while rounds < 12 || seen.count < 4 && rounds < 200 {
             rounds += 1
             await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -140,7 +140,7 @@ struct StateFileTests {
         #expect(seen.count > 3)
     }
 
-    @Test("of a newer watchdogd, of another boot and of nobody are told apart")
+    @Test("of a newer watchdogd, of another boot and of nobody are distinguished")
     func foreign() throws {
         try withFile { path in
             #expect({ if case .unreadable? = reason(path) { true } else { false } }())

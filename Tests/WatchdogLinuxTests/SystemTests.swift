@@ -70,7 +70,7 @@ struct SystemTests {
         #expect(error.description == reason)
     }
 
-    @Test("what is no controlling terminal is none")
+    @Test("what is not a terminal is rejected")
     func noTerminal() throws {
         #expect(Terminal(-1) == nil)
         let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY)

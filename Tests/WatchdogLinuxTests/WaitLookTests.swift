@@ -56,7 +56,7 @@ struct WaitLookTests {
         #expect(chain.cycleStart == nil)
     }
 
-    @Test("who joins a thread waits for its end")
+    @Test("a join waits for the end of a thread")
     func join() throws {
         let subject = try WaitSubject("join")
         let chain = try #require(subject.chain { $0.waits[0].holder != nil })
@@ -94,14 +94,14 @@ struct WaitLookTests {
 
     // MARK: - Files
 
-    @Test("a pipe is told with the process at its other end")
+    @Test("a pipe is reported with the process at its other end")
     func pipe() throws {
         let subject = try WaitSubject("pipe")
         let chain = try #require(subject.chain { $0.waits[0].subject.contains("\"kid\"") })
         #expect(chain.waits[0].subject.contains(#/^fd \d+: pipe, other end in pid \d+ "kid"$/#))
     }
 
-    @Test("a FIFO is told by its path")
+    @Test("a FIFO is reported by its path")
     func fifo() throws {
         try withTemporaryDirectory { folder in
             let subject = try WaitSubject("fifo", "\(folder)/queue")
@@ -110,7 +110,7 @@ struct WaitLookTests {
         }
     }
 
-    @Test("a FIFO that nobody else opens is told by the path as it was given")
+    @Test("a FIFO that nobody else opens is reported by the path as it was given")
     func opening() throws {
         try withTemporaryDirectory { folder in
             let subject = try WaitSubject("opens", "\(folder)/queue")
@@ -121,7 +121,7 @@ struct WaitLookTests {
     }
 
     @Test(
-        "a path on a file system that does not answer is told with its mount point",
+        "a path on a file system that does not answer is reported with its mount point",
         arguments: [
             ("stat", "lookup"), ("statx", "lookup"), ("access", "lookup"), ("chdir", "lookup"), ("unlink", "lookup"),
             ("readlink", "lookup"), ("mkdir", "lookup"), ("rmdir", "lookup"), ("truncate", "lookup"),
@@ -192,7 +192,7 @@ struct WaitLookTests {
         #endif
     }
 
-    @Test("sockets are told with both addresses and what is there to read")
+    @Test("sockets are reported with both addresses and the unread bytes")
     func sockets() throws {
         let address = #"127\.0\.0\.1:\d+"#
         for (how, pattern) in [
@@ -209,7 +209,7 @@ struct WaitLookTests {
     }
 
     @Test(
-        "a call that sends, connects or moves data is told by what it waits for",
+        "a call that sends, connects or moves data is reported by what it waits for",
         arguments: [
             ("connect", #"^fd \d+: TCP 127\.0\.0\.1:\d+ → 127\.0\.0\.1:\d+, SYN_SENT$"#),
             ("polled-connect", #"^fd \d+: TCP 127\.0\.0\.1:\d+ → 127\.0\.0\.1:\d+, SYN_SENT$"#),
@@ -226,6 +226,14 @@ struct WaitLookTests {
         #expect(chain?.waits[0].subject.contains(pattern) == true, "\(chain?.waits[0].subject ?? "nothing")")
     }
 
+    @Test("a socket that asks for a connection is found among those that do, and not in the table of all")
+    func connecting() throws {
+        let subject = try WaitSubject("polled-connect")
+        let chain = try #require(subject.chain { $0.waits[0].subject.hasSuffix(", SYN_SENT") })
+        #expect(chain.waits[0].sources.contains("sock_diag(7) INET_DIAG"))
+        #expect(!chain.waits[0].sources.contains { $0.hasSuffix("/net/tcp") })
+    }
+
     @Test("a socket says what it is itself, so that others cost nothing", arguments: ["tcp", "accept", "udp"])
     func socketWithoutBudget(how: String) throws {
         let subject = try WaitSubject(how)
@@ -237,7 +245,7 @@ struct WaitLookTests {
     }
 
     @Test(
-        "what is waited for is told by its kind",
+        "what a call waits for is reported by its kind",
         arguments: [
             ("eventfd", #"^fd \d+: eventfd$"#),
             ("epoll", #"^fd \d+: epoll of 2 fds: \d+ \(eventfd\), \d+ \(eventfd\)$"#),
@@ -253,7 +261,7 @@ struct WaitLookTests {
         #expect(chain.waits[0].subject.contains(pattern), "\(chain.waits[0].subject)")
     }
 
-    @Test("a file lock is told with its file and the process that has it", arguments: ["flock", "fcntl"])
+    @Test("a file lock is reported with its file and the process that has it", arguments: ["flock", "fcntl"])
     func fileLocks(how: String) throws {
         try withTemporaryDirectory { folder in
             let subject = try WaitSubject(how, "\(folder)/catalog")
@@ -271,9 +279,43 @@ struct WaitLookTests {
         }
     }
 
+    // MARK: - A crowded machine
+
+    @Test("the search for the app's processes costs the look nothing", arguments: ["pipe", "unix"])
+    func slowFamily(how: String) throws {
+        let subject = try WaitSubject(how)
+        let chain = try #require(subject.chain { $0.waits[0].subject.contains("\"kid\"") })
+        var searches = 0
+        let look = WaitLook {
+            searches += 1
+            Self.work(for: WaitLook.usualBudget * 2)
+            return [subject.pid] + Procfs.children(of: subject.pid)
+        }
+        let again = look.chain(process: subject.pid, thread: subject.pid, syscall: chain.waits[0].syscall)
+        #expect(again?.waits[0].subject == chain.waits[0].subject)
+        #expect(searches == 1)
+    }
+
+    @Test("a budget is spent by everything but the work on the machine's tables, as long as its reserve lasts")
+    func reserve() {
+        let budget = WorkBudget(.milliseconds(40), reserve: .milliseconds(50))
+        #expect(budget.useReserve { !$0.isSpent })
+        budget.useReserve { _ in Self.work(for: .milliseconds(60)) }
+        #expect(!budget.isSpent)
+        #expect(budget.useReserve { $0.isSpent })
+        Self.work(for: .milliseconds(40))
+        #expect(budget.isSpent)
+    }
+
+    /// Uses CPU time.
+    private static func work(for amount: Duration) {
+        let budget = WorkBudget(amount)
+        while !budget.isSpent {}
+    }
+
     // MARK: - Processes
 
-    @Test("a child that is waited for is told with its state")
+    @Test("an awaited child is reported with its state")
     func children() throws {
         for (how, relation) in [("wait", Wait.Holder.Relation.child), ("waitany", .anyChild)] {
             let subject = try WaitSubject(how)
@@ -283,9 +325,26 @@ struct WaitLookTests {
         }
     }
 
+    @Test("a child that has not yet executed a program is reported")
+    func startedChildren() throws {
+        let vfork = try WaitSubject("vfork")
+        let forked = try #require(vfork.chain { $0.waits[0].holder?.name == "kid" && $0.waits.count == 2 })
+        #expect(forked.waits[0].holder?.relation == .child)
+        let folder = try makeTemporaryDirectory()
+        defer {
+            unlink("\(folder)/fifo")
+            rmdir(folder)
+        }
+        let spawn = try WaitSubject("spawn", "\(folder)/fifo")
+        let spawned = try #require(spawn.chain { $0.waits.count == 2 && !$0.waits[1].subject.isEmpty })
+        #expect(spawned.waits[0].holder?.relation == .child)
+        #expect(spawned.waits[0].holder?.process != spawn.pid)
+        #expect(spawned.waits[1].subject == "\(folder)/fifo")
+    }
+
     // MARK: - Honesty
 
-    @Test("nothing is said of a sleep, of a thread that has gone on, and of a process that is gone")
+    @Test("there is no wait for a sleep, a thread that has continued, or a process that is gone")
     func nothing() throws {
         let subject = try WaitSubject("semaphore")
         let chain = try #require(subject.chain())
@@ -303,7 +362,7 @@ struct WaitLookTests {
         #expect(look.chain(process: sleeper.pid, thread: sleeper.pid, syscall: syscall) == nil)
     }
 
-    @Test("without a budget the first wait is looked at and no other")
+    @Test("without a budget only the first wait is examined")
     func noBudget() throws {
         let subject = try WaitSubject("deadlock")
         let chain = try #require(subject.chain { $0.cycleStart != nil })

@@ -61,14 +61,29 @@ struct WaitParserTests {
             "1: FLOCK  ADVISORY  WRITE 812 fe:00:77 0 EOF", "1: -> FLOCK  ADVISORY  WRITE 900 fe:00:77 0 EOF",
             "2: POSIX  ADVISORY  WRITE 813 fe:00:77 0 9", "2: -> POSIX  ADVISORY  READ 900 fe:00:77 5 5",
             "3: OFDLCK ADVISORY  WRITE -1 fe:00:78 0 EOF",
-        ].compactMap { FileLock(parsing: $0.utf8) }
-        #expect(locks.count == 5)
-        let flock = FileLock.holder(in: locks, waiting: 900, kinds: ["FLOCK"], inode: 77)
+            "3: -> OFDLCK ADVISORY  WRITE -1 fe:00:78 0 EOF", "3:  -> POSIX  ADVISORY  WRITE 902 fe:00:78 0 EOF",
+            // The process has two waits.
+            "4: FLOCK  ADVISORY  WRITE 814 fe:00:79 0 EOF", "4: -> FLOCK  ADVISORY  READ 903 fe:00:79 0 EOF",
+            "5: FLOCK  ADVISORY  WRITE 815 fe:00:80 0 EOF", "5: -> FLOCK  ADVISORY  READ 903 fe:00:80 0 EOF",
+            // The lock itself is one of another pid namespace, which is not shown.
+            "6: -> FLOCK  ADVISORY  WRITE 904 fe:00:81 0 EOF",
+        ]
+        func holder(of process: Int32, _ kinds: Set<String>, _ inode: UInt64?) -> FileLock? {
+            var wait = LockWait(of: process, kinds: kinds, inode: inode)
+            for line in locks { wait.read(Array(line.utf8)[...]) }
+            return wait.holder
+        }
+        let flock = holder(of: 900, ["FLOCK"], 77)
         #expect(flock?.process == 812 && flock?.isOnWholeFile == true && flock?.isExclusive == true)
-        #expect(FileLock.holder(in: locks, waiting: 900, kinds: ["POSIX"], inode: nil)?.process == 813)
-        #expect(FileLock.holder(in: locks, waiting: 901, kinds: ["FLOCK"], inode: 77) == nil)
-        #expect(FileLock.holder(in: locks, waiting: 900, kinds: ["FLOCK"], inode: 78) == nil)
-        #expect(locks[4].process == nil)
+        #expect(holder(of: 900, ["POSIX"], nil)?.process == 813)
+        #expect(holder(of: 901, ["FLOCK"], 77) == nil)
+        #expect(holder(of: 900, ["FLOCK"], 78) == nil)
+        let description = try #require(holder(of: 901, ["OFDLCK"], 78))
+        #expect(description.kind == "OFDLCK" && description.process == nil)
+        #expect(holder(of: 902, ["POSIX"], 78) == description, "it waits for one that waits")
+        #expect(holder(of: 903, ["FLOCK"], 79)?.process == 814)
+        #expect(holder(of: 903, ["FLOCK"], nil) == nil)
+        #expect(holder(of: 904, ["FLOCK"], 81) == nil)
         for line in ["", "1:", "1: FLOCK ADVISORY WRITE 812 77 0 EOF", "x: FLOCK A W 1 fe:00:1 0 EOF", "1: -> -> ->"] {
             #expect(FileLock(parsing: line.utf8) == nil, "\(line)")
         }
@@ -88,7 +103,7 @@ struct WaitParserTests {
         #expect(information.process == nil)
     }
 
-    @Test("a mount point is told by its type, and whether others serve it")
+    @Test("a mount point is reported by its type, and whether another party serves it")
     func mountPoints() throws {
         let lines = [
             "21 28 0:19 / / rw,relatime shared:7 - ext4 /dev/sda1 rw",

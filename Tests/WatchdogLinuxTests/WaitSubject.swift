@@ -48,13 +48,13 @@ final class WaitSubject {
         Procfs.processes().filter { $0 != pid && ProcessStat.read($0)?.parent == pid }
     }
 
-    /// What the main thread waits for, once that fulfils a condition; else what it was last seen to wait for.
+    /// What the main thread waits for, once that fulfills a condition; else what it was last seen to wait for.
     func chain(where condition: (WaitChain) -> Bool = { _ in true }) -> WaitChain? {
         var last: WaitChain?
         for _ in 0..<10_000 {
             let place = WaitLook.Place(process: pid, thread: pid)
-            if let syscall = WaitLook.syscall(place), ProcessStat.read(pid)?.state == .sleeping,
-                ProcessStat.read(pid)?.name == "waits"
+            if let syscall = WaitLook.syscall(place), let stat = ProcessStat.read(pid),
+                [.sleeping, .uninterruptible].contains(stat.state), stat.name == "waits"
             {
                 let look = WaitLook(budget: .seconds(10)) { [self.pid] + self.children }
                 last = look.chain(process: pid, thread: pid, syscall: syscall)

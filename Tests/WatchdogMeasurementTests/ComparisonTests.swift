@@ -39,7 +39,7 @@ struct ComparisonTests {
         #expect(found.filter { $0 == .noRegression }.count == 0)
     }
 
-    @Test("A faster program is no regression, however imprecise the figures")
+    @Test("A faster program is not a regression, however imprecise the figures")
     func faster() {
         #expect(!verdicts(10, slowdown: -0.2).contains(.regression))
         #expect(verdicts(30, slowdown: -0.2).filter { $0 == .noRegression }.count == 400)

@@ -34,7 +34,7 @@ struct AppMeterTests {
         }
     }
 
-    @Test("a real incident is counted once, by its event and by what was done")
+    @Test("a real incident counts once, by its event and its action")
     func incidents() throws {
         for isEnforced in [true, false] {
             var spec = AppSpec(name: "App")
@@ -64,7 +64,7 @@ struct AppMeterTests {
         }
     }
 
-    @Test("the running time counts what is under way, and stops at the end")
+    @Test("the running time includes the current run, and stops at its end")
     func runningTime() {
         var meter = AppMeter()
         #expect(meter.settled(at: instant(5)).runningTime == .zero)
@@ -90,8 +90,10 @@ struct AppMeterTests {
     @Test("sums are the sums of everything")
     func sums() {
         var one = AppMeter()
-        one.noticed(.launched(pid: 1))
+        one.noticed(.launched(pid: 1), phases: [.mapping: .seconds(1)])
         one.launchFailed()
+        one.noticed(
+            .ready(.notify, after: .milliseconds(21)), phases: [.mapping: .milliseconds(10), .ready: .milliseconds(11)])
         one.measured(.ping(.seconds(1)))
         one.reported(.spinning, fault: .machine)
         one.ended(Outcome(cause: .exited, status: .exited(code: 0), isDeathVerified: true), isCausedByMemory: false)
@@ -102,5 +104,7 @@ struct AppMeterTests {
         #expect(sum.launches == 2 && sum.launchFailures == 2 && sum.pings.count == 2)
         #expect(sum.verdicts(.spinning) == 2 && sum.faults(.machine) == 2 && sum.terminations(.done) == 2)
         #expect(sum.runningTime == .seconds(6))
+        #expect(sum.launchPhases.map(\.count) == [0, 2, 0, 0, 0, 0, 0, 2])
+        #expect(sum.launchPhases[1].buckets.first == 2 && sum.launchPhases[7].sum == .milliseconds(22))
     }
 }

@@ -38,7 +38,9 @@ struct MetricsTextTests {
     private static var busyApp: AppReading {
         var meter = AppMeter()
         meter.noticed(.launched(pid: 1))
-        meter.noticed(.ready(.notify, after: .milliseconds(2_300)))
+        meter.noticed(
+            .ready(.notify, after: .milliseconds(2_300)),
+            phases: [.exec: .milliseconds(3), .ownConstructors: .milliseconds(400), .ready: .seconds(6)])
         meter.run(true, at: Instant(nanoseconds: 0))
         for milliseconds in [1, 2, 16, 17, 900] { meter.measured(.ping(.milliseconds(milliseconds))) }
         meter.measured(.probe(.milliseconds(4)))

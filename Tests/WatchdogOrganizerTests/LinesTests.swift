@@ -73,7 +73,7 @@ struct LinesTests {
     }
 
     @Test(
-        "A line that is no incident is counted, and the first one is reported with its number",
+        "A line that is not an incident is counted, and the first one is reported with its number",
         arguments: [
             ("[]", "it is not a JSON object"), ("{}", "it has no member \"app\""), ("no", "it is not a JSON object"),
             (#"{"app":"a"}"#, "it has no member \"event\""), (#"{"app":1}"#, "it has another value where text belongs"),
@@ -96,7 +96,7 @@ struct LinesTests {
         #expect(try #require(result.first).hasPrefix("line 2: \(reason)"), "\(result.first ?? "")")
     }
 
-    @Test("Bytes that are not UTF-8 are no incident; escapes are decoded, and long names are cut")
+    @Test("Bytes that are not UTF-8 are not an incident; escapes are decoded, and long names are cut")
     func texts() throws {
         var bytes = Array(#"{"app":"a"#.utf8)
         bytes += [0xff, 0x22, 0x7d]

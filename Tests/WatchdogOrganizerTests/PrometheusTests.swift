@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ReportFixtures
 import Testing
 import WatchdogBase
 
 @testable import WatchdogOrganizer
 
-@Suite("Hang rates from Prometheus")
+@Suite("Hang rates and launch times from Prometheus")
 struct PrometheusTests {
     private static let running = "app_version_instance:watchdogd_running_seconds:rate1h"
 
@@ -14,18 +15,27 @@ struct PrometheusTests {
         #"{"metric":{"app":"\#(app)","version":"\#(version)"},"value":[1793491200.5,"\#(value)"]}"#
     }
 
+    /// Buckets of launches as the API has them.
+    private static func buckets(
+        _ counts: KeyValuePairs<String, String>, app: String = "editor", version: String = "1.0"
+    ) -> String {
+        counts.map { bound, count in
+            #"{"metric":{"app":"\#(app)","le":"\#(bound)","version":"\#(version)"},"value":[1793491200.5,"\#(count)"]}"#
+        }.joined(separator: ",")
+    }
+
     private static func vector(_ samples: String...) -> [UInt8] {
         let list = samples.joined(separator: ",")
         return Array(#"{"status":"success","data":{"resultType":"vector","result":[\#(list)]}}"#.utf8)
     }
 
-    /// The table of three answers: running, hangs, first.
+    /// The table of the answers: running, hangs, first, launches; those that are missing are empty.
     private func table(
         _ answers: [[UInt8]], app: String? = nil, after organizer: Organizer = Organizer(now: now)
     ) throws -> OrganizerTable {
         var answers = answers[...]
         let rates = PrometheusRates(since: nil, host: nil, now: now)
-        try rates.read(into: organizer, app: app) { _ in (200, answers.popFirst() ?? []) }
+        try rates.read(into: organizer, app: app) { _ in (200, answers.popFirst() ?? Self.vector()) }
         return OrganizerTable(organizer)
     }
 
@@ -55,7 +65,7 @@ struct PrometheusTests {
         #expect(app.versions.map(\.incidents) == [0, 1] && app.versions.allSatisfy { $0.launches == nil })
     }
 
-    @Test("What contradicts itself or is no number does not count; names are cut")
+    @Test("Contradictions and values that are not numbers do not count; names are cut")
     func nonsense() throws {
         let long = String(repeating: "é", count: 1_000)
         let result = try table([
@@ -73,20 +83,99 @@ struct PrometheusTests {
         #expect(result.apps.first { $0.name != "f" }?.versions.map(\.name) == [Organizer.unknown])
     }
 
+    @Test("A series that an answer repeats without end does not count beyond all numbers")
+    func repetitions() throws {
+        let times = (0..<10_000).map { _ in Self.sample("1e15") }.joined(separator: ",")
+        let result = try table([Self.vector(Self.sample("3600")), Self.vector(), Self.vector(times)])
+        #expect(result.apps.first?.versions.map(\.first) == [now.seconds])
+    }
+
     @Test("Only the app that counts")
     func filter() throws {
         let answers = [Self.vector(Self.sample("1", app: "a"), Self.sample("1", app: "Editor"))]
-        #expect(try table(answers + [Self.vector(), Self.vector()], app: "eDITOR").apps.map(\.name) == ["Editor"])
+        #expect(try table(answers, app: "eDITOR").apps.map(\.name) == ["Editor"])
+    }
+
+    @Test("Launch times by version, of all hosts, even where a history knows some; in the text, the JSON and the page")
+    func launches() throws {
+        let organizer = Organizer(now: now)
+        organizer.add(
+            ["1.0", "1.2"].map {
+                .launch(time: epoch, version: $0, host: "web-1", duration: .seconds(7))
+            }, of: "editor")
+        let running = Self.vector(
+            Self.sample("7200"), Self.sample("3600", version: "1.1"), Self.sample("60", version: "1.2"))
+        let launches = Self.vector(
+            Self.buckets(["0.1": "0", "0.4": "10", "1": "20", "+Inf": "20"]),
+            Self.buckets(["0.4": "0", "1": "2", "2.5": "3", "+Inf": "3.9"], version: "1.1"))
+        let result = try table([running, Self.vector(), Self.vector(), launches], after: organizer)
+        let versions = try #require(result.apps.first).versions
+        #expect(versions.map(\.name) == ["1.0", "1.1", "1.2"])
+        let former = try #require(versions[0].launches)
+        #expect(former.count == 20 && former.failures == nil)
+        #expect(former.p25 == .milliseconds(250) && former.p50 == .milliseconds(400))
+        #expect(former.p75 == .milliseconds(700) && former.p90?.brief == "880 ms")
+        // Nobody knows how long the last of four took: at least as long as the greatest bound.
+        let later = try #require(versions[1].launches)
+        #expect(later.count == 4 && later.p50?.brief == "985 ms" && later.p90 == .milliseconds(2_500))
+        #expect(versions[2].launches?.count == 1 && versions[2].launches?.failures == 0)
+        let text = OrganizerText(columns: 120).text(result)
+        #expect(text.contains("LAUNCH P50") && text.contains("400 ms") && text.contains("250 ms to 700 ms"), "\(text)")
+        let json = OrganizerReply(result).json
+        #expect(json.contains("\"p50USec\" : 400000") && json.contains("\"count\" : 20"), "\(json)")
+        #expect(OrganizerPage.render(result).contains("400 ms, 90 % within 880 ms"))
+    }
+
+    @Test(
+        "Buckets that contradict themselves are no launches, or as many as the greatest smaller bound has",
+        arguments: [
+            (["1": "5"], nil), (["1": "0", "+Inf": "0"], nil), (["+Inf": "5"], nil), (["1": "NaN", "+Inf": "-1"], nil),
+            (["x": "5", "-1": "5", "0": "5", "nan": "5", "1e300": "5", "+Inf": "4"], nil),
+            (["1": "3", "2": "1", "4": "8", "+Inf": "8"], "2.40 s"), (["2": "8", "+Inf": "4"], "500 ms"),
+        ] as [(KeyValuePairs<String, String>, String?)])
+    func contradictions(_ counts: KeyValuePairs<String, String>, _ median: String?) throws {
+        let launches = Self.vector(Self.buckets(counts))
+        let result = try table([Self.vector(Self.sample("60")), Self.vector(), Self.vector(), launches])
+        #expect(result.apps.first?.versions.first?.launches?.p50?.brief == median)
+        #expect(OrganizerReply(result).json.contains("hangRate"))
+    }
+
+    @Test("Launches of versions that are not told apart are added")
+    func others() throws {
+        var limits = Organizer.Limits()
+        limits.versions = 1
+        let names = ["1.0", "1.1", "1.2"]
+        let result = try table(
+            [
+                Self.vector(names.map { Self.sample("60", version: $0) }.joined(separator: ",")), Self.vector(),
+                Self.vector(),
+                Self.vector(names.map { Self.buckets(["1": "2", "+Inf": "4"], version: $0) }.joined(separator: ",")),
+            ], after: Organizer(now: now, limits: limits))
+        let versions = try #require(result.apps.first).versions
+        #expect(versions.map(\.name) == ["1.0", Organizer.others] && result.isLimited)
+        #expect(versions.map { $0.launches?.count } == [4, 8])
+    }
+
+    @Test("The requested rules are those that are recorded")
+    func rules() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
+        let bytes = try #require(TestFiles.read("\(root)/packaging/prometheus/rules.yml"))
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        for rule in PrometheusRates.rules { #expect(lines.contains("      - record: \(rule)"), "\(rule)") }
     }
 
     @Test("The questions: thirty days by the hour, less in smaller steps, never below fifteen seconds")
     func questions() throws {
         let month = try queries()
-        #expect(month.count == 3 && month.allSatisfy { $0.hasPrefix("/api/v1/query?timeout=20s&query=") })
+        #expect(month.count == 4 && month.allSatisfy { $0.hasPrefix("/api/v1/query?timeout=20s&query=") })
         #expect(
             month[0].hasSuffix(
                 PrometheusRates.encoded(
                     "sum by (app, version) (sum_over_time(\(Self.running)[2592000s:3600s])) * 3600")))
+        #expect(
+            month[3].hasSuffix(
+                PrometheusRates.encoded(
+                    "sum by (app, version, le) (sum_over_time(\(PrometheusRates.rules[2])[2592000s:3600s])) * 3600")))
         let hour = WallTime(seconds: now.seconds - 3_600)
         #expect(try queries(since: hour)[0].contains(PrometheusRates.encoded("[3600s:15s])) * 15")))
         #expect(PrometheusRates.encoded("a b&+é\"") == "a%20b%26%2B%C3%A9%22")

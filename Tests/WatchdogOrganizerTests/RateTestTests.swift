@@ -16,7 +16,7 @@ struct RateTestTests {
         ])
     }
 
-    @Test("Hosts are compared each with itself: what only busier hosts have is no increase")
+    @Test("Each host is compared with itself: what only busier hosts have is not an increase")
     func hosts() throws {
         let quiet = RateTest.Host(before: 10, after: 1, exposureBefore: 100, exposureAfter: 10)
         let busy = RateTest.Host(before: 10, after: 100, exposureBefore: 10, exposureAfter: 100)

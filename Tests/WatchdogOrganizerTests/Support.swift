@@ -12,7 +12,7 @@ import WatchdogBase
 let epoch: Int64 = 1_793_491_200
 let now = WallTime(seconds: epoch + 40 * 86_400)
 
-/// An incident so many hours after the epoch.
+/// An incident this many hours after the epoch.
 func incident(
     _ signature: String = "s1", hour: Double = 0, version: String = "1.0", host: String = "web-1",
     app: String = "photo-server", event: String = "scene-update", role: OrganizerIncident.Role = .foreground,

@@ -66,7 +66,7 @@ struct AppInheritanceTests {
         #expect(next.machine.phase == .waiting(until: next.now))
     }
 
-    @Test("An end that is accounted for is not acted on again; what is left of it is its report")
+    @Test("An end that is accounted for has no further effect except its report")
     func accounted() {
         var life = AppLife.live(policy: .never)
         _ = life.crash(hasPendingReports: true)
@@ -90,7 +90,7 @@ struct AppInheritanceTests {
         #expect(next.machine.isAtRest)
     }
 
-    @Test("An end that nobody saw is followed like any other, and what it left is killed")
+    @Test("An end while no watchdogd ran is handled like any other, and what it left is killed")
     func unseenEnd() {
         var life = AppLife.live().next()
         _ = life.tell(.inherited(first, isOver: false))

@@ -217,7 +217,7 @@ struct AppMachineTests {
 
     // MARK: - Unkillable
 
-    @Test("Nothing is started beside processes that survive SIGKILL, and everybody who waits is told")
+    @Test("Nothing is started beside processes that survive SIGKILL, and every waiter gets an answer")
     func unkillable() {
         var life = AppLife.live()
         _ = life.tell(.terminationRequested(patient))

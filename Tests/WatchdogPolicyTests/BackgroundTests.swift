@@ -151,7 +151,7 @@ struct BackgroundTests {
         #expect(count == 1_000 || life.decisionTimes == [.zero])
     }
 
-    @Test("a task is told of when it is 30 s old, once, in the foreground too", arguments: [false, true])
+    @Test("a task is reported when it is 30 s old, once, in the foreground too", arguments: [false, true])
     func longTask(isOver: Bool) {
         var life = Timeline.participating()
         life.begin(1)
@@ -230,7 +230,7 @@ struct BackgroundTests {
         #expect(life.lifecycleEffects.last == .grant(.seconds(4)))
     }
 
-    @Test("the last task that ends under a debugger ends the pause that was told of")
+    @Test("the last task that ends under a debugger ends the pause that was reported")
     func endsUnderDebugger() {
         var life = Timeline.inBackground(tasks: 1)
         life.evidence = Evidence(state: "t", tracer: 9)

@@ -8,7 +8,7 @@ import WatchdogPolicy
 struct ExtensionTests {
     private let launch = Timeline(.app { $0.readiness = .notify })
 
-    @Test("move the deadline to so much from now, to the nanosecond")
+    @Test("move the deadline to their duration from now, to the nanosecond")
     func moves() throws {
         var life = launch
         life.at(.seconds(19), .extensionRequested(by: .seconds(30), progress: "1 %"))

@@ -269,7 +269,7 @@ struct EvidenceTests {
         #expect(life.incidents.map(\.evidence) == [Evidence(state: "D")])
     }
 
-    @Test("but not for ever: to the nanosecond")
+    @Test("but not forever: to the nanosecond")
     func tooLate() {
         var life = examined(after: nil)
         life.run(to: .milliseconds(10_250) - .nanosecond)

@@ -47,6 +47,6 @@ extension Timeline {
 }
 
 extension AppSpec {
-    /// Stays in the background for ever, unless a task or somebody has it otherwise.
+    /// Stays in the background forever, unless a task or somebody has it otherwise.
     static let restless = app { $0.lifecycle.idle = nil }
 }

@@ -156,7 +156,7 @@ struct LivenessProbeTests {
         #expect(incident.event == .sceneUpdate && incident.cause == .probesFailed(Self.incident))
         #expect(incident.allowance == .seconds(7) && incident.deadline == incident.decidedAt)
         #expect(life.effects.filter { $0 == .cancelLivenessProbe }.count == 3)
-        #expect("\(Self.incident)" == "3 probes of tcp:1 failed, the last after 1.0 s: no answer")
+        #expect("\(Self.incident)" == "3 probes of tcp:1 failed, the last after 1.00 s: no answer")
         life.run(to: .seconds(8))
         #expect(life.outcome?.isDeathVerified == true)
     }
@@ -183,7 +183,7 @@ struct LivenessProbeTests {
         let missed = MissedProbes(
             target: "tcp:1", count: 3, last: .failed("connection refused"), lastDuration: .milliseconds(2))
         #expect(life.incidents.map(\.cause) == [.probesFailed(missed)])
-        #expect("\(missed)" == "3 probes of tcp:1 failed, the last after 2 ms: connection refused")
+        #expect("\(missed)" == "3 probes of tcp:1 failed, the last after 2.00 ms: connection refused")
     }
 
     @Test("Failures that an answer comes between never add up")
@@ -196,7 +196,7 @@ struct LivenessProbeTests {
         #expect(life.probeTimes.count == 30 && life.transgressions.isEmpty)
     }
 
-    @Test("A probe that cannot be made says nothing of the app, and that is told once")
+    @Test("A probe that cannot be made proves nothing about the app, and is reported once")
     func impossible() {
         var life = Self.probed(result: .impossible("Too many open files"))
         life.run(to: .minutes(2))
@@ -217,7 +217,7 @@ struct LivenessProbeTests {
         #expect(life.notices.filter { $0 == .probe(.impossible("EMFILE")) }.count == 2)
     }
 
-    @Test("Where nothing is killed, one hang is one report, and its end is told")
+    @Test("If nothing is killed, one hang has one report, and its end is announced")
     func reportMode() {
         var life = Self.probed(Self.spec { $0.enforcement = .report }, answering: nil)
         life.run(to: .seconds(60))

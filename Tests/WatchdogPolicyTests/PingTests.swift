@@ -158,7 +158,7 @@ struct PushTests {
         #expect(life.decisionTimes == [.seconds(5)])
     }
 
-    @Test("an app that says it will push no longer is watched no longer, whatever was still under way")
+    @Test("an app that announces the end of its pushes is not watched, whatever was still pending")
     func off() {
         var life = Timeline.pushing(every: .seconds(2))
         life.at(.seconds(1), .watchdogIntervalChanged(.zero), .watchdogPinged)

@@ -112,7 +112,7 @@ struct ReloadMachineTests {
         #expect(speaking.effects.last == .finish(.done(isConfirmed: true)))
     }
 
-    @Test("that end just before the deadline do not fail for want of that moment")
+    @Test("that end just before the deadline do not fail for lack of time to announce a reload")
     func shortMoment() {
         var life = Life(mayAnnounce: true)
         life.at(.seconds(20) - .milliseconds(1), .commandEnded(isSuccess: true))

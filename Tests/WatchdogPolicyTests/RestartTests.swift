@@ -118,7 +118,7 @@ struct RestartTests {
 
     // MARK: - Causes
 
-    @Test("What ended the app is told apart")
+    @Test("Causes of an end are distinguished")
     func causes() {
         let cases: [(RestartEnd, Duration?, RestartSettings.Cause)] = [
             (.exit(0), .zero, .exit), (.exit(0), nil, .launch),
@@ -139,7 +139,7 @@ struct RestartTests {
 
     // MARK: - Limits
 
-    @Test("So many restarts as the limit says, and not one more")
+    @Test("As many restarts as the limit allows, and not one more")
     func limits() {
         var life = RestartLife(.with { ($0.limit, $0.consequence) = (.count(3), .stop) })
         for _ in 0..<3 { #expect(life.fail().wait != nil) }

@@ -87,7 +87,7 @@ struct ResumptionTests {
         #expect(punctual.nextDeadline == .milliseconds(10_250))
     }
 
-    @Test("asks once more for no longer than an answer may take", arguments: [249, 250, 251])
+    @Test("asks once more, for at most the time that an answer may take", arguments: [249, 250, 251])
     func shortAllowance(milliseconds: Int) throws {
         var life = Timeline.pinging(.app { $0.allowances.update = .milliseconds(milliseconds) })
         try returned(&life, at: .seconds(12))

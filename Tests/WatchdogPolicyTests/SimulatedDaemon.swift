@@ -20,7 +20,7 @@ final class SimulatedDaemon {
     var generator: SeededGenerator
     private(set) var now = Instant.origin
     var apps: [SimulatedApp] = []
-    /// Those of apps that are configured no longer.
+    /// Those of apps whose configuration is gone.
     var departing: [SimulatedBrain] = []
     var launches: [LaunchID: SimulatedLaunch] = [:]
     var files: [LaunchID: SimulatedFile] = [:]

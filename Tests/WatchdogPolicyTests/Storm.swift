@@ -318,7 +318,7 @@ private struct Drive {
     }
 
     mutating func tell(_ event: ProcessEvent) {
-        // Answers call for answers: a machine that asks for ever must not overflow the stack.
+        // Answers call for answers: a machine that asks forever must not overflow the stack.
         steps += 1
         guard steps < 10_000 else { return }
         for effect in machine.handle(event, at: now) {

@@ -7,7 +7,7 @@ import WatchdogBase
 @Suite("Events of every kind at every time")
 struct StormTests {
     private static let shards = 8
-    private static let eventsPerShard = 130_000
+    private static let eventsPerShard = 65_000
 
     private static var replayedSeed: UInt64? {
         getenv("WATCHDOG_POLICY_SEED").flatMap { UInt64(String(cString: $0)) }

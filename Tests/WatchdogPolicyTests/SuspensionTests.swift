@@ -135,7 +135,7 @@ struct SuspensionTests {
         #expect(traced.codes.isEmpty)
     }
 
-    @Test("frozen by somebody else, the clock of an allowance stands still as ever")
+    @Test("frozen by somebody else, an allowance's clock stands still as usual")
     func frozenBySomebodyElse() {
         var life = Timeline.participating()
         life.run(to: .milliseconds(500))

@@ -15,6 +15,16 @@ struct AppSpecTests {
         #expect(spec.readiness == .automatic)
     }
 
+    @Test("leave a crash log if the grace period is longer than the terminate allowance and the capture")
+    func gracePeriod() {
+        var spec = AppSpec(name: "App", allowances: Allowances(terminate: .seconds(8)))
+        #expect(spec.leavesCrashLog(within: .nanoseconds(10_000_000_001)))
+        #expect(!spec.leavesCrashLog(within: .seconds(10)))
+        spec.captureBudget = .seconds(1)
+        #expect(spec.leavesCrashLog(within: .seconds(10)))
+        #expect(!AppSpec(name: "App").scaled(by: 1e300).leavesCrashLog(within: .seconds(30)))
+    }
+
     @Test("scale their allowances and their ping interval, and nothing else")
     func scaled() {
         let spec = AppSpec(name: "App", readiness: .notify)

@@ -42,16 +42,24 @@ struct LadderTests {
     }
 
     /// Half a percent on a quiet machine: docs/launches.md.
+    ///
+    /// What a hypervisor took from the CPU is in the lane, but not in the kernel's count of the thread's time:
+    /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`, `update_rq_clock_task()` in kernel/sched/core.c.
     @Test("accounts for the main thread's CPU time as the kernel does, within three percent beside other tests")
     func laneSums() throws {
         let request = RecordingRequest(
             executable: "/bin/sh", command: ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"],
             timeLimit: .seconds(60), rung: .a)
         do {
+            let before = try #require(MachineCPU.read()).stolenTime
             let lane = try #require(LaunchRecorder.record(request).recording.lanes.first)
+            let stolen = try #require(MachineCPU.read()).stolenTime - before
             let running = lane.spans.filter { $0.state == .running }.reduce(Duration.zero) { $0 + $1.wall }
             let counted = try #require(lane.accounting?.running)
-            #expect(abs(running / counted - 1) <= 0.03, "\(running) in the lane, \(counted) counted")
+            let facts: Comment = "\(running) in the lane, \(counted) counted, \(stolen) stolen"
+            #expect(running >= counted * 0.97, facts)
+            // /proc/stat counts in ticks, each CPU its own.
+            #expect(running <= counted * 1.03 + stolen + ProcessCPU.clockTick * Machine.processorCount, facts)
         } catch let error as RecordingError where error.exitCode == 77 {
             // This machine refuses the rung, with a reason.
             #expect(error.description.hasPrefix("rung A is not possible here: "))

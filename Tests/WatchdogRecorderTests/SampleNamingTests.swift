@@ -82,4 +82,35 @@ struct SampleNamingTests {
         launch.nameSamples(with: Symbolicator(program: "/nonexistent"))
         #expect(launch.recording.notes == [] && launch.recording.samples == nil)
     }
+
+    @Test("are asked for constructors too, each once, and the outermost counts")
+    func constructors() {
+        let constructors = [0x10, 0x20, 0x10].map { (offset: UInt64) in
+            LaunchConstructor(object: "/bin/sh", offset: offset, isOwn: true, begin: .zero, end: .zero)
+        }
+        let probes = [0x20, 0x30, 0x10].map { (offset: UInt64) in
+            LaunchLog.Probe(program: 0, path: "/bin/sh", inode: inode(of: "/bin/sh"), offset: offset)
+        }
+        let naming = ConstructorNaming(constructors, probes: probes + probes)
+        let job = SampleNaming(naming.addresses)
+        #expect(job.request.addresses.map(\.offset) == [0x20, 0x10])
+        #expect(job.request.addresses.map(\.lookup) == [0x20, 0x10])
+        let named = naming.named([0: ["init_logger", "inlined"], 1: []])
+        #expect(named.map(\.function) == [nil, "init_logger", nil])
+        #expect(naming.named([1: ["a\u{1b}b"]]).first?.function?.contains("\u{1b}") == false)
+    }
+
+    @Test("of constructors are missing without the program that finds them, and one line says so")
+    func constructorsWithoutSymbolicator() {
+        var launch = launch(nil)
+        launch.recording.constructors = [
+            LaunchConstructor(object: "/bin/sh", offset: 16, isOwn: true, begin: .zero, end: .zero)
+        ]
+        launch.probes = [LaunchLog.Probe(program: 0, path: "/bin/sh", inode: inode(of: "/bin/sh"), offset: 16)]
+        let before = launch.recording.constructors
+        launch.nameConstructors(with: Symbolicator(program: "/nonexistent"))
+        #expect(launch.recording.constructors == before)
+        #expect(
+            launch.recording.notes == ["The constructors have no names: watchdogd-symbolicate was not found."])
+    }
 }

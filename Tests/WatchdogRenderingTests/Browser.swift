@@ -71,7 +71,7 @@ final class Browser {
     }
 
     deinit {
-        // Without a master it ends by itself; not for ever.
+        // Without a master it ends by itself; not forever.
         close(ear)
         close(mouth)
         kill(process, SIGKILL)

@@ -47,7 +47,7 @@ struct CrashTests {
         #expect(line(Crashes.exit) == "Exited unexpectedly with code 3")
     }
 
-    @Test("Who sent a signal is told, and to raise it oneself is another thing")
+    @Test("The sender of a signal is named, and a raised signal is distinguished")
     func sender() {
         let other = signal(11, code: 0, union: 77 | 1_000 << 32)
         #expect(line(other) == "Killed by pid 77 of user 1000, which sent SIGSEGV")

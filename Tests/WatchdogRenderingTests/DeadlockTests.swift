@@ -51,14 +51,32 @@ struct DeadlockTests {
         #expect(explanation.blame?.reason.contains("circle") == true)
     }
 
-    @Test("The explanation begins with the headline, and the kernel's terms follow; without one, they come first")
+    @Test(
+        "The explanation begins with the headline, and the kernel's terms follow; a capture that shows none has these only"
+    )
     func headline() {
         let lines = Explanation(of: report).text.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines[1] == "Deadlock: the main thread and thread 1 (indexer) wait for each other")
         #expect(lines[2].hasPrefix("Main thread blocked "))
-        let plain = Explanation(of: Samples.report())
-        #expect(plain.headline == nil)
-        #expect(plain.text.split(separator: "\n")[1].hasPrefix("Main thread blocked 19.97 s in recvfrom"))
+        let capture = Explanation(of: Self.capture)
+        #expect(capture.headline == nil)
+        #expect(capture.text.split(separator: "\n")[1].hasPrefix("Main thread blocked 19.97 s in recvfrom"))
+    }
+
+    @Test("The JSON has the headline beside the verdict, and none where the text has none")
+    func headlineInJSON() {
+        let json = Explanation(of: report).json
+        #expect(
+            json.contains("\"headline\" : \"Deadlock: the main thread and thread 1 (indexer) wait for each other\""),
+            "\(json)")
+        #expect(json.contains("\"verdict\" : \"Main thread blocked "))
+        #expect(!Explanation(of: Self.capture).json.contains("\"headline\""))
+    }
+
+    private static var capture: Report {
+        var facts = Samples.facts()
+        facts.kind = .capture
+        return Samples.report(facts)
     }
 
     @Test("A lock that is taken twice is a deadlock of one thread")

@@ -37,10 +37,26 @@ struct ExplanationTests {
         #expect(Blame(for: report(HangEvidence(processorCount: 2))).party == .unknown)
     }
 
+    @Test("A wait for the process's memory map, or for a child that starts a program, is not a device's fault")
+    func noDevice() {
+        var map = evidence(state: "D", call: 11)
+        map.waitChannel = "__vm_munmap"
+        #expect(Blame(for: report(map)).party == .unknown)
+        #expect(Explanation(of: report(map)).advice.contains("lock of the process's memory map"))
+        map.waitChannel = "folio_wait_bit_common"
+        #expect(Blame(for: report(map)).party == .machine)
+        map.waitChannel = "percpu_rwsem_wait"
+        #expect(Blame(for: report(map)).party == .somebodyElse)
+        #expect(Explanation(of: report(map)).advice.contains("fsfreeze --unfreeze"))
+        map.syscall = "57 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1"
+        #expect(Blame(for: report(map)).party == .machine)
+        #expect(Blame(for: report(evidence(state: "D", call: 58))).party == .app)
+    }
+
     @Test("A file system of another machine that does not answer is not the app's fault; a lock on it may be")
     func servedFileSystem() {
-        func blame(_ subject: String, _ holder: WaitDetails.Holder? = nil) -> Blame {
-            var facts = Samples.facts(evidence: evidence(call: 4))
+        func blame(_ subject: String, _ holder: WaitDetails.Holder? = nil, state: Character = "S") -> Blame {
+            var facts = Samples.facts(evidence: evidence(state: state, call: 4))
             facts.evidence.waits = [
                 WaitDetails(
                     process: 4242, thread: 4242, name: "hang-main", syscall: facts.evidence.syscall ?? "",
@@ -51,6 +67,8 @@ struct ExplanationTests {
         #expect(blame("/mnt/a on nfs4 at /mnt").party == .machine)
         #expect(blame("/mnt/a on fuse.sshfs at /mnt").reason == "the file system (fuse.sshfs at /mnt) did not answer")
         #expect(blame("/var/lib/a").party == .app)
+        #expect(blame("/mnt/a on nfs4 at /mnt", state: "D").reason == "the file system (nfs4 at /mnt) did not answer")
+        #expect(blame("/var/lib/a", state: "D").reason.contains("where no signal reaches it"))
         let holder = WaitDetails.Holder(relation: .locks, process: 4244, name: "other", state: "S")
         #expect(blame("fd 4: /mnt/a on nfs4 at /mnt", holder).party == .app)
     }
@@ -69,6 +87,13 @@ struct ExplanationTests {
         #expect(text.contains("The stacks were requested"))
         let page = HTMLRenderer.render(report)
         #expect(!page.contains("Fault") && !page.contains("Allowance"))
+        for words in ["Exception", "EXC_CRASH", "<dt>Kill", "<dt>Elapsed", "rashed", "SIGKILL"] {
+            #expect(!page.contains(words), "\(words)")
+        }
+        #expect(page.contains("<div><dt>Capture</dt>\n<dd>the stacks were requested; the process continues</dd>"))
+        facts.kind = .hang
+        let hang = HTMLRenderer.render(Samples.report(facts))
+        #expect(hang.contains("<dt>Exception</dt>\n<dd>EXC_CRASH (SIGKILL), simulated: this is not a crash</dd>"))
         #expect(Signature(of: report).event == "capture")
     }
 
@@ -169,7 +194,7 @@ struct ExplanationTests {
         }
     }
 
-    @Test("A thread that the verdict names is told before others")
+    @Test("A thread that the verdict names comes before others")
     func named() {
         var report = Samples.report()
         report.body.linux?.verdict.line = "Main thread blocked 10 s in futex (held by thread 4243)"

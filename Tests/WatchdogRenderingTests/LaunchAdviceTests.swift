@@ -119,6 +119,58 @@ struct LaunchAdviceTests {
         #expect(kind(nice: 0, policy("SCHED_OTHER"), main: policy("SCHED_RR", 1)) == [.inversion])
     }
 
+    /// A launch of one second with 400 ms of library constructors and, if they were timed, their times in milliseconds.
+    private func launch(constructors: [(name: String?, wall: Double, waiting: Double)]?, isOwn: Bool) -> LaunchRecording
+    {
+        let main = LaneScript(thread: 10, process: 10, name: "app").run(1_000).lane
+        var recording = Launches.recording(
+            of: "/usr/bin/app", [main], rung: .a,
+            phases: [(.request, 100), (isOwn ? .ownConstructors : .libraryConstructors, 500), (.main, 1_000)],
+            end: LaunchEnd(kind: .firstFrame, time: ms(1_000)))
+        var begin = 100.0
+        recording.constructors = constructors?.map { name, wall, waiting in
+            defer { begin += wall }
+            return LaunchConstructor(
+                object: isOwn ? "/usr/bin/app" : "/lib/lib\(name ?? "x").so", function: name, offset: 0x1139,
+                isOwn: isOwn,
+                begin: ms(begin), end: ms(begin + wall),
+                time: ThreadTime(running: ms(wall - waiting), waiting: ms(waiting)))
+        }
+        return recording
+    }
+
+    @Test("A constructor that took most of the time is named, with the rest if that matters")
+    func constructor() {
+        #expect(
+            launch(constructors: [("log", 375, 0), ("b", 25, 0)], isOwn: false).advice == [
+                "The constructor log of liblog.so took 375 ms (38 %) before main; all constructors of libraries ran 400 "
+                    + "ms: do that work at the first use, or do without the library."
+            ])
+        #expect(
+            launch(constructors: [("globals", 398, 0)], isOwn: true).advice == [
+                "The constructor globals of app took 398 ms (40 %) before main: create globals when they are first used."
+            ])
+        #expect(
+            launch(constructors: [(nil, 398, 0)], isOwn: false).advice.first?
+                .hasPrefix("The constructor 0x1139 of libx.so took 398 ms") == true)
+    }
+
+    @Test("Without one that took most of it, the slowest are named; without times, none is")
+    func constructors() {
+        #expect(
+            launch(constructors: [("a", 90, 0), ("b", 150, 70), ("c", 5, 0), ("d", 4.9, 0)], isOwn: false).advice == [
+                "Constructors of libraries ran 400 ms (40 %) before main, most in a of liba.so (90 ms), b of libb.so (80 "
+                    + "ms), c of libc.so (5.00 ms): do that work at the first use, or do without the library."
+            ])
+        for constructors in [nil, []] as [[(String?, Double, Double)]?] {
+            #expect(
+                launch(constructors: constructors, isOwn: true).advice == [
+                    "The program's own constructors ran 400 ms (40 %) before main: create globals when they are first "
+                        + "used."
+                ])
+        }
+    }
+
     @Test("More than 10 % of waiting for a CPU is a warning, 10 % is not")
     func contention() throws {
         func launch(waiting: Double) -> LaunchRecording {

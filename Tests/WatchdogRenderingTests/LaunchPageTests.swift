@@ -38,6 +38,17 @@ struct LaunchPageTests {
         return lanes
     }
 
+    @Test("A page lists the timed constructors, the slowest first, and no table without them")
+    func constructors() throws {
+        let page = LaunchPage.render(Launches.constructors)
+        #expect(page.contains("<summary>Constructors (5)</summary>"))
+        let names = ["log_init", "0x1179", "init_cacheinfo", "_GLOBAL__sub_I_main.cpp"].map { "<td>\($0)</td>" }
+        let places = try names.map { try #require(page.firstRange(of: $0)?.lowerBound) }
+        #expect(places == places.sorted())
+        #expect(page.contains("<td>/usr/lib/x86_64-linux-gnu/libSuperfastLog.so</td>"))
+        #expect(!LaunchPage.render(Launches.starSearcher).contains("<summary>Constructors"))
+    }
+
     @Test("The data of a page holds every span, with its place, its waker and its CPU")
     func encoding() throws {
         let recording = Launches.starSearcher

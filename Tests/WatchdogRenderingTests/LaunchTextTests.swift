@@ -16,6 +16,7 @@ struct LaunchTextTests {
     static let recordings: [(name: String, recording: LaunchRecording)] = [
         ("starsearcher", Launches.starSearcher), ("python", Launches.python), ("killed", Launches.killed),
         ("rung-c", Launches.rungC), ("rung-d", Launches.rungD),
+        ("constructors", Launches.constructors),
     ]
 
     @Test("Texts are what they were, narrow and wide", arguments: recordings.map(\.name))
@@ -64,6 +65,9 @@ struct LaunchTextTests {
         recording.notes = [evil]
         recording.lanes[0].spans[3].detail = evil
         recording.samples?.roots[0].function = evil
+        recording.constructors = [
+            LaunchConstructor(object: evil, function: evil, offset: 1, isOwn: false, begin: .zero, end: .seconds(1))
+        ]
         let text = recording.text()
         #expect(!text.contains("\u{1b}"))
         #expect(!text.contains("\u{202e}"))

@@ -39,6 +39,22 @@ struct StackGroupTests {
         for number in [2, 3, 5, 6, 7] { #expect(!text.contains("\nThread \(number):\n")) }
     }
 
+    @Test("Ten threads with the same calls at one other address each are one stack in text, page and JSON")
+    func addresses() throws {
+        let report = Samples.report(
+            capture: capture(9, like: 0) { number, thread in
+                thread.frames[1].address += UInt64(number)
+                thread.frames[1].imageOffset += UInt64(number)
+            })
+        #expect(TextRenderer.render(report).contains("\nThreads 3–10: same stack as thread 2\n"))
+        #expect(HTMLRenderer.render(report).contains("9 threads alike: 2, 3, 4, 5, 6, 7, 8, 9, 10"))
+        let stacks = Explanation(of: report).stacks
+        #expect(stacks.map(\.threads) == [[0], [1], Array(2...10)])
+        #expect(stacks[2].calls.map(\.function) == stacks[0].calls.map(\.function))
+        let json = Explanation(of: report).json.filter { !$0.isWhitespace }
+        #expect(json.contains("\"threads\":[2,3,4,5,6,7,8,9,10]"))
+    }
+
     @Test("Two threads are a thread and one like it; a thread alone has no such line")
     func two() {
         let report = Samples.report(capture: capture(1, like: 1))

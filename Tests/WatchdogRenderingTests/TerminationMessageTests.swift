@@ -32,6 +32,14 @@ struct TerminationMessageTests {
             TerminationMessage.text("sh[7] was killed by SIGSEGV", nil, report: nil) == "sh[7] was killed by SIGSEGV\n")
     }
 
+    @Test("have a second line with the time where it can be long ago")
+    func time() {
+        let time = "1969-12-31 22:30:00 -0130"
+        #expect(
+            TerminationMessage.text("sh[7] was killed by SIGSEGV", at: time, nil, report: nil)
+                == "sh[7] was killed by SIGSEGV\nTime: 1969-12-31 22:30:00 -0130\n")
+    }
+
     @Test(
         "are valid UTF-8 in at most 4,096 bytes, with the incident at their end",
         arguments: ["\u{1f415}", "\u{1}", "x"])

@@ -121,7 +121,7 @@ struct ReportArchiveTests {
         #expect(throws: ReportStoreError.self) { try archive.salvage(list.reports[0]) }
     }
 
-    @Test("damage that hides entries is told")
+    @Test("damage that hides entries is reported")
     func damagedFile() throws {
         let entries = FakeEntries([try FakeEntries.entry(1, at: 100)])
         let archive = ReportArchive(
@@ -201,7 +201,7 @@ struct ReportArchiveTests {
         #expect(try archive.list(ReportFilter(), atMost: nil).reports.count == 8)
     }
 
-    @Test("a report is found by the first digits of its incident, and several are told")
+    @Test("a report is found by the first digits of its incident, and several matches are reported")
     func find() throws {
         let archive = archive([try FakeEntries.entry(1, at: 1), try FakeEntries.entry(2, at: 2)])
         let found = try archive.find("00000000-0000-4000-8000-000000000001")

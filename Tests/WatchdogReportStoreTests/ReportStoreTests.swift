@@ -75,7 +75,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A folder that cannot be made is told with path, reason and advice")
+    @Test("A folder that cannot be created is reported with path, reason and advice")
     func prepareInAFile() throws {
         try TestFiles.withFolder { folder in
             try TestFiles.write([], to: "\(folder)/file")
@@ -90,7 +90,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A folder that may not be written to is told before the first incident")
+    @Test("A folder that is not writable is reported before the first incident")
     func prepareWithoutPermission() throws {
         guard geteuid() != 0 else {
             // To root every folder is writable; /proc takes no files from anyone.
@@ -110,7 +110,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("Who may read a folder is told by its mode, owner and group", .enabled(if: geteuid() == 0, "needs root"))
+    @Test("A folder's mode, owner and group decide who may read it", .enabled(if: geteuid() == 0, "needs root"))
     func readers() throws {
         try TestFiles.withFolder { folder in
             func readers(_ mode: mode_t, _ user: uid_t = 0, _ group: gid_t = 0) -> String? {
@@ -158,7 +158,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A symbolic link in place of a report is never written through")
+    @Test("A symbolic link instead of a report is never written through")
     func linkInPlaceOfAReport() throws {
         try TestFiles.withFolder { folder in
             try TestFiles.write([1], to: "\(folder)/victim")
@@ -211,7 +211,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A full disk is told as such and leaves no half file")
+    @Test("A full disk is reported as such and leaves no partial file")
     func fullDisk() throws {
         guard geteuid() == 0 else {
             print("skipped: only root can mount a small file system")
@@ -433,7 +433,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("In an empty or missing folder nothing is found, and the reason is told")
+    @Test("In an empty or missing folder nothing is found, and the reason is reported")
     func findNothing() throws {
         try TestFiles.withFolder { folder in
             #expect(
@@ -459,7 +459,23 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A report in place of another has its mode and time before it has its name, and no other file gets them")
+    @Test("A link that was put in the place of a stored report is neither followed nor replaced")
+    func linkInsteadOfReplaced() throws {
+        try TestFiles.withFolder { folder in
+            let store = ReportStore(directory: "\(folder)/reports")
+            try store.prepare()
+            let path = try store.write(report())
+            let stored = try #require(try store.list().first)
+            try TestFiles.write([1, 2, 3], to: "\(folder)/secret")
+            #expect(rename(path, "\(path).aside") == 0)
+            #expect(symlink("\(folder)/secret", path) == 0)
+            #expect(failure { try store.replace(stored, with: report()) }?.reason == "not a regular file")
+            #expect(TestFiles.read("\(folder)/secret") == [1, 2, 3])
+            #expect(TestFiles.names(in: folder) == ["reports", "secret"])
+        }
+    }
+
+    @Test("A report that replaces another has its mode and time before it has its name, and no other file gets them")
     func replacing() throws {
         try TestFiles.withFolder { folder in
             let (old, foreign) = ("\(folder)/old.ips", "\(folder)/foreign")
@@ -484,7 +500,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A damaged file is told with its path and line")
+    @Test("A damaged file is reported with its path and line")
     func damaged() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)

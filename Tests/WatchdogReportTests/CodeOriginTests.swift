@@ -10,12 +10,12 @@ struct CodeOriginTests {
         let image = ImageInfo(
             source: "P", arch: "x86_64", base: 0x1000, size: 0x1000, uuid: ImageInfo.absent.uuid, path: path,
             name: path.split(separator: "/").last.map(String.init))
-        return CodeOrigin(of: FrameInfo(imageOffset: 0, imageIndex: 0), in: image, executable: executable ?? path)
+        return CodeOrigin(of: image, executable: executable ?? path)
     }
 
     private func python(_ file: String?) -> CodeOrigin {
         let frame = FrameInfo(imageOffset: 0, imageIndex: 0, symbol: "f", sourceFile: file, language: "python")
-        return CodeOrigin(of: frame, in: .absent, executable: "/usr/bin/python3.11")
+        return CodeOrigin(of: frame, in: .unknown)
     }
 
     @Test("an interpreter is never the app's own code, a program with a similar name is")
@@ -54,7 +54,7 @@ struct CodeOriginTests {
     func generated() {
         func origin(_ language: String, _ symbol: String, _ file: String? = nil) -> CodeOrigin {
             let frame = FrameInfo(imageOffset: 0, imageIndex: 0, symbol: symbol, sourceFile: file, language: language)
-            return CodeOrigin(of: frame, in: .absent, executable: "/usr/bin/node")
+            return CodeOrigin(of: frame, in: .unknown)
         }
         #expect(origin("javascript", "load", "/srv/app.js") == .application)
         #expect(origin("javascript", "load", "/srv/node_modules/express/index.js") == .library)

@@ -56,6 +56,39 @@ struct LaunchDetailsTests {
         #expect(details(marks).spent == "a 10.00 s (50 %), 10.00 s unmarked")
     }
 
+    private func started(_ phases: [(name: String, milliseconds: Int64, isOpen: Bool)]) -> LaunchDetails {
+        var start: Int64 = 0
+        return LaunchDetails(
+            isReady: false, nanoseconds: 1_000_000_000,
+            phases: phases.map { phase in
+                defer { start += phase.milliseconds * 1_000_000 }
+                return LaunchDetails.Phase(
+                    name: phase.name, startNanoseconds: start, nanoseconds: phase.milliseconds * 1_000_000,
+                    isOpen: phase.isOpen, runningNanoseconds: phase.milliseconds * 250_000, preemptedNanoseconds: 0,
+                    blockedNanoseconds: phase.milliseconds * 750_000)
+            })
+    }
+
+    @Test("names what took long before the first message, and not what did not", arguments: [44, 46] as [Int64])
+    func slowStart(milliseconds: Int64) {
+        let details = started([
+            ("exec", 400, false), ("mapping", milliseconds, false), ("library-constructors", 375, false),
+            ("ready", 181, true),
+        ])
+        let constructors = "library constructors 375 ms (38 %)"
+        #expect(details.slowStart == (milliseconds < 45 ? constructors : "map libraries 46 ms (5 %), " + constructors))
+        #expect(
+            details.lines.contains("Longest phase: library constructors, first thread on a CPU 25 %, blocked 75 %"))
+    }
+
+    @Test("says which phase before the first message had not ended")
+    func openStart() {
+        let details = started([("exec", 2, false), ("mapping", 1, false), ("own-constructors", 999, true)])
+        #expect(details.slowStart == "own constructors not finished in 999 ms")
+        #expect(details.phaseWords == "exec 2.0 ms, map libraries 1.0 ms, own constructors not finished in 999 ms")
+        #expect(started([("exec", 2, false), ("ready", 998, true)]).slowStart == nil)
+    }
+
     @Test("survives numbers that no launch has", arguments: [Int64.min, -1, 0, .max])
     func hostile(number: Int64) {
         var details = details([("a", 0, 1, true, true)])

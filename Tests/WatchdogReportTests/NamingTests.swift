@@ -7,7 +7,7 @@ import Testing
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-@Suite("Names that come later")
+@Suite("Names added later")
 struct NamingTests {
     private static let known = NamingAnswer.Call(
         symbol: "update()", symbolLocation: 4, sourceFile: "/src/a.c", sourceLine: 3, isInlined: false)
@@ -135,7 +135,7 @@ struct NamingTests {
         #expect(named.body.linux?.samples?.calls[index].source == "a.c:3")
     }
 
-    @Test("Requests and answers that do not fit are told")
+    @Test("Requests and answers that do not match are reported")
     func faults() throws {
         let image = NamingRequest.Image(base: 0x1000, size: 0x1000, path: "/a")
         let address = NamingRequest.Address(image: 0, offset: 4, lookup: 3, isInnermost: false)

@@ -113,7 +113,7 @@ struct RedactionTests {
         #expect(Redaction.value(String(repeating: "x://", count: 20_000)).isEmpty == false)
     }
 
-    @Test("Random text is told from words with numbers")
+    @Test("Random text is distinguished from words with numbers")
     func randomText() {
         var generator = SeededGenerator(seed: 7)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")

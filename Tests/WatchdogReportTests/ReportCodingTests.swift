@@ -104,7 +104,7 @@ struct ReportCodingTests {
         }
     }
 
-    @Test("Damage is told with its line")
+    @Test("Damage is reported with its line")
     func damage() throws {
         let text = String(decoding: try ReportCoding.encode(Samples.report()), as: UTF8.self)
         #expect(failure("")?.code == .empty)

@@ -122,6 +122,7 @@ struct LaunchSchemaTests {
     func recordings() throws {
         let recordings = [
             Launches.starSearcher, Launches.python, Launches.killed, Launches.rungC, Launches.rungD, Self.complete,
+            Launches.constructors,
         ]
         for recording in recordings { #expect(try faults(recording) == []) }
     }

@@ -88,6 +88,12 @@ struct OtherSourceTests {
         #expect(trace.notes == ["history: 3 events were lost before line 7"])
     }
 
+    @Test("A file that tells of many losses has a limited number of notes")
+    func losses() throws {
+        let lines = (1...1_000).map { "{\"missed\":\($0)}" } + [Self.event(0, "launched", "launched, pid 12")]
+        #expect(try Self.read(lines).notes.count == 100)
+    }
+
     @Test("What says nothing of the app says of whom it tells")
     func others() {
         #expect(throws: TraceError("has nothing about redis; it is about web", in: "history")) {

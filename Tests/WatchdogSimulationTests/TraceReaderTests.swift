@@ -35,6 +35,8 @@ struct TraceReaderTests {
         .machineResumed(.seconds(3_600)), .used(cpu: .seconds(1), waiting: .milliseconds(7)),
         .examined(waiting: .milliseconds(4)), .requested(.event(kind: "open", payload: "")), .requested(.suspend),
         .taskBegan(id: 7, name: "s\u{e4}ve \u{1F4BE}"),
+        // Marks combine with what is before them, also with the end of an escape, and some with what follows.
+        .taskBegan(id: 8, name: "\u{301}\n\u{301}\u{0}\u{302}\"\u{303}\\\u{304}\u{600}\\\u{600}\n"),
         .taskEnded(id: 7), .terminating(isRequested: false),
         .incident(.processExit, allowance: .seconds(5), elapsed: .seconds(6), isKill: false),
         .exited(.signaled(signal: 9, coreDumped: false)), .exited(.exited(code: 3)), .exited(.unknown), .adopted,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Synchronization
 import Testing
 import WatchdogBase
 import WatchdogCapture
@@ -60,7 +61,7 @@ struct BacklogTests {
             #expect(lines.count { $0.hasPrefix("Repeated: 3 more incidents like this, the last at ") } == 1)
             #expect(lines.count { $0.hasPrefix("Repeated: ") } == 1)
             #expect(try write(1, app: 2).map(\.repeats) == [nil], "another app")
-            #expect(try write(1, kind: .capture).map(\.repeats) == [nil], "someone asked for it")
+            #expect(try write(1, kind: .capture).map(\.repeats) == [nil], "someone requested it")
             // Without the report that counts, the incident gets its own.
             #expect(unlink(try #require(first[7].path)) == 0)
             #expect(try write(1).map(\.repeats) == [nil])
@@ -92,6 +93,46 @@ struct BacklogTests {
             while reports.count < 50, Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(50)) }
             #expect(Set(reports.values).count == 50)
             #expect(try store.list().count == 50)
+            withExtendedLifetime(source) {}
+        }
+    }
+
+    @Test("the report of a hang does not wait for reports of crashes")
+    func crashes() throws {
+        try withTemporaryDirectory { directory in
+            let loop = try EventLoop()
+            let mailbox = try Mailbox<Host.Message>()
+            let writer = ReportWriter(
+                store: ReportStore(directory: directory), symbolicator: Symbolicator(), mailbox: mailbox,
+                limitsRepeats: false)
+            var reported: [Int] = []
+            let source = try loop.receive(from: mailbox) { message in
+                if case .reported(let app, _, _) = message { reported.append(app) }
+            }
+            func wait(for count: Int) throws {
+                let end = Instant.now() + .seconds(60)
+                while reported.count < count, Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(50)) }
+            }
+            var facts = Self.facts(1)
+            facts.kind = .crash
+            let outcome = Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true)
+            facts.crash = CrashDetails(try #require(Crash(outcome, reporting: .all)))
+            let postMortem = PostMortem(
+                process: 101, user: 0, launchedAt: .now(), launched: WallTime.now().seconds, directories: [])
+            // No report of a crash is written meanwhile.
+            try writer.crashLimit.withLock { _ in
+                for _ in 0..<3 {
+                    writer.write(
+                        app: 1, incident: .judged(7), facts: facts, host: .current(), capture: .failed("a crash"),
+                        postMortem: postMortem)
+                }
+                writer.write(
+                    app: 2, incident: .judged(7), facts: Self.facts(2), host: .current(), capture: .failed("a test"))
+                try wait(for: 1)
+                #expect(reported == [2])
+            }
+            try wait(for: 4)
+            #expect(reported == [2, 1, 1, 1])
             withExtendedLifetime(source) {}
         }
     }

@@ -38,7 +38,7 @@ struct EventEntryTests {
             .compactMap { narration.line(for: $0) }.map(narration.withoutName)
         #expect(
             lines == [
-                "a probe of exec:false failed after 3.0 s: no answer",
+                "a probe of exec:false failed after 3.00 s: no answer",
                 "the stacks of py could not be captured in time; killed without them", "exited with code 0",
             ])
     }

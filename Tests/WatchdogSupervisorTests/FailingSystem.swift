@@ -28,6 +28,8 @@ final class FailingSystem: LaunchSystem {
     private var children: [Pidfd] = []
     /// Signals to a group whose leader's id may mean another process.
     private(set) var strayGroupSignals = 0
+    /// Through it all programs are launched.
+    private weak var launcher: Launcher?
 
     deinit { endChildren() }
 
@@ -44,7 +46,11 @@ final class FailingSystem: LaunchSystem {
         references.compactMap { $0() }.map { "\($0)" }
             + cgroups.filter { access($0, F_OK) == 0 } + sockets.filter { access($0, F_OK) == 0 }
             + children.filter { DescriptorKind(of: $0.descriptor) == .process($0.pid) }.map { "process \($0.pid)" }
+            + launchingChildren.map { "process \($0) of a launch" }
     }
+
+    /// Processes of launches that have not ended, or that failed or were canceled.
+    var launchingChildren: Set<Int32> { launcher?.children ?? [] }
 
     /// Reaps what a failed test left.
     private func endChildren() {
@@ -103,15 +109,16 @@ final class FailingSystem: LaunchSystem {
     }
 
     func launch(
-        _ request: SpawnRequest, by launcher: Launcher,
+        _ request: SpawnRequest, by launcher: Launcher, onHeld: ((HeldProcess) -> Void)?,
         onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
     ) throws(SpawnError) -> PendingLaunch {
+        self.launcher = launcher
         do throws(LinuxError) {
             try check("spawn")
         } catch {
             throw SpawnError(stage: .clone, errno: error.errno, operation: "clone")
         }
-        let launch = try linux.launch(request, by: launcher) { [unowned self] result in
+        let launch = try linux.launch(request, by: launcher, onHeld: onHeld) { [unowned self] result in
             if case .success(let spawned) = result {
                 _ = remember(spawned.process.descriptor)
                 // A descriptor of our own, so that the other one can be seen to close.

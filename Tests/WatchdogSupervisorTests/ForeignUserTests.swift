@@ -25,7 +25,7 @@ struct ForeignUserTests {
         // The own group of the account, which nobody has asked for.
         #expect(Self.refusal({ $0.user = "own" }, group: 100) == nil)
         let told =
-            "User= and Group= are 5:1000, and watchdogd runs as 1000:1000: only root's can launch as somebody else"
+            "User= and Group= are 5:1000, and watchdogd runs as 1000:1000: only root's can launch as another user"
         #expect(Self.refusal({ $0.user = "other" }, user: 5) == told)
         #expect(Self.refusal({ $0.group = "other" }, group: 100)?.contains("1000:100,") == true)
         #expect(Self.refusal({ $0.supplementaryGroups = ["audio"] })?.contains("SupplementaryGroups=") == true)

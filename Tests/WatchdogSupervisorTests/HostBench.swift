@@ -26,7 +26,9 @@ final class HostBench {
             cgroupName: "\(name)-\(getpid())")
     }
 
+    /// Reaps what is left: Swift Testing waits for any child that has ended, and a zombie hides all others from it.
     deinit {
+        try? turn("launches end") { system.launchingChildren.isEmpty }
         try? host.cgroupParent?.remove()
         launcher.process.killAndReap()
     }
@@ -43,7 +45,7 @@ final class HostBench {
 }
 
 extension Pidfd {
-    /// Swift Testing waits for any child that has ended, and a zombie hides all others from it.
+    /// Ends a child of a test.
     func killAndReap() {
         try? send(SIGKILL)
         var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)

@@ -140,7 +140,7 @@ struct LaunchFailureTests {
         try expectNothingLeft("commands that have ended")
     }
 
-    @Test("a capture keeps other ends waiting until it is over, a stuck one no longer than its budget")
+    @Test("a capture delays other ends until it is over, a stuck one at most for its budget")
     func stuckCapture() throws {
         for budget in [Duration.seconds(60), .milliseconds(20)] {
             system.script(failing: ENOMEM) { _ in false }

@@ -102,6 +102,20 @@ struct LaunchPictureTests {
         #expect(text.contains("0                                       2.10 s"))
     }
 
+    @Test("has whole names for the phases of the start, and a narrower chart for it", arguments: [true, false])
+    func start(isUnicode: Bool) {
+        var picture = picture(slow, isUnicode: isUnicode)
+        picture.bars.append(
+            LaunchPicture.Bar(
+                label: "library constructors", lane: .start, start: .zero, end: .milliseconds(90), isOpen: false))
+        let lines = picture.text.split(separator: "\n")
+        let bar = String(repeating: isUnicode ? "▒" : "=", count: 2)
+        let gap = String(repeating: " ", count: 42)
+        #expect(lines[2] == "start  library constructors \(bar)\(gap)90 ms", "\(lines[2])")
+        #expect(lines[3].hasPrefix("main   load interface       "), "\(lines[3])")
+        #expect(lines.allSatisfy { $0.count <= 80 })
+    }
+
     private static let killedText = """
         launch of QuickPick: killed after 20.00 s
                               0                                      20.00 s

@@ -8,7 +8,7 @@ import WatchdogConfiguration
 
 @Suite("Warnings of this machine")
 struct MachineWarningTests {
-    @Test("A file or folder of root's configuration that others may write to is told", .enabled(if: geteuid() == 0))
+    @Test("A file or folder of root's configuration that others may write to is reported", .enabled(if: geteuid() == 0))
     func writers() throws {
         try withTemporaryDirectory { directory in
             let file = "\(directory)/one.app"

@@ -5,7 +5,7 @@ import WatchdogBase
 
 @testable import WatchdogSupervisor
 
-@Suite("Kills for want of memory")
+@Suite("Kills for lack of memory")
 struct MemoryKillTests {
     private func at(_ seconds: Int64, _ nanoseconds: Int64 = 0) -> Instant {
         Instant(nanoseconds: seconds * 1_000_000_000 + nanoseconds)

@@ -58,7 +58,7 @@ struct OutputTests {
         }
     }
 
-    @Test("what cannot be opened is told in one line, and never waited for")
+    @Test("what cannot be opened is reported in one line, and never waited for")
     func errors() throws {
         try withTemporaryDirectory { directory in
             func message(_ path: String) -> String? {

@@ -41,7 +41,7 @@ struct RepeatLimitTests {
         #expect(limit.report(counting: signature, at: start + RepeatLimit.period) == nil)
     }
 
-    @Test("only so many faults are remembered, those that occurred last")
+    @Test("a limited number of faults is remembered, those that occurred last")
     func memory() {
         func signature(_ number: Int) -> Signature {
             var report = Samples.report()

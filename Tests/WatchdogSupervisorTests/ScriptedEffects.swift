@@ -47,6 +47,8 @@ final class ScriptedEffects: LaunchEffects {
     /// What is locked when the app is frozen.
     var locks: [LockedFile] = []
     var use: ResourceUse?
+    /// What the kernel recorded of the start.
+    var startup = StartupReading()
 
     let start: Instant
     private(set) var supervisor: Supervisor?
@@ -159,6 +161,8 @@ final class ScriptedEffects: LaunchEffects {
     }
 
     func thaw() { calls.append(.thaw) }
+
+    func readStartup() -> StartupReading { startup }
 
     func resourceUse() -> ResourceUse? { use }
 

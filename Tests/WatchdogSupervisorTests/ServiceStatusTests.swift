@@ -6,7 +6,7 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-@Suite("What a service manager is told of the daemon")
+@Suite("What a service manager learns about the daemon")
 struct ServiceStatusTests {
     private final class Manager {
         var line = "start"
@@ -48,7 +48,7 @@ struct ServiceStatusTests {
         }
     }
 
-    @Test("Many changes are told once, the latest, and no sooner than the interval after what was told before")
+    @Test("Of many changes, only the latest is sent, no sooner than the interval after the previous message")
     func limited() throws {
         for number in 0..<1_000 {
             manager.line = "\(number)"

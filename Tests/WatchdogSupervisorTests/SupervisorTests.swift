@@ -121,7 +121,7 @@ struct SupervisorTests {
         #expect(supervisor.spawnFailure is ScriptedEffects.SpawnFailure)
     }
 
-    @Test("SIGTERM asks the app on both ways, and continues it if it was stopped")
+    @Test("SIGTERM reaches the app before the message that could make it drop its handler, and SIGCONT last")
     func terminate() {
         kernel.answerPings()
         let supervisor = launchReady()
@@ -133,7 +133,7 @@ struct SupervisorTests {
         supervisor.signalReceived(SIGTERM)
         kernel.run(for: .seconds(30))
         #expect(
-            kernel.calls == [.spawn, .send("TERMINATE=1\n"), .signal(SIGTERM), .signal(SIGCONT), .terminateTree])
+            kernel.calls == [.spawn, .signal(SIGTERM), .send("TERMINATE=1\n"), .signal(SIGCONT), .terminateTree])
         #expect(kernel.outcome?.cause == .terminated)
         #expect(kernel.outcome?.status == .exited(code: 0))
     }

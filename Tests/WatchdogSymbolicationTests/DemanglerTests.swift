@@ -37,7 +37,7 @@ struct DemanglerTests {
         #expect(Demangler.demangle(mangled) == readable)
     }
 
-    @Test("thunks are told from functions")
+    @Test("thunks are distinguished from functions")
     func thunks() {
         #expect(Demangler.isThunk("$s2th1SVAA1PA2aDP1gyS2iFTW"))
         #expect(Demangler.isThunk("$s2sd7ServiceC3run5depthS2i_tFS2iXEfU_TA"))
@@ -45,7 +45,7 @@ struct DemanglerTests {
         #expect(!Demangler.isThunk("$s5sem307ServiceC3run5depthySi_tF"))
     }
 
-    @Test("asynchronous functions are told from others")
+    @Test("asynchronous functions are distinguished from others")
     func asynchronous() {
         #expect(Demangler.isAsynchronous("$s13async_rel_dyn5StoreC4deepyS2iYaFTQ1_"))
         #expect(Demangler.isAsynchronous("$s13async_rel_dyn5StoreC4deepyS2iYaF"))

@@ -74,7 +74,7 @@ struct ImageTests {
         #expect(try refused.image(String(path.split(separator: "/").last ?? "")).buildID == nil)
     }
 
-    @Test("are told apart by file and offset")
+    @Test("are distinguished by file and offset")
     func grouping() {
         func mapping(
             _ start: UInt64, _ path: String, inode: UInt64, offset: UInt64, code: Bool = false

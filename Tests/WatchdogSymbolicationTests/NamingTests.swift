@@ -58,7 +58,7 @@ struct NamingTests {
         }
     }
 
-    @Test("Whatever stands in the file: an answer that fits the request, never a crash or a hang")
+    @Test("Whatever the file contains: an answer that matches the request, never a crash or a hang")
     func hostileFiles() throws {
         let (request, file) = try material()
         let json = Array(try JSONEncoder().encode(request))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 import WatchdogVerdict
 
@@ -108,6 +109,26 @@ struct StackTests {
         let frames = try symbolicate(try Subject.chain.start("handler", threads: 2)).main.frames
         let handler = ["pause", "waits_in_handler", "__restore_rt", "__pthread_kill_implementation", "raise", "raises"]
         #expect(frames.contain(chain: handler + ["main"]), "\(frames.listing)")
+    }
+
+    @Test(
+        "a main thread that waits for the child that it starts", arguments: ["vfork", "spawn"],
+        [CapturedProcess.Method.ptrace, .procfsRegisters])
+    func startingChild(how: String, method: CapturedProcess.Method) throws {
+        let fifo = "\(try Subject.buildDirectory())/fifo-\(getpid())-\(method.rawValue)"
+        mkfifo(fifo, 0o600)
+        defer {
+            // The child that waits for it goes on and ends.
+            close(open(fifo, O_RDWR | O_CLOEXEC))
+            unlink(fifo)
+        }
+        let process = try Process([try Subject.chain.executable(), how, fifo])
+        try process.waitUntilReady()
+        try process.waitUntilSuspended()
+        let frames = try symbolicate(process, method: method).main.frames
+        let names = how == "vfork" ? ["vfork", "vforks"] : ["posix_spawn", "spawns"]
+        #expect(frames.contain(chain: names + ["main", "__libc_start_call_main"]), "\(frames.listing)")
+        #expect(!frames.contains { $0.trust == .scan }, "\(frames.listing)")
     }
 
     @Test("a very deep stack shows its innermost frames, and says so")

@@ -66,7 +66,7 @@ struct ProcessTests {
         #expect(failure?.description.hasPrefix(words) == true, "\(String(describing: failure))")
     }
 
-    @Test("A hang is killed under its own event; what was expected instead is told with the crash log")
+    @Test("A hang is killed under its own event; a failed expectation names the crash log")
     func hang() async throws {
         let app = try await SupervisedApp.launch(
             .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .seconds(1)))
@@ -102,7 +102,11 @@ struct ProcessTests {
     @Test("A task that outlives its time is a kill of its own kind; one that ends in time is none")
     func backgroundTask() async throws {
         let settings = LaunchSettings(backgroundTime: .seconds(1))
-        let leaking = try await SupervisedApp.launch(.product("BackgroundSaver", "--leak"), settings)
+        // One that is killed removes no file of its own.
+        let library = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: library) }
+        let leaking = try await SupervisedApp.launch(
+            .product("BackgroundSaver", "--leak", "--database", library), settings)
         try await leaking.background()
         try await leaking.expectKill(.backgroundTask, during: .backgroundTask)
         let saving = try await SupervisedApp.launch(.product("BackgroundSaver", "--finish", "--seconds", "0.1"))

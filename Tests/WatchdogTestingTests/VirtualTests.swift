@@ -6,13 +6,15 @@ import WatchdogTesting
 
 /// Saves in the background, in chunks on the main actor.
 @MainActor
-private final class Editor: ApplicationDelegate {
+final class Editor: ApplicationDelegate {
     private let clock: VirtualClock
     /// How long one chunk keeps the main actor.
     var chunk: Duration = .seconds(1)
     var chunks = 0
     /// How long the expiration handler's clean-up takes until it ends the task.
     var cleanUp: Duration?
+    /// How many functions that are bound to no actor it calls then.
+    var calls = 0
     private(set) var saved = 0
     private(set) var events: [String] = []
 
@@ -23,6 +25,7 @@ private final class Editor: ApplicationDelegate {
             guard let cleanUp else { return }
             Task {
                 try? await clock.sleep(for: cleanUp)
+                for _ in 0..<calls { await Self.compute() }
                 application.endBackgroundTask(task)
             }
         }
@@ -36,6 +39,9 @@ private final class Editor: ApplicationDelegate {
             application.endBackgroundTask(task)
         }
     }
+
+    @concurrent
+    private nonisolated static func compute() async {}
 
     func application(_ application: Application, handle event: Application.Event) {
         events.append(event.kind)
@@ -140,6 +146,20 @@ struct VirtualTests {
         #expect(supervisor.application.backgroundTimeRemaining == .seconds(30))
         await supervisor.advance(by: .seconds(12))
         #expect(supervisor.application.backgroundTimeRemaining == .seconds(18))
+    }
+
+    @Test("What the main actor awaits from functions that are bound to no actor takes no virtual time")
+    func calls() async {
+        // Each is as likely to be late as the one before, if it runs on a thread of its own.
+        for _ in 0..<10 {
+            let (supervisor, editor) = editing()
+            (editor.cleanUp, editor.calls) = (.nanoseconds(4_999_999_999), 5)
+            await supervisor.launch()
+            await supervisor.background()
+            await supervisor.advance(by: .seconds(31))
+            #expect(supervisor.kill == nil)
+            #expect(supervisor.state == .suspended)
+        }
     }
 
     @Test("A sleep that is cancelled ends at once")

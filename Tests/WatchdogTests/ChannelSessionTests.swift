@@ -68,7 +68,7 @@ struct ChannelSessionTests {
         #expect(other.drain().map(\.pong) == [8], "and what came after it, after it")
     }
 
-    @Test("says what it is told, at once")
+    @Test("sends a message at once")
     func statements() {
         _ = channel.receive()
         #expect(!session.send(at: .t0) { $0.isReady = true })

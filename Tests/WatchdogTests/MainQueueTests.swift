@@ -85,7 +85,7 @@ struct MainQueueTests {
         #expect(last == "30")
     }
 
-    @Test("events are told on the queue, and a supervisor that goes away is one")
+    @Test("events arrive on the queue, and a supervisor that exits is one")
     func events() throws {
         let queue = DispatchQueue(label: "stands in for main")
         let events = Locked<[Session.Incoming]>([])

@@ -13,7 +13,7 @@ struct EventLoopTests {
         "sigsuspend": "130 0x1 0x8 0x0 0x0 0x0 0x0 0x7ffe 0x7f00",
         "nanosleep": "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00",
         "recvfrom": "45 0x7 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00",
-        "running": "running",
+        "munmap": "11 0x7f2f 0x1000 0x3 0x0 0x0 0x0 0x7ffe 0x7f00", "running": "running",
     ]
     private static let images = ["app", "libc.so.6", "libglib-2.0.so.0", "python3.11"]
 
@@ -31,8 +31,8 @@ struct EventLoopTests {
     }
 
     private static func findings(
-        _ threads: [CapturedThread], waits: [WaitDetails] = [], samples: ProcessSamples? = nil,
-        awaits: Finding.Awaited = .answer
+        _ threads: [CapturedThread], waits: [WaitDetails] = [], evidence: HangEvidence? = nil,
+        samples: ProcessSamples? = nil, awaits: Finding.Awaited = .answer
     ) -> [Finding] {
         let capture = CapturedProcess(
             method: .ptrace, threads: threads,
@@ -40,8 +40,8 @@ struct EventLoopTests {
                 BinaryImage(base: 0, size: 4096, buildID: nil, path: "/x/\($0)", name: $0, architecture: "x86_64")
             })
         return Finding.all(
-            in: capture, main: 1, evidence: HangEvidence(processorCount: 2, waits: waits), samples: samples,
-            awaits: awaits)
+            in: capture, main: 1, evidence: evidence ?? HangEvidence(processorCount: 2, waits: waits),
+            samples: samples, awaits: awaits)
     }
 
     /// Samples over a second: for each thread its state, and the time that it ran and waited for a CPU.
@@ -110,6 +110,29 @@ struct EventLoopTests {
     }
 
     private static let loop = thread(1, "epoll", ["epoll_wait@libc", "uv_run", "main"])
+
+    @Test("While the main thread waits for the memory map, only a thread that changes the map is named")
+    func memoryMap() throws {
+        var evidence = HangEvidence(state: "D", processorCount: 2)
+        evidence.waitChannel = "vm_mmap_pgoff"
+        let main = Self.thread(1, "munmap", ["munmap@libc", "main"], state: "D")
+        let mapper = Self.thread(2, "running", ["mmap64@libc", "populate"], state: "R")
+        let busy = Self.thread(3, "running", ["crunch", "work"], state: "R")
+        var waiter = Self.thread(4, "munmap", ["munmap@libc", "shrink"], state: "D")
+        waiter.waitChannel = "__vm_munmap"
+        let samples = Self.samples([
+            1: ("D", .zero, .zero), 2: ("R", .milliseconds(600), .zero), 3: ("R", .milliseconds(990), .zero),
+            4: ("D", .zero, .zero),
+        ])
+        let found = try #require(
+            Self.findings([main, mapper, busy, waiter], evidence: evidence, samples: samples).last)
+        #expect(found.kind == .otherThread)
+        #expect(found.thread == 2)
+        #expect(found.text.hasSuffix(", while the main thread waits for the lock of the process's memory map"))
+        #expect(Self.findings([main, busy, waiter], evidence: evidence, samples: samples) == [])
+        evidence.waitChannel = "folio_wait_bit_common"
+        #expect(Self.findings([main, mapper, busy, waiter], evidence: evidence, samples: samples) == [])
+    }
 
     @Test("Beside an idle main thread the one that computes is named, before one that sleeps")
     func computes() throws {

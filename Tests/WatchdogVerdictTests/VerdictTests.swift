@@ -15,7 +15,7 @@ struct VerdictTests {
             runDelay: .milliseconds(10 * waiting), state: state, processorCount: 2)
     }
 
-    @Test("A blocked main thread is told with its call, its descriptor and its shares")
+    @Test("A blocked main thread is described with its call, its descriptor and its shares")
     func blocked() {
         let verdict = Verdict(judging: Samples.blocked)
         #expect(
@@ -27,7 +27,7 @@ struct VerdictTests {
         #expect(verdict.brief == "blocked in recvfrom")
     }
 
-    @Test("A subject stands in place of the descriptor")
+    @Test("A subject replaces the descriptor")
     func subject() {
         var evidence = Samples.blocked
         evidence.subject = "fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, nothing received"
@@ -93,6 +93,80 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence(running: 50, more: 1, state: "D")).kind == .partlyRunning)
     }
 
+    @Test(
+        "A wait for a child that has not yet executed its program is no uninterruptible sleep of a device",
+        arguments: [
+            ("58 0x3 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", false, true),
+            ("56 0x4111 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", false, true),
+            ("56 0x1200011 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", true, false),
+            ("435 0x7ffc 0x58 0x0 0x8 0x0 0x0 0x7ffe 0x7f00", true, true),
+            ("435 0x7ffc 0x58 0x0 0x8 0x0 0x0 0x7ffe 0x7f00", false, false),
+            ("0 0x3 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", true, false),
+        ])
+    func startsChild(syscall: String, hasChild: Bool, isChildsWait: Bool) {
+        var evidence = evidence(running: 0, state: "D")
+        evidence.syscall = syscall
+        evidence.waitChannel = "kernel_clone"
+        let child = WaitDetails.Holder(relation: .child, process: 9, name: "kid", state: "S")
+        evidence.waits =
+            hasChild
+            ? [
+                WaitDetails(
+                    process: 1, thread: 1, name: "app", syscall: syscall, subject: "child", holder: child, sources: [])
+            ]
+            : []
+        let verdict = Verdict(judging: evidence)
+        #expect(verdict.kind == (isChildsWait ? .blocked : .uninterruptible))
+        if isChildsWait { #expect(!verdict.line.contains("kernel_clone")) }
+        evidence.window = nil
+        #expect(Verdict(judging: evidence).kind == (isChildsWait ? .blocked : .uninterruptible))
+    }
+
+    @Test(
+        "A frozen file system is named, for a call and for a page",
+        arguments: [
+            (
+                "1 0x3 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", "percpu_rwsem_wait",
+                "in write (fd 3, on a frozen file system)"
+            ),
+            ("82 0x3 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", "__percpu_down_read", "in rename (on a frozen file system)"),
+            ("-1 0x7ffe 0x7f00", "percpu_rwsem_wait", "outside any system call (on a frozen file system)"),
+            ("435 0x3 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", "percpu_rwsem_wait", "in clone3 "),
+            (
+                "1 0x3 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", "folio_wait_bit",
+                "in write (fd 3) (wait channel folio_wait_bit)"
+            ),
+        ])
+    func frozenFileSystem(syscall: String, channel: String, place: String) {
+        var evidence = evidence(running: 0, state: "D")
+        evidence.syscall = syscall
+        evidence.waitChannel = channel
+        let verdict = Verdict(judging: evidence)
+        #expect(verdict.kind == .uninterruptible)
+        #expect(verdict.line.contains("uninterruptible sleep 10.00 s \(place)"), "\(verdict.line)")
+        #expect(verdict.line.contains("frozen") == place.contains("frozen"))
+        #expect(evidence.isPagingIn == false)
+    }
+
+    @Test(
+        "A wait for the process's own memory map is no uninterruptible sleep of a device",
+        arguments: [
+            ("__vm_munmap", "D", true), ("lock_mm_and_find_vma", "D", true), ("folio_wait_bit_common", "D", false),
+            ("__vm_munmap", "S", true), ("0", "D", false),
+        ] as [(String, Character, Bool)])
+    func memoryMap(channel: String, state: Character, isBlocked: Bool) {
+        var evidence = evidence(running: 0, state: state)
+        evidence.syscall = "11 0x7f2fb234d000 0x1000 0x3 0x0 0x0 0x0 0x7ffe 0x7f00"
+        evidence.waitChannel = channel
+        let verdict = Verdict(judging: evidence)
+        #expect(verdict.kind == (isBlocked ? .blocked : .uninterruptible))
+        let isForMap = isBlocked && state == "D"
+        #expect(verdict.line.contains("in munmap (the lock of the process's memory map)") == isForMap)
+        evidence.syscall = "-1 0x7ffe 0x7f00"
+        #expect(evidence.isPagingIn == (state == "D" && !isForMap))
+        #expect(Verdict(judging: evidence).line.contains("outside any system call (the lock") == isForMap)
+    }
+
     @Test("Shares are rounded to tenths of a percent")
     func sharesAreRounded() {
         let low = Verdict(judging: evidence(running: 4, more: 4_999_999))
@@ -147,6 +221,34 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence).kind == .throttled, "absurd counters are no reason to trap")
     }
 
+    @Test("The time for which watchdogd stopped the main thread is no sleep, and no part of the window")
+    func stoppedByWatchdogd() {
+        var evidence = evidence(running: 800, state: "R")
+        #expect(Verdict(judging: evidence).kind == .partlyRunning)
+        evidence.stopped = .milliseconds(1_111)
+        #expect(Verdict(judging: evidence).kind == .partlyRunning, "8 s of 8.889 s are less than 90 %")
+        evidence.stopped = .milliseconds(1_112)
+        #expect(Verdict(judging: evidence).line.hasPrefix("Main thread spinning: ran 8.00 s of 8.89 s ·"))
+        evidence.stopped = .seconds(20)
+        #expect(Verdict(judging: evidence).line.hasPrefix("Main thread spinning: ran 8.00 s of 8.00 s ·"))
+        evidence.runTime = .zero
+        evidence.runDelay = .zero
+        #expect(Verdict(judging: evidence).runningTenths == 0, "a stop as long as the window is no reason to trap")
+    }
+
+    @Test("What the hypervisor took is said from a tenth of the time on")
+    func stolen() {
+        var evidence = evidence(running: 600, waiting: 350, state: "R")
+        evidence.strain = Strain(window: .seconds(2))
+        evidence.strain?.stolen = .milliseconds(200)
+        #expect(
+            Verdict(judging: evidence).line.hasPrefix(
+                "Main thread busy: ran 6.00 s and waited 3.50 s for a CPU, of 10.00 s; the hypervisor took 0.20 s of CPU "
+                    + "time in 2.00 s ·"))
+        evidence.strain?.stolen = .milliseconds(199)
+        #expect(!Verdict(judging: evidence).line.contains("hypervisor"))
+    }
+
     @Test("Tracer 0 is no tracer, and a cgroup that is not frozen freezes nothing")
     func notHeld() {
         var evidence = evidence(running: 0)
@@ -155,7 +257,7 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence).kind == .blocked)
     }
 
-    @Test("A main thread that has ended is told so", arguments: ["Z", "X"] as [Character])
+    @Test("A main thread that has ended is described as such", arguments: ["Z", "X"] as [Character])
     func exited(state: Character) {
         #expect(Verdict(judging: evidence(running: 0, state: state)).kind == .exited)
     }
@@ -206,7 +308,7 @@ struct VerdictTests {
     // MARK: Where it waits
 
     @Test(
-        "Where the thread waits is told as far as it is known",
+        "The verdict says where the thread waits, as far as that is known",
         arguments: [
             ("202 0x5 0x80 0x0 0x0 0x0 0x0 0x1 0x2", nil, "in futex"),
             ("7 0x7ffd 0x2 0x1 0x0 0x0 0x0 0x1 0x2", "do_sys_poll", "in poll"),
@@ -233,7 +335,7 @@ struct VerdictTests {
                 == "Main thread blocked 10.00 s \(text) · 0.0 % running, 0.0 % waiting for CPU")
     }
 
-    @Test("The machine's share of the blame is told with its CPUs")
+    @Test("The machine's share of the blame is given with its CPUs")
     func starvedLine() {
         #expect(
             Verdict(judging: evidence(running: 250, waiting: 748)).line

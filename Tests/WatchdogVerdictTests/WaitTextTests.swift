@@ -94,7 +94,7 @@ struct WaitTextTests {
                 == "mutex held by thread 117 \"a\", which waits for a mutex held by thread 118 \"b\"")
     }
 
-    @Test("A long chain leaves the verdict short and is told line by line")
+    @Test("A long chain leaves the verdict short and is printed line by line")
     func longChain() throws {
         let chain = [
             wait(101, "main", heldBy: thread(117, "a-long-name-117")),

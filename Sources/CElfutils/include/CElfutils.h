@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loads libdw.so.1, which brings libelf. Returns NULL, or why it cannot be loaded (dlerror(3)). A process that confines
- * itself must have called it before. */
+/* Loads libdw.so.1, which brings libelf. Returns NULL, or why it cannot be loaded (dlerror(3)). A process must call
+ * this before it confines itself. */
 const char *wd_elfutils_load(void);
 
 /* The Swift runtime exports these without a header; the underscored ones may go away, hence weak. */

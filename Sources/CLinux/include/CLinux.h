@@ -26,6 +26,7 @@
 #include "wd_regular_file.h"
 #include "wd_scheduling.h"
 #include "wd_signal.h"
+#include "wd_sock_diag.h"
 #include "wd_socket.h"
 #include "wd_spawn.h"
 #include "wd_disk.h"

@@ -24,16 +24,19 @@ struct wd_launcher_request {
     int cgroup;      /* index among the passed descriptors; -1: none */
     bool without_clone3; /* use clone(2), as if clone3(2) were refused; for tests */
     bool in_pipe;        /* the file is the read end of a pipe that holds the description */
+    bool held;           /* the process waits until the supervisor lets it run */
 };
 
 /* The launcher's answer on the status socket, before the program's process takes its first step. A pidfd comes with it if
- * one could be opened and passed: the process may have ended and been reaped by the time that the answer is read. */
+ * one could be opened and passed: the process may have ended and been reaped by the time that the answer is read. With
+ * `held`, the gate comes, too: the process runs when a byte is written to it or its last copy is closed. If descriptors
+ * cannot be passed, the process is not held. */
 struct wd_launcher_answer {
     pid_t pid;
     int error; /* errno if the process could not be created */
 };
 
-/* Has the programs of the next launcher see CLOCK_MONOTONIC and CLOCK_BOOTTIME ahead by so many seconds:
+/* Has the programs of the next launcher see CLOCK_MONOTONIC and CLOCK_BOOTTIME ahead by this many seconds:
  * time_namespaces(7). That launcher must be started while the process has one thread; it fails to start if this process
  * lacks CAP_SYS_ADMIN. */
 void wd_launcher_lead_clocks(int64_t seconds);
@@ -53,9 +56,9 @@ int wd_launcher_send(int launcher, const struct wd_launcher_request *request, co
 /* Creates both ends of a status socket, close-on-exec. */
 int wd_launcher_status_pair(int ends[2]);
 
-/* Reads the launcher's answer, and stores the pidfd, close-on-exec, or -1 if none came with it. 1: answered, 0: not yet,
- * -1: it never will. */
-int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *pidfd);
+/* Reads the launcher's answer, and stores the pidfd and the gate, close-on-exec, or -1 for what did not come with it.
+ * 1: answered, 0: not yet, -1: it never will. */
+int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *pidfd, int *gate);
 
 /* Takes the latest outcome that the child has sent, if there is one; only after the answer. For a description in a pipe. */
 void wd_launcher_take_outcome(int status, struct wd_spawn_outcome *outcome);

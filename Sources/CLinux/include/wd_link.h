@@ -23,7 +23,7 @@ struct wd_link_conditions {
     bool is_cut;         /* nothing passes */
 };
 
-/* The steps of wd_link_start(), of which a failed one is told. */
+/* The steps of wd_link_start(), which reports the one that failed. */
 enum wd_link_step {
     WD_LINK_DONE = 0,
     WD_LINK_PROCESS,   /* start a process */

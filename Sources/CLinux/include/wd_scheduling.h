@@ -5,8 +5,8 @@
 #pragma once
 #include <stdbool.h>
 
-/* The real-time priority of watchdogd's threads and processes that must not wait for a CPU. The threads of apps that are
- * hastened to a stop have 1. */
+/* The real-time priority of watchdogd's threads and processes that must not wait for a CPU. Threads of apps that a
+ * capture is stopping have 1. */
 enum { WD_PRECEDENCE = 2 };
 
 /* Sets SCHED_RR with a priority; processes and threads that this one creates are ordinary again: sched(7),

@@ -25,6 +25,7 @@ enum wd_call {
     WD_CALL_FCNTL,
     WD_CALL_WAIT4,
     WD_CALL_WAITID,
+    WD_CALL_START, /* vfork(2), clone(2) or clone3(2), which may wait until the child has left the caller's memory */
 };
 
 /* The kind of a system call by its number on this architecture. */

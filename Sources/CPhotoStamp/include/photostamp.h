@@ -4,9 +4,9 @@
 #include <stdint.h>
 
 /*
- * A library of the kind that comes without source: it stamps photos, and wants to be initialised before anything else.
+ * Stands for a library without source: it stamps photos, and requires initialization before any other call.
  *
  * Asks a server on 127.0.0.1 whether it is licensed, for as long as that takes. Returns 0, or an errno value when the server
- * cannot be reached; it works all the same.
+ * cannot be reached; it still works.
  */
 int photostamp_initialize(uint16_t port);

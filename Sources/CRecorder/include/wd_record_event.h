@@ -27,6 +27,13 @@ struct wd_record_event {
 /* Opens an event of a process (or -1: all) on a CPU (or -1: all), and stores its id. */
 int wd_record_event_open(const struct wd_record_event *event, pid_t process, int cpu, uint64_t *id);
 
+/* Opens an enabled event of a process on all CPUs: it executes the instruction at an offset in a file, also one that it
+ * has mapped already. The kernel replaces the instruction by a breakpoint in that process alone (a uprobe). The last
+ * close takes 80 ms.
+ *
+ * type: the number in /sys/bus/event_source/devices/uprobe/type. EACCES: without CAP_PERFMON, whatever the path. */
+int wd_record_uprobe_open(uint32_t type, const char *path, uint64_t offset, pid_t process, uint64_t *id);
+
 /* Sends the records of an event to the ring of another one on the same CPU. */
 int wd_record_event_redirect(int event, int ring);
 

@@ -29,10 +29,10 @@ struct wd_record_event_of_process {
     int64_t blocks_read; /* of 512 bytes */
 };
 
-/* Traces the process from now on; it stops at each execve(2). It goes on alone if this process exits. */
+/* Traces the process from now on; it stops at each execve(2). It continues untraced if this process exits. */
 int wd_record_seize(pid_t process);
 
-/* Looks for a change without waiting. may_reap: whether its end counts; without, it stays a zombie, which /proc shows. */
+/* Checks for a change without waiting. may_reap: whether its end counts; without, it stays a zombie, which /proc shows. */
 int wd_record_wait(pid_t process, bool may_reap, struct wd_record_event_of_process *event);
 
 /* Lets a stopped process continue, and delivers a signal (0: none). */

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Binds the calling thread to the last CPU that the process may use, as to the one economical core of a phone.
+ * Binds the calling thread to the last CPU that the process may use, which stands for the efficiency core of a phone.
  * Returns 0, or an errno value; the thread then stays where it is.
  */
 int sample_thread_confine(void);

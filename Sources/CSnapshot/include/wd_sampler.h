@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking at all threads of a process again and again, without stopping those that sleep.
+ * Samples all threads of a process without stopping those that sleep.
  *
  * A sleeping thread's stack pointer and program counter come from /proc/PID/task/TID/syscall and its stack from
  * process_vm_readv(2): it notices nothing, and no system call of it is interrupted. As long as its accounting stands
@@ -41,12 +41,13 @@ struct wd_sampled_thread {
     char name[16];
     uint64_t run_ns;  /* on a CPU while it was sampled */
     uint64_t wait_ns; /* runnable without one */
+    uint64_t stopped_ns; /* stopped by the sampler, at most */
 };
 
 struct wd_sampling_totals {
     uint32_t samples;
     uint32_t runs;
-    uint32_t lost;           /* looks at a thread for which there was no room */
+    uint32_t lost;           /* samples of a thread for which there was no room */
     uint32_t stops;          /* times a thread was stopped */
     uint64_t longest_stop_ns;
     uint64_t stopped_ns;     /* all stops together */
@@ -58,10 +59,10 @@ struct wd_sampling_totals {
  * arena belongs to the sampler until it is finished. */
 struct wd_sampler *wd_sampler_begin(const struct wd_sampling_request *request, struct wd_snapshot_result *result);
 
-/* Looks at every thread once. 0, or the errno after which there is nothing more to see. */
+/* Samples every thread once. 0, or an errno after which no further sample is possible. */
 int wd_sampler_look(struct wd_sampler *sampler);
 
-/* Whether the looks that follow stop threads on a CPU, as request->stop_running says for the first. */
+/* Sets whether the following samples stop threads on a CPU; request->stop_running does so for the first. */
 void wd_sampler_stop_running(struct wd_sampler *sampler, uint32_t stop_running);
 
 /* Ends the sampling and frees the sampler. The snapshot has each different stack as a thread of its own, whose id is the

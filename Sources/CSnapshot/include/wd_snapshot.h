@@ -23,7 +23,7 @@ enum wd_snapshot_method {
 };
 
 enum wd_snapshot_end {
-    WD_END_RELEASE = 0, /* the process goes on as before; a group-stopped one stays stopped */
+    WD_END_RELEASE = 0, /* the process continues as before; a group-stopped one stays stopped */
     WD_END_KILL = 1,    /* SIGKILL while still frozen */
 };
 
@@ -78,22 +78,22 @@ struct wd_snapshot_result {
 
 /* A memfd for the records of wd_snapshot_format.h, close-on-exec; -1 with errno set. */
 int wd_create_memfd(void);
-/* Goes back to the beginning and forbids every change from now on. Returns 0 or an errno. */
+/* Rewinds the file and seals it against every change. Returns 0 or an errno. */
 int wd_seal_memfd(int memfd);
 
-/* Takes a snapshot of request->pid and ends it as asked. Returns result->error.
+/* Takes a snapshot of request->pid, then releases or kills it as requested. Returns result->error.
  *
  * WD_END_KILL kills whether or not a snapshot was possible, unless start_time differs or pid is this process. When the
- * kill fails, the process is released. Bounded: apart from before_kill and the kernel blocking a read of /proc or of the
- * target's memory, it returns within the stop timeout plus some milliseconds.
+ * kill fails, the process is released. Bounded: apart from before_kill and the kernel blocking a read of /proc or of
+ * the target's memory, it returns within the stop timeout plus some milliseconds.
  *
- * ptrace(2) is bound to the calling thread. A thread of the target that sleeps uninterruptibly cannot be let go by
- * ptrace: it counts in result->lingering, and the calling thread has to exit soon; the kernel then detaches whatever is
- * left, unharmed. Until then the calling thread must not block all the same: nothing else depends on it.
+ * ptrace(2) is bound to the calling thread. ptrace cannot detach from a thread of the target that sleeps
+ * uninterruptibly: it counts in result->lingering, and the calling thread must exit soon. The kernel then detaches what
+ * is left, unharmed. Until then the calling thread must not block.
  *
- * When the target is a child of the calling process, the exit status of the thread-group leader is never consumed: it
- * stays for waitid(2) in any thread. When it is not, the leader is waited for too, since the kernel tells the real
- * parent only after its tracer. Only WSTOPPED and exits of traced threads are waited for, by thread id.
+ * If the target is a child of the calling process, the exit status of its thread-group leader is never consumed: it
+ * stays for waitid(2) in any thread. Otherwise this waits for the leader too, because the kernel notifies the real
+ * parent only after the tracer. It waits by thread id, and only for WSTOPPED and exits of traced threads.
  *
  * While a child of this process is stopped, waitid(2) in any thread of this process may show it with CLD_TRAPPED, even
  * with WEXITED alone: the kernel shows a tracer's process the stops of its children whatever the options. Such an

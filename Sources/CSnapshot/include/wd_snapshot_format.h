@@ -35,7 +35,7 @@ enum wd_record_kind {
      * METHOD ("ptrace", "procfs-registers", "procfs"), REASON (why not a better method; absent for "ptrace"),
      * TRACER_PID, TRUNCATED (what limit was hit). */
     WD_RECORD_PROCESS = 1,
-    /* /proc/PID/maps, verbatim. */
+    /* /proc/PID/maps: its lines, verbatim; of a list that is too long, not all. */
     WD_RECORD_MAPS = 2,
     /* One struct wd_thread. */
     WD_RECORD_THREAD = 3,
@@ -70,7 +70,8 @@ enum wd_register {
 enum wd_register_source {
     WD_REGISTERS_NONE = 0,
     WD_REGISTERS_PTRACE = 1,       /* all of them */
-    /* Only RSP and RIP (and ORIG_RAX when in a system call), from /proc/PID/task/TID/syscall. */
+    /* Only RSP and RIP and, in a system call, ORIG_RAX and the registers of the six arguments, from
+     * /proc/PID/task/TID/syscall. */
     WD_REGISTERS_SYSCALL_FILE = 2,
 };
 

@@ -10,9 +10,9 @@
 int wd_testing_spawn(
     pid_t *pid, const char *path, char *const *arguments, int socket, const char *output, const char *errors);
 
-// Waits until a child of this process has exited and reaps it; kills it first if that takes more than so many
-// milliseconds. Touches no other child.
-void wd_testing_reap(pid_t pid, int patience);
+// Waits until a child of this process has exited and reaps it; kills it first if that takes longer than the given
+// milliseconds. Touches no other child. Returns its status as wait(2) has it, or -1 if somebody else has reaped it.
+int wd_testing_reap(pid_t pid, int patience);
 
 // Whether any process of this user may trace this one, which Yama otherwise allows only to ancestors: prctl(2),
 // PR_SET_PTRACER.

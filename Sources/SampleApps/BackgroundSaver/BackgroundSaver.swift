@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that has something to save when it goes to the background, and does it in one right and several wrong ways.
+// An app that saves data when it enters the background, in one right and several wrong ways.
 
 import Dispatch
 import Glibc
@@ -51,7 +51,7 @@ final class BackgroundSaver: LaunchableApplication {
 
     func application(_ application: Application, handle event: Application.Event) {
         say("event \(event.kind) \(event.payload)")
-        // What `watchdogd conformance` sends to see that nobody answers pings meanwhile.
+        // What `watchdogd conformance` sends to check that nothing answers pings meanwhile.
         if event.kind == "conformance-block" { poll(nil, 0, Int32(event.payload) ?? 0) }
     }
 

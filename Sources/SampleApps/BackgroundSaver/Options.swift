@@ -2,17 +2,17 @@
 
 import Glibc
 
-/// What BackgroundSaver is told on its command line.
+/// The command line of BackgroundSaver.
 struct Options: Sendable {
     /// How it behaves in the background.
     enum Behaviour: String, Sendable {
         /// Saves and ends its background task in time.
         case finish
-        /// Saves for ever, but stops and ends its task when the time is over.
+        /// Saves endlessly, but stops and ends its task when the time is over.
         case expire
-        /// Saves for ever, whatever it is told.
+        /// Saves endlessly, and ignores the end of its time.
         case overrun
-        /// Is done at once and forgets to end its task.
+        /// Finishes at once and forgets to end its task.
         case leak
         /// Begins a task for every page there is, and more pages than there may be tasks.
         case hoard
@@ -72,7 +72,7 @@ func fail(_ problem: String) -> Never {
     exit(64)
 }
 
-/// Prints a line at once, so that whoever reads along sees it.
+/// Prints a line and flushes it.
 func say(_ text: String) {
     print("BackgroundSaver: \(text)")
     fflush(nil)

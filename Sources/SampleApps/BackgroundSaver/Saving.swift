@@ -18,7 +18,7 @@ final class Saving: Sendable {
             }
     }
 
-    /// Lets ``run(_:)`` come to its end; an app that overruns does not heed it before it is in the foreground again.
+    /// Lets ``run(_:)`` finish; an app that overruns ignores this until it is in the foreground again.
     func stop() {
         stopped.signal()
     }

@@ -9,7 +9,7 @@ enum Grandchild {
     /// Makes this program the one in between, which leaves the session and starts a grandchild there.
     static let daemonOption = "--become-daemon"
 
-    /// Lives on for ten minutes, in case nobody ends it.
+    /// Exits after ten minutes, in case nobody ends it.
     static func live() -> Never {
         sleep(600)
         exit(0)

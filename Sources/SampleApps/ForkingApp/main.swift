@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that starts processes which want to outlive it: one in a process group of its own, one that has also left the
-// session and its parent, as daemons do.
+// An app that starts processes that try to outlive it: one in its own process group, and one that has also left its
+// session and parent, as daemons do.
 
 import Glibc
 import Watchdog

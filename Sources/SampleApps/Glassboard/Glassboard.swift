@@ -41,7 +41,7 @@ final class Glassboard: Story {
 
     /// The array is taken on main, where it lives; a copy costs nothing.
     ///
-    /// Encoding and writing it is somebody else's work.
+    /// Another thread encodes and writes it.
     func leave() {
         guard keepsArchive, !messages.isEmpty else { return }
         let (board, visible) = (board, Array(messages.prefix(2 * Screen.visibleRows)))
@@ -52,7 +52,7 @@ final class Glassboard: Story {
             Application.shared.endBackgroundTask(task)
             isWritten.signal()
         }
-        // An app that ends has no background left to write in.
+        // An app that is exiting has no time in the background to write.
         if task == .invalid { isWritten.wait() }
     }
 
@@ -62,7 +62,7 @@ final class Glassboard: Story {
         let (app, board, isFrugal) = (app, board, keepsArchive)
         reading.async {
             let messages = (try? board.fetch()) ?? []
-            // The cold app decodes the pictures of everybody before it shows anybody.
+            // The cold app decodes all avatars before it shows any.
             let wanted = isFrugal ? [] : Array(0..<Board.people)
             let avatars = Dictionary(uniqueKeysWithValues: wanted.map { ($0, try? board.avatar($0)) })
             app.onMain {
@@ -90,7 +90,7 @@ final class Glassboard: Story {
         }
     }
 
-    /// The row may show somebody else by now.
+    /// The row may show another person by now.
     private func place(_ picture: Raster, of number: Int, at index: Int) {
         guard messages.indices.contains(index), messages[index].avatar == number else { return }
         app.screen.rows[index].picture = picture

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Message boards: how the time in which an app is loaded but useless goes away.
+// Message boards: how to shorten the time in which an app is loaded but useless.
 
 import SampleSupport
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// No hang of the main thread: a task waits, which no watchdog of main loops sees.
+/// Not a hang of the main thread: a task waits, which a watchdog of main loops cannot see.
 @MainActor
 func loadProfile() {
     Task {

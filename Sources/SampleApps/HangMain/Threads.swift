@@ -42,7 +42,7 @@ private final class ThreadBody: Sendable {
     }
 }
 
-/// Blocks the calling thread for ever.
+/// Blocks the calling thread forever.
 func sleepForever() {
     while true { sleep(3600) }
 }

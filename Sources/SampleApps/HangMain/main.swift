@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that gets ready and then blocks its main thread for ever, in one of several ways.
+// An app that gets ready and then blocks its main thread forever, in one of several ways.
 
 import Dispatch
 import Glibc
@@ -9,7 +9,7 @@ import Watchdog
 let help = """
     usage: HangMain --how WAY [--after SECONDS]
 
-    Says that it is ready, answers pings, and after a while blocks its main thread for ever. Until then SIGTERM ends it
+    Says that it is ready, answers pings, and after a while blocks its main thread forever. Until then SIGTERM ends it
     with exit code 0.
 
     --how sleep       sleeps
@@ -20,7 +20,7 @@ let help = """
     --how filelock    waits for a file lock that a child process holds
     --how dns         looks up a host at a name server on the loopback that never answers
     --how continuation
-                      lets a task wait for ever, not its main thread, which goes on answering
+                      lets a task wait forever, not its main thread, which goes on answering
     --after SECONDS   when, counted from ready (default: 1)
     --help            show this help
     """

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that does everything right: ready at once, answers every ping, ends when asked.
+// An app that does everything right: it is ready at once, answers every ping, and exits on request.
 
 import Dispatch
 import Glibc

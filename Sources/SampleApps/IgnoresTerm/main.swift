@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that works well and does not end when asked to.
+// An app that works well but ignores requests to exit.
 
 import Glibc
 import Watchdog

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import SampleSupport
 
-/// What there is to fetch, made once at start.
+/// The documents to serve, created once at startup.
 struct Catalogue: Sendable {
     struct Document: Sendable {
         let type: String

@@ -35,7 +35,7 @@ struct HTTPRequest {
             switch parts[0].lowercased() {
             case "connection" where value == "close": keepsConnection = false
             case "connection" where value == "keep-alive": keepsConnection = true
-            // Nothing that is asked for here has a body.
+            // No request here has a body.
             case "transfer-encoding": return .refused(400)
             case "content-length" where value != "0": return .refused(413)
             default: break

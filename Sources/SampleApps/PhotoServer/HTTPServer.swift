@@ -4,16 +4,16 @@ import Glibc
 import NetworkConditioner
 import SampleSupport
 
-/// Serves the catalogue over HTTP/1.1, with as much patience as it was told to lack.
+/// Serves the catalogue over HTTP/1.1, as slowly as configured.
 ///
 /// Isolation: one thread, the one that calls ``run()``.
 final class HTTPServer {
     private static let connectionLimit = 256
-    /// How long it is listened to who has had the last answer: ending at once would break the connection under what they still
-    /// send, and take the answer from them (RFC 9112, section 9.6).
+    /// How long to keep reading after the last answer: closing at once would reset the connection while the client still
+    /// sends, and the client would lose the answer (RFC 9112, section 9.6).
     private static let lingering = Duration.seconds(1)
 
-    /// How long the server thinks before it answers.
+    /// The delay before an answer.
     enum Delay: Sendable {
         case time(Duration)
         case forever
@@ -24,14 +24,14 @@ final class HTTPServer {
         var input: [UInt8] = []
         var output: [UInt8] = []
         var written = 0
-        /// Nothing more is read; what has to be written still is.
+        /// Nothing more is read, but the remaining output is written.
         var isClosing = false
-        /// The answer that is being thought about is the last.
+        /// The pending answer is the last one.
         var isLast = false
-        /// When the answer that is being thought about is given; nil when none is.
+        /// When to send the pending answer; nil if there is none.
         var answerDue: Duration?
         var answer: [UInt8] = []
-        /// When the connection is ended, once all is said; nil before.
+        /// When to close the connection after the last answer; nil before.
         var end: Duration?
     }
 
@@ -189,7 +189,7 @@ final class HTTPServer {
 }
 
 extension HTTPServer.Connection {
-    /// Nothing is read while an answer is on its way: who asks for more has to take what there is.
+    /// Reads nothing while an answer is being sent: a client that wants more must first read the answer.
     fileprivate var events: Int16 {
         if !output.isEmpty { return Int16(POLLOUT) }
         return input.count < HTTPRequest.largestHead ? Int16(POLLIN) : 0

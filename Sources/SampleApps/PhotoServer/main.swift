@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A photo service on the loopback, behind a network that is as bad as wanted: what the sample apps talk to.
+// The server of the sample apps: a photo service on the loopback, behind a simulated bad network.
 
 import Glibc
 import NetworkConditioner
@@ -16,9 +16,9 @@ let help = """
 
     --listen ADDR          where (default: 127.0.0.1:8225); port 0 for any
     --profile NAME         the network in front of it: \(LinkProfile.presets.map(\.name).joined(separator: ", "))
-    --latency SPAN         the time in each direction, in place of the profile's
-    --bandwidth KBITS      in each direction, in place of the profile's
-    --loss PERCENT         in each direction, in place of the profile's
+    --latency SPAN         the time in each direction, instead of the profile's
+    --bandwidth KBITS      in each direction, instead of the profile's
+    --loss PERCENT         in each direction, instead of the profile's
     --delay PATH=SPAN      thinks as long before it answers this path; 'forever' never answers; may be repeated
     --time-scale X         multiplies all these times (default: $SAMPLE_TIME_SCALE or 1)
     --help                 show this help
@@ -111,7 +111,7 @@ do {
 }
 Watchdog.run()
 
-/// Hands a value to the one thread that uses it from then on.
+/// Passes a value to the only thread that uses it from then on.
 struct Sending<Value>: @unchecked Sendable {
     // SAFETY: the main thread does not touch the value again.
     let value: Value

@@ -22,7 +22,7 @@ struct Interface {
         init(_ node: Node, imagePasses: Int) {
             self.node = node
             center = (node.frame[0] + node.frame[2] / 2, node.frame[1] + node.frame[3] / 2)
-            // Nobody who loads the file sees that this kind of view is expensive to make.
+            // The file does not show that this kind of view is expensive to create.
             picture = node.kind == "frosted" ? Self.frostedGlass(imagePasses) : nil
         }
 

@@ -4,7 +4,7 @@ import Foundation
 
 /// A piece of work that can be queued, limited, ordered and cancelled.
 ///
-/// Who depends on it finds its result here; nil when the piece failed or was cancelled.
+/// The result, for operations that depend on it; nil if the piece failed or was canceled.
 final class PieceOperation<Value: Sendable>: Operation, @unchecked Sendable {
     // SAFETY: written by `main`, read by operations that depend on this one; a queue orders the two.
     private(set) var value: Value?

@@ -16,7 +16,7 @@ struct Entry: Codable, Sendable {
 
 /// What QuickPick does at launch, piece by piece.
 ///
-/// None of it knows on which thread it runs, or when.
+/// Every piece can run on any thread, at any time.
 struct Pieces: Sendable {
     static let photoCount = 8
 
@@ -126,9 +126,9 @@ struct Pieces: Sendable {
         }
     }
 
-    /// What has to stay before the end of the launch: it is little.
+    /// The little work that must stay before the end of the launch.
     ///
-    /// An event that has caused the launch is delivered right after it, so somebody has to listen by then.
+    /// An event that caused the launch is delivered right after it, so something must be listening by then.
     @MainActor
     func oddsAndEnds(_ options: Application.LaunchOptions) -> OddsAndEnds {
         app.interval("odds and ends") {

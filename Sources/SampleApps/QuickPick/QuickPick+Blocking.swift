@@ -17,7 +17,7 @@ extension QuickPick {
         app.complete()
     }
 
-    /// Shows what the long work has brought.
+    /// Shows the results of the long work.
     private func show(_ content: Content) {
         if let problem = content.problem { app.screen.footer = problem }
         show(content.entries)
@@ -49,7 +49,7 @@ struct Content: Sendable {
     var problem: String?
 }
 
-/// One thing after the other: what is slow holds up all that follows.
+/// One thing after the other: each slow one delays all that follow.
 @inline(never)
 func loadEverything(_ pieces: Pieces) -> Content {
     var content = Content()

@@ -25,11 +25,14 @@ final class QuickPick: Story {
     let stage: Stage
     let pieces: Pieces
     private var oddsAndEnds: OddsAndEnds?
+    /// The place of the open photo in the list.
     private var selection: Int?
+    /// The photo that was open when the app was last used, by its number from 1, until there is a list to open it in.
+    private var restored: Int?
     /// Photos by their place in the list.
     var arrived: [Int: Raster] = [:]
 
-    /// Waits mostly for the network: more at once than there are CPUs, and not so many that they starve each other.
+    /// These wait mostly for the network: more than there are CPUs, but few enough not to starve each other.
     let network = OperationQueue()
     let work = OperationQueue()
 
@@ -57,12 +60,10 @@ final class QuickPick: Story {
     func touched(_ event: String) {
         let words = event.split(separator: " ")
         switch words.first {
-        case "select":
-            selection = words.dropFirst().first.flatMap { Int($0) }.map { $0 - 1 }
-            let row = selection.flatMap { app.screen.rows.indices.contains($0) ? app.screen.rows[$0] : nil }
-            app.screen.picture = row?.picture?.scaled(toWidth: 144, height: 88)
-            app.screen.footer = row.map { "\($0.title), ESC goes back" } ?? "nothing there yet"
+        case "select": open(words.dropFirst().first.flatMap { Int($0) })
+        case "url": open(words.dropFirst().first.flatMap { Self.photo(in: $0) })
         case "back":
+            selection = nil
             app.screen.picture = nil
             app.screen.footer = "1-9 opens a photo, q quits"
         default: break
@@ -70,12 +71,38 @@ final class QuickPick: Story {
         app.screen.render()
     }
 
-    /// Operations end with the process; to cancel them is only to race with those that end just now.
+    /// Operations end with the process; canceling them would only race with those that end now.
     func end() {}
 
     func leave() {
         network.cancelAllOperations()
         work.cancelAllOperations()
+    }
+
+    // MARK: - The open photo
+
+    /// The number in a link such as `quickpick://photo/3`.
+    private static func photo(in link: Substring) -> Int? {
+        let prefix = "quickpick://photo/"
+        return link.hasPrefix(prefix) ? Int(link.dropFirst(prefix.count)) : nil
+    }
+
+    private func open(_ number: Int?) {
+        selection = app.screen.rows.indices.first { $0 + 1 == number }
+        let row = selection.map { app.screen.rows[$0] }
+        app.screen.picture = row?.picture.map(Self.enlarged)
+        app.screen.footer = row.map { "\($0.title), ESC goes back" } ?? "nothing there yet"
+        app.record.note("opened", row?.title ?? "nothing")
+    }
+
+    private static func enlarged(_ photo: Raster) -> Raster { photo.scaled(toWidth: 144, height: 88) }
+
+    var state: [UInt8]? { selection.map { Array("\($0 + 1)".utf8) } }
+
+    func restore(_ state: [UInt8]) {
+        guard let number = Int(String(decoding: state.prefix(8), as: UTF8.self)) else { return }
+        restored = number
+        app.record.note("restored", "photo \(number)")
     }
 
     // MARK: - What the stages share
@@ -88,6 +115,10 @@ final class QuickPick: Story {
 
     func show(_ entries: [Entry]) {
         app.screen.rows = entries.map { Screen.Row($0.title, detail: $0.author, isPlaceholder: true) }
+        if let restored {
+            self.restored = nil
+            open(restored)
+        }
         app.screen.render()
     }
 
@@ -95,10 +126,11 @@ final class QuickPick: Story {
         guard app.screen.rows.indices.contains(index) else { return }
         app.screen.rows[index].picture = photo
         app.screen.rows[index].isPlaceholder = false
+        if selection == index { app.screen.picture = Self.enlarged(photo) }
         app.screen.render()
     }
 
-    /// A failure that the user can live with is shown and not more.
+    /// Only shows a failure that the user can tolerate.
     func attempt(_ work: () throws -> Void) {
         do {
             try work()

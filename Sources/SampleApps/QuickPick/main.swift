@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A photo-sharing app that dies at launch, and what it takes that it does not.
+// A photo-sharing app that dies at launch, and its repair in stages.
 
 import SampleSupport
 
@@ -20,8 +20,11 @@ let arguments = Arguments(
                              4 operations        each download an operation
                              5 dependencies      each piece waits for what it needs only
                              6 placeholders      and the first screen is usable without any of it
+        --restore            begin with the photo that was open when the app was last used
+
+        Opens a photo for the event 'url quickpick://photo/N', too, and may be launched for it.
         """,
-    values: ["--stage"]
+    values: ["--stage"], flags: ["--restore"]
 )
 let choice = arguments.choice("--stage", QuickPick.Stage.names)
 let app = SampleApp(arguments)

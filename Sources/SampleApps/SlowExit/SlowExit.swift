@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that takes its time to end: what it should have saved before is saved at the last moment, on the main thread.
+// An app that is slow to exit: it saves at the last moment, on the main thread, what it should have saved before.
 
 import Glibc
 import Watchdog

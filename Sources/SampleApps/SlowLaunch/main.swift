@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that does at launch, on its main thread, what it should do later and elsewhere.
+// An app that does work at launch, on its main thread, that it should do later on another thread.
 
 import Glibc
 import Watchdog

@@ -3,9 +3,9 @@
 import FoundationEssentials
 import SampleSupport
 
-/// A stock's prices and what becomes of them, step by step.
+/// A stock's prices, and the steps that turn them into a plot.
 ///
-/// None of it knows on which thread it runs.
+/// Every step can run on any thread.
 struct Market: Sendable {
     static let stocks = 24
     static let plotSize = (width: 200, height: 100)

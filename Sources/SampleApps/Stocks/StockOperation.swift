@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// Work for one row of the list, that can be cancelled as long as it goes on.
+/// Work for one row of the list that can be canceled while it runs.
 ///
-/// An operation that has started does not stop because it is cancelled: `work` is to look now and then.
+/// Canceling does not stop an operation that has started: `work` must check from time to time.
 final class StockOperation: Operation, @unchecked Sendable {
     private let work: @Sendable (_ isCancelled: () -> Bool) -> Void
 
@@ -14,7 +14,7 @@ final class StockOperation: Operation, @unchecked Sendable {
 
     override func main() {
         guard !isCancelled else { return }
-        // Not kept by the block itself: an operation that owns a block that owns the operation never goes away.
+        // The block must not retain it: an operation that owns a block that owns the operation would leak.
         work { isCancelled }
     }
 }

@@ -28,7 +28,7 @@ final class Stocks: Story {
     private var prices: [Int: [Double]] = [:]
     /// Nil in the list of groups.
     private var group: Int?
-    /// Counts the openings of a group, so that an old result finds no new screen.
+    /// Counts the openings of a group, so that an old result does not reach a new screen.
     private var visit = 0
 
     init(_ app: SampleApp, _ stage: Stage) {
@@ -84,7 +84,7 @@ final class Stocks: Story {
         app.screen.render()
     }
 
-    /// Leaves the group; who leaves wants nothing of it any more.
+    /// Leaves the group, and cancels its work.
     private func back() {
         guard group != nil else { return }
         let unfinished = queue.operationCount

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lists of stocks with plots: what a screen does that computes on its main loop, and what it does not.
+// Lists of stocks with plots: how a screen behaves that computes on its main loop, and how to repair it.
 
 import SampleSupport
 
@@ -10,7 +10,7 @@ let arguments = Arguments(
         usage: Stocks --stage STAGE [options]
 
         Shows groups of stocks. Opening a group (select 1) parses, smooths and draws 24 of them, which takes 15 s of computing; back leaves
-        the group again. How long touches wait meanwhile is what it is about: --touch-every 16ms.
+        the group again. Measure how long touches wait meanwhile: --touch-every 16ms.
 
         --stage STAGE        1 blocking             all of it on the main loop
                              2 data-queue           parsing and smoothing in operations, drawing on the main loop

@@ -45,7 +45,7 @@ extension Application {
 
     /// Calls a block on another thread, and keeps the app from being suspended while it runs.
     ///
-    /// When the time for it is over, the block is called a second time with `true`, while the first call still runs, which should
+    /// When its time is over, the block is called again, with `true`, while the first call is still running and should
     /// then finish. If no time is available, the block is called only with `true`.
     ///
     /// Any thread may call it.

@@ -7,10 +7,10 @@ extension Application {
     public struct Event: Hashable, Sendable {
         /// What has happened, such as `url`.
         public let kind: String
-        /// More about it in one line, whose meaning is between the sender and the app.
+        /// Details in one line, which only the sender and the app interpret.
         public let payload: String
 
-        /// Creates an event, as tests of a delegate need it.
+        /// Creates an event, for tests of a delegate.
         public init(kind: String, payload: String = "") {
             self.kind = kind
             self.payload = payload

@@ -104,8 +104,8 @@ extension Application {
 
     /// Ends the app: saves its state, tells the delegate, and exits with code 0.
     ///
-    /// The supervisor's request to exit and SIGTERM do the same. A second call does nothing. Before the launch is complete, the app
-    /// exits immediately, and the next launch gets the same state again.
+    /// The supervisor's request to exit and SIGTERM do the same. A second call does nothing. Before the launch is
+    /// complete, the app exits immediately, and the next launch gets the same state again.
     public func terminate() {
         guard !isEnding else { return }
         isEnding = true
@@ -115,7 +115,7 @@ extension Application {
             saveState()
             delegate.applicationWillTerminate(self)
         } else {
-            // There is nothing to save yet, and what is there from before is not to blame.
+            // There is nothing to save yet, and the state of the previous launch is not to blame.
             surroundings.store?.keepAfterLaunch()
         }
         surroundings.end()

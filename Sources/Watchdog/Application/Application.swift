@@ -18,9 +18,9 @@ package import WatchdogWire
 /// }
 /// ```
 ///
-/// Under watchdogd, the app moves to the state that the supervisor requests, and confirms it. Otherwise it enters the foreground
-/// at once and stays there until SIGTERM; under systemd and similar supervisors it also reports that it is ready, sends signs of
-/// life from the main loop, and reports when it begins to exit.
+/// Under watchdogd, the app moves to the state that the supervisor requests, and confirms it. Otherwise it enters the
+/// foreground at once and stays there until SIGTERM; under systemd and similar supervisors it also reports that it is
+/// ready, sends signs of life from the main loop, and reports when it begins to exit.
 ///
 /// Isolation: the main actor, whose executor is the process's first thread. Members that any thread may call say so.
 ///
@@ -77,14 +77,14 @@ public final class Application {
     /// - Precondition: ``main(_:)`` has been called.
     public nonisolated static var shared: Application {
         guard let application = current.withLock({ $0 }) else {
-            preconditionFailure("Application.shared is there once Application.main(_:) has been called")
+            preconditionFailure("Application.shared exists only after Application.main(_:) has been called")
         }
         return application
     }
 
     /// Whether the user sees the app.
     public internal(set) var state = State.inactive
-    /// What the app does on its way.
+    /// The delegate that implements the app.
     public let delegate: any ApplicationDelegate
 
     let surroundings: Surroundings
@@ -108,7 +108,8 @@ public final class Application {
     /// Launches the app and serves its main loop, forever.
     ///
     /// - Parameter delegate: Implements the app; kept until the process exits.
-    /// - Precondition: Called once, on the process's first thread, in place of ``Watchdog/start()`` and ``Watchdog/run()``.
+    /// - Precondition: Called once, on the process's first thread, instead of ``Watchdog/start()`` and
+    ///   ``Watchdog/run()``.
     public static func main(_ delegate: any ApplicationDelegate) -> Never {
         let surroundings = Surroundings(
             say: { Watchdog.say($0) },
@@ -120,7 +121,7 @@ public final class Application {
         Watchdog.onTerminate { application.terminate() }
         let options = Watchdog.start { application.receive($0) }
         guard let options else {
-            preconditionFailure("Application.main(_:) is called once, in place of Watchdog.start()")
+            preconditionFailure("call Application.main(_:) only once, and instead of Watchdog.start()")
         }
         // On the queue, as everything after it: what asserts to be on the main queue holds here too.
         DispatchQueue.main.async { application.launch(options) }

@@ -30,13 +30,13 @@
 /// - ``applicationWillEncodeRestorableState(_:)``
 @MainActor
 public protocol ApplicationDelegate: AnyObject {
-    /// The launch has begun; set up here what restoring the state needs.
+    /// The launch has begun; prepare here for restoring the state.
     func application(_ application: Application, willFinishLaunchingWith options: Application.LaunchOptions)
 
     /// Restores the state that ``applicationWillEncodeRestorableState(_:)`` returned in an earlier launch.
     ///
-    /// Called between the two launch callbacks, if there is a state. If a launch with a state does not complete, that state is
-    /// discarded, so that it cannot kill the app again and again.
+    /// Called between the two launch callbacks, if a state was saved. If that launch does not complete, the state is
+    /// discarded, so that it cannot kill the app repeatedly.
     func application(_ application: Application, didDecodeRestorableState state: [UInt8])
 
     /// The launch is nearly complete; the app can be used when this returns.
@@ -47,7 +47,7 @@ public protocol ApplicationDelegate: AnyObject {
     /// The app is now in use.
     func applicationDidBecomeActive(_ application: Application)
 
-    /// The app is about to be out of use.
+    /// The app is about to become inactive.
     func applicationWillResignActive(_ application: Application)
 
     /// The app is in the background, and is suspended soon after this returns unless a background task keeps it running.
@@ -60,7 +60,7 @@ public protocol ApplicationDelegate: AnyObject {
 
     /// The app exits when this returns.
     ///
-    /// Not called for a suspended app, which is killed without notice. Save what must not be lost when the app enters the
+    /// Not called for a suspended app, which is killed without notice; so save all important data on entering the
     /// background.
     func applicationWillTerminate(_ application: Application)
 

@@ -14,7 +14,7 @@ final class BackgroundTasks: Sendable {
         /// The handlers of the tasks that are open; nil where there is none, or none any more.
         var handlers: [UInt64: Handler?] = [:]
         var isForeground = true
-        /// True from the supervisor's word that the time is nearly over until the app is in the foreground again.
+        /// Whether the supervisor has announced that the time is nearly over; false again in the foreground.
         var isExpired = false
         var isClosed = false
         var deadline: DispatchTime?
@@ -44,7 +44,7 @@ final class BackgroundTasks: Sendable {
             state.lastID += 1
             state.handlers.updateValue(handler, forKey: state.lastID)
             let id = state.lastID
-            // Within the lock, so that a task is not told to have ended before it has begun.
+            // Within the lock, so that no end overtakes its beginning.
             say { $0.begin(.init(id: id, name: name)) }
             return (id, state.isExpired)
         }

@@ -21,7 +21,7 @@ struct ExtendedLaunch {
 }
 
 extension Application {
-    /// The most tasks that extend a launch.
+    /// The maximum number of tasks that can extend a launch.
     public nonisolated static let extendedLaunchLimit = 16
 
     /// Extends the measured launch until a task has ended, such as loading what the first screen shows.
@@ -29,7 +29,7 @@ extension Application {
     /// It changes the measurement, not the allowance. Begin the first task before the launch is complete, at the latest in a launch
     /// callback, and any other while one is still open.
     ///
-    /// - Parameter task: A name, of which the first 64 bytes are sent; each is used once.
+    /// - Parameter task: A name that is not used twice in a launch; its first 64 bytes are sent.
     /// - Throws: ``ExtendedLaunchError`` if the task cannot extend the launch.
     public func extendLaunch(_ task: String) throws(ExtendedLaunchError) {
         try extendedLaunch.begin(task)

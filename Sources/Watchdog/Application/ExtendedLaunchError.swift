@@ -9,17 +9,17 @@ extension Application {
         case tooLate
         /// A task of this name has begun before.
         case duplicate(String)
-        /// No task of this name is going on.
+        /// No task of this name is open.
         case unknown(String)
 
         /// What was wrong, for people.
         public var description: String {
             switch self {
-            case .tooMany: "a launch is extended by at most \(Application.extendedLaunchLimit) tasks"
+            case .tooMany: "at most \(Application.extendedLaunchLimit) tasks can extend a launch"
             case .tooLate:
-                "the launch is over: its first extension begins before that, later ones while another goes on"
-            case .duplicate(let name): "the launch has been extended by '\(name)' before"
-            case .unknown(let name): "the launch is not extended by '\(name)' now"
+                "the launch is over: begin its first extension before that, and others while one is still open"
+            case .duplicate(let name): "a task named '\(name)' has already extended the launch"
+            case .unknown(let name): "no open task named '\(name)' extends the launch"
             }
         }
     }

@@ -2,10 +2,11 @@
 
 import Glibc
 
-/// A file that keeps an app's state from one life to the next.
+/// A file that keeps an app's state from one launch to the next.
 ///
-/// The file has three names. `state` is what the next launch may use. `state.launching` is what a launch has taken and not come
-/// to its end with: one that is there at the next launch has to do with a death, and is removed. `state.new` is being written.
+/// The file has three names. The next launch may use `state`. A launch that uses it renames it to `state.launching`; if
+/// that name still exists at the next launch, the previous one died, and the file is removed. `state.new` is being
+/// written.
 struct RestorationStore: Sendable {
     /// More than any app should keep; a larger file is not read.
     static let limit = 16 << 20
@@ -50,7 +51,7 @@ struct RestorationStore: Sendable {
         return read(launchingPath)
     }
 
-    /// Makes the state that the launch has taken available again; the launch did well with it.
+    /// Makes the state that the launch has taken available again: the launch has completed with it.
     func keepAfterLaunch() {
         guard access(path, F_OK) != 0 else {
             // One that was saved meanwhile is newer.

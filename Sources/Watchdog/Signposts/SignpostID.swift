@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Tells intervals of the same name apart when they overlap.
+/// Distinguishes overlapping intervals of the same name.
 public struct SignpostID: Hashable, Sendable {
-    /// The number that travels.
+    /// The number that is sent to the supervisor.
     public let rawValue: UInt64
 
-    /// For intervals of which there is one at a time.
+    /// For intervals that never overlap.
     public static let exclusive = SignpostID(rawValue: 0)
 
     private static let last = Locked<UInt64>(0)
 
-    /// Creates an identifier that no other in this process equals.
+    /// Creates an identifier that is unique in this process.
     public init() {
         rawValue = Self.last.withLock { last in
             last += 1

@@ -79,7 +79,7 @@ struct CoreFile {
         // ELFCLASS64, ELFDATA2LSB, EM_X86_64.
         guard header.e_ident.4 == 2, header.e_ident.5 == 1, header.e_machine == 62,
             header.e_phentsize == UInt16(MemoryLayout<Elf64_Phdr>.size)
-        else { throw CoreError("it is not of a 64-bit program for x86-64") }
+        else { throw CoreError("it is not from a 64-bit program for x86-64") }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw CoreError("it cannot be read") }
         let size = UInt64(clamping: status.st_size)

@@ -60,7 +60,7 @@ public struct DebugFileSearch {
         return found
     }
 
-    /// Why a file in the place of an image's debug file cannot be used; nil if there was no such file.
+    /// Why the file found as an image's debug file cannot be used; nil if no file was found.
     public func impostor(of image: DebugFile.Wanted) -> String? { impostors[image.buildID] }
 
     /// Where distributions, objcopy(1) and people put debug files.

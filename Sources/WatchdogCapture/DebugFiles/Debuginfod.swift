@@ -52,13 +52,13 @@ public struct Debuginfod {
         guard let user = ReservedUser.reserved() else { return try file(for: image, as: nil, cache: nil) }
         var template = Array("/tmp/watchdogd-debuginfod-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else {
-            throw Failure(description: "no folder to put it: \(Errno(rawValue: errno))")
+            throw Failure(description: "no folder to put it in: \(Errno(rawValue: errno))")
         }
         let path = String(cString: made)
         defer { rmdir(path) }
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
         guard let folder = try? OwnedDescriptor(opening: path, flags: flags) else {
-            throw Failure(description: "no folder to put it: \(Errno(rawValue: errno))")
+            throw Failure(description: "no folder to put it in: \(Errno(rawValue: errno))")
         }
         defer { Self.empty(folder.number) }
         fchown(folder.number, user.credentials.user, user.credentials.group)

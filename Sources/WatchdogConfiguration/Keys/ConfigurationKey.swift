@@ -6,7 +6,7 @@ public import WatchdogPolicy
 public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     /// The program.
     case execStart = "ExecStart"
-    /// A service or container of someone else's, in the place of the program.
+    /// A service or container that something else started, instead of a program.
     case observe = "Observe"
     /// Commands that run before the program.
     case execStartPre = "ExecStartPre"
@@ -108,7 +108,7 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case enterBackground = "EnterBackground"
     /// Time in the background with open tasks.
     case background = "Background"
-    /// Time before the end of the background time at which tasks are told to end.
+    /// How long before the end of the background time tasks are asked to end.
     case expiration = "Expiration"
     /// Time in the background without tasks until suspension.
     case suspendAfter = "SuspendAfter"
@@ -130,6 +130,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case hangReports = "HangReports"
     /// Which unrequested ends get a report.
     case crashReports = "CrashReports"
+    /// Whether the kernel records how the program starts.
+    case launchPhases = "LaunchPhases"
     /// Whether stacks are captured when a signal ends the app.
     case crashStacks = "CrashStacks"
     /// What runs after the report of an incident.
@@ -188,8 +190,9 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
         case .launch, .update, .terminate, .reload, .ping, .readiness, .probe, .probeInterval, .probeTimeout,
             .probeThreshold, .probeStatus, .probeBody, .enterBackground, .background, .expiration, .suspendAfter,
             .taskWarning, .taskLimit, .backgroundCPU, .launchInBackground, .backgroundLaunch, .backgroundLaunchCPU,
-            .enforce, .hangReports, .crashReports, .crashStacks, .onIncident, .onIncidentTimeout,
-            .onIncidentFor, .reportsInJournal, .extensionCap, .allowBlindExtension, .keepReports, .timeScale:
+            .enforce, .hangReports, .crashReports, .crashStacks, .launchPhases, .onIncident,
+            .onIncidentTimeout, .onIncidentFor, .reportsInJournal, .extensionCap, .allowBlindExtension, .keepReports,
+            .timeScale:
             .watchdog
         case .policy, .delay, .factor, .maxDelay, .reset, .limit, .limitInterval, .limitLaunch, .limitHang,
             .limitCrash, .limitExit, .limitMemory, .atLimit:

@@ -11,7 +11,7 @@ public struct AppConfiguration: Hashable, Sendable {
     public var name: AppName
     /// `Enabled=`: whether the daemon launches the app when it starts.
     public var isEnabled = true
-    /// `Observe=`: what runs in the place of the program; nil if watchdogd launches the program.
+    /// `Observe=`: what to observe instead of launching a program; nil if watchdogd launches one.
     public var observed: ObservedSettings?
     /// The section `[App]`.
     public var program: ProgramSettings
@@ -26,11 +26,14 @@ public struct AppConfiguration: Hashable, Sendable {
         program = ProgramSettings(command: command)
     }
 
-    /// Shares the storage of values that are equal in another configuration: most apps have the defaults, or those of
-    /// their host.
-    public mutating func share(with other: AppConfiguration) {
-        $watchdog.share(with: other.$watchdog)
-        $restart.share(with: other.$restart)
+    /// The same configuration, which shares the storage of values that are equal in another one: most apps have the
+    /// defaults, or those of their host.
+    public func sharing(with other: AppConfiguration?) -> AppConfiguration {
+        guard let other else { return self }
+        var copy = self
+        copy.$watchdog.share(with: other.$watchdog)
+        copy.$restart.share(with: other.$restart)
+        return copy
     }
 
     /// Whether a process that was launched with another configuration can continue with this one.

@@ -35,7 +35,7 @@ public struct LifecycleScript: Hashable, Sendable {
 
     /// One command.
     public enum Command: Hashable, Sendable {
-        /// Launch the app, perhaps in the background, and perhaps for the sake of an event.
+        /// Launch the app, perhaps into the background, and perhaps for an event.
         case launch(inBackground: Bool, for: LaunchingEvent? = nil)
         /// Continue when the condition holds; fail if it does not in time.
         case wait(Condition, within: Duration)

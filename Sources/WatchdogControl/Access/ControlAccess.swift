@@ -22,7 +22,7 @@ public struct ControlAccess: Hashable, Sendable {
     public func allows(_ right: ControlRight, to user: UInt32) -> Bool {
         switch right {
         case .observe: true
-        // An owner with the overflow id cannot be told from a stranger.
+        // An owner with the overflow id looks like any unmapped user.
         case .act, .inspect: user == 0 || (user == owner && user != Self.overflowUser)
         }
     }

@@ -75,8 +75,16 @@ extension ControlClient {
     func receive<Reply: ControlReply>(
         until deadline: Instant?
     ) throws(ControlClientError) -> (Reply, continues: Bool) {
-        let message = Data(try nextMessage(until: deadline))
+        try Self.decode(try nextMessage(until: deadline), with: decoder)
+    }
+
+    /// Reads a message without its NUL, which may hold anything.
+    static func decode<Reply: ControlReply>(
+        _ message: [UInt8], with decoder: JSONDecoder
+    ) throws(ControlClientError) -> (Reply, continues: Bool) {
         do {
+            try JSONShape.check(message)
+            let message = Data(message)
             let head = try decoder.decode(Head.self, from: message)
             guard let name = head.error else {
                 return (try decoder.decode(Success<Reply>.self, from: message).parameters, head.continues ?? false)
@@ -93,12 +101,9 @@ extension ControlClient {
     private func nextMessage(until deadline: Instant?) throws(ControlClientError) -> [UInt8] {
         while true {
             do {
-                if let message = try input.next() {
-                    try JSONShape.check(message)
-                    return message
-                }
+                if let message = try input.next() { return message }
             } catch {
-                throw notUnderstood(error.description)
+                throw Self.notUnderstood(error.description)
             }
             try read(until: deadline)
         }
@@ -144,7 +149,7 @@ extension ControlClient {
         return ControlClientError(.failed(error), error.description)
     }
 
-    private func notUnderstood(_ reason: String) -> ControlClientError {
+    private static func notUnderstood(_ reason: String) -> ControlClientError {
         ControlClientError(.notUnderstood, "watchdogd's answer was not understood: \(reason)")
     }
 }

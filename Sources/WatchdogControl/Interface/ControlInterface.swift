@@ -53,6 +53,7 @@ public enum ControlInterface {
           isAnswering: ?bool,
           sinceUSec: int,
           pid: ?int,
+          cgroup: ?string,
           uptimeUSec: ?int,
           restarts: int,
           nextLaunchUSec: ?int,
@@ -66,6 +67,14 @@ public enum ControlInterface {
           terminateUSec: int
         )
 
+        # A phase of a launch. It begins where the one before it ends; the first is exec, which begins with the request. Names, in
+        # their order: exec, mapping, relocation, library-constructors, own-constructors, hello, first-frame, ready. A phase whose
+        # end is not known is left out, and its time belongs to the next.
+        type LaunchPhase (
+          name: string,
+          durationUSec: int
+        )
+
         # The latest launch; durations begin with execve. Sources: channel, notify, probe, exec, assumed. request: from the request
         # to execve. extended: the end of the last launch task; openTasks: those that have not ended.
         type LaunchResult (
@@ -76,7 +85,8 @@ public enum ControlInterface {
           firstFrameUSec: ?int,
           usefulUSec: ?int,
           extendedUSec: ?int,
-          openTasks: ?[]string
+          openTasks: ?[]string,
+          phases: ?[]LaunchPhase
         )
 
         # A distribution of durations.

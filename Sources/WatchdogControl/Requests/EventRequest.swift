@@ -13,7 +13,7 @@ public struct EventRequest: ControlRequest {
     public var payload: String?
     /// Whether to reply when the app has handled the event, rather than when it was sent.
     public var waits: Bool
-    /// Whether to launch an app that is not running, for the sake of the event.
+    /// Whether to launch the app for the event if it is not running.
     public var launches: Bool
 
     /// Creates the parameters.

@@ -6,6 +6,10 @@ import WatchdogBase
 import WatchdogLinux
 
 extension ControlServer {
+    /// The descriptors that callers who may only look do not get: captures and reports need some, and libdispatch ends a
+    /// process that has none left.
+    private static let reservedDescriptors: Int64 = 32
+
     func accept() {
         let number = wd_stream_accept(socket.descriptor.number)
         guard number >= 0 else {
@@ -20,6 +24,13 @@ extension ControlServer {
         guard wd_stream_peer(number, &credentials) == 0 else { return }
         let peer = ControlPeer(pid: credentials.pid, user: credentials.user, group: credentials.group)
         let mayAct = access.allows(.act, to: peer.user)
+        // The kernel assigns the lowest free number.
+        if !mayAct, let limit = try? ResourceLimit.current(.openFiles).soft,
+            Int64(number) >= Int64(clamping: limit) - Self.reservedDescriptors
+        {
+            acceptFailed(Errno(rawValue: EMFILE))
+            return
+        }
         let connection = ControlConnection(
             id: lastID + 1, peer: peer, mayAct: mayAct, descriptor: descriptor, limits: limits, now: loop.now)
         guard isAdmitted(peer, mayAct: mayAct) else {

@@ -11,11 +11,11 @@ extension ControlText {
         return text
     }
 
-    /// One event in the style of system logs.
+    /// One event, with its time, app and process.
     public static func event(_ event: ControlEvent, style: Style = Style()) -> String {
         let app = event.app?.shown ?? "watchdogd"
         let pid = event.pid.map { "[\($0)]" } ?? ""
-        let stamp = style.time.zonedStamp(event.time)
+        let stamp = style.time.date(event.time)
         let indent = String(repeating: " ", count: stamp.count + 1)
         let lines = "\(stamp) \(app)\(pid): \(event.message.shown)"
             .wrapped(columns: style.columns ?? .max, indent: indent)

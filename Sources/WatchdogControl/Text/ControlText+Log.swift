@@ -4,7 +4,7 @@ extension ControlText {
     /// Uncut output lines of an app, each with its time if known.
     public static func log(_ lines: [LogLine], style: Style = Style()) -> String {
         lines.map { line in
-            let stamp = line.time.map { style.time.stamp($0) + " " } ?? ""
+            let stamp = line.time.map { style.time.date($0) + " " } ?? ""
             return stamp + line.text.replacing("\t", with: "    ").shown + "\n"
         }.joined()
     }

@@ -50,7 +50,8 @@ extension ControlText {
         }
         if let file = details.file { text += wrapped("File", file.shown, style) }
         if let launch = details.launch {
-            text += wrapped("Launch", phases(launch), style)
+            text += wrapped("Launch", self.launch(launch), style)
+            if let phases = phases(launch) { text += wrapped("Phases", phases, style) }
         }
         text += wrapped("Allowances", allowances(details), style)
         text += wrapped(
@@ -90,8 +91,17 @@ extension ControlText {
             + (details.isEnforced ? "" : "; reported only, nothing is killed")
     }
 
-    private static func phases(_ launch: LaunchSummary) -> String {
-        let phases = [
+    /// How long each phase took; nil if the line for the launch has all that is known.
+    private static func phases(_ launch: LaunchSummary) -> String? {
+        let phases = (launch.phases ?? []).map { ($0, LaunchPhaseName(rawValue: $0.name)) }
+        guard phases.contains(where: { $1?.isActivity == true }) else { return nil }
+        return phases.prefix(LaunchPhaseName.allCases.count).map { phase, known in
+            "\(known?.fullTitle ?? phase.name.shown) \(phase.duration.duration.measured)"
+        }.joined(separator: ", ")
+    }
+
+    private static func launch(_ launch: LaunchSummary) -> String {
+        let moments = [
             ("executed after", launch.request), ("hello", launch.hello), ("first frame", launch.firstFrame),
             ("useful", launch.useful), ("tasks over", launch.extended),
         ].compactMap { name, span in span.map { "\(name) \($0.duration.measured)" } }
@@ -100,7 +110,7 @@ extension ControlText {
         // A program may be ready before watchdogd hears that it was executed.
         let time = duration <= .zero ? "at once" : "after \(duration.measured)"
         return "ready \(time) (\(launch.source.shown))"
-            + (phases.isEmpty ? "" : "; " + phases.joined(separator: ", "))
+            + (moments.isEmpty ? "" : "; " + moments.joined(separator: ", "))
             + (tasks.isEmpty ? "" : "; tasks open: \(tasks)")
     }
 
@@ -142,7 +152,7 @@ extension ControlText {
 
     private static func line(_ line: LogLine, _ style: Style) -> String {
         let text = line.text.replacing("\t", with: " ").shown
-        let stamp = line.time.map { style.time.stamp($0) + " " } ?? ""
+        let stamp = line.time.map { style.time.date($0) + " " } ?? ""
         return (stamp + text).cut(to: style.columns ?? width) + "\n"
     }
 }

@@ -6,7 +6,7 @@ import WatchdogBase
 public struct TopApp: Hashable, Sendable {
     /// What the daemon says.
     public var summary: AppSummary
-    /// The 99th percentile of the pings answered since the last reading; nil if none was.
+    /// The 99th percentile of the pings, or else of the probes, answered since the last reading; nil if none was.
     public var ping: Duration?
     /// The CPU time since the last reading, as a share of one CPU: 1.5 for one and a half CPUs; nil if unknown.
     public var cpu: Double?

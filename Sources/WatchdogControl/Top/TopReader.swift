@@ -18,7 +18,7 @@ public final class TopReader {
 
     private let client: ControlClient
     private var uses: [String: Use] = [:]
-    private var pings: PingBuckets?
+    private var answers: AnswerBuckets?
 
     /// Reads through a connection that nobody else uses.
     public init(_ client: ControlClient) {
@@ -28,25 +28,23 @@ public final class TopReader {
     /// A reading; differences count since the one before.
     public func read() throws(ControlClientError) -> [TopApp] {
         let apps = try client.list().apps
-        var fresh: PingBuckets?
+        var fresh: AnswerBuckets?
         if apps.count <= Self.mostWithPings {
-            // A stranger may not read them.
-            do { fresh = PingBuckets(try client.metrics().parts) } catch  where error.controlError != nil {}
+            // Other users may not read them.
+            do { fresh = AnswerBuckets(try client.metrics().parts) } catch  where error.controlError != nil {}
         }
-        defer { pings = fresh }
+        defer { answers = fresh }
         return apps.map { app in
             var line = TopApp(app)
-            if let fresh, let pings { line.ping = fresh.percentile99(of: app.name, since: pings) }
+            if let fresh, let answers { line.ping = fresh.percentile99(of: app.name, since: answers) }
             if let pid = app.pid { measure(pid, &line) }
             return line
         }
     }
 
     private func measure(_ pid: Int32, _ line: inout TopApp) {
-        // watchdogd makes a cgroup for each launch; otherwise only the main process is known.
-        let cgroup = ProcessFacts.cgroup(pid).flatMap { path in
-            path.contains("/watchdogd-") ? Cgroup.directory(of: path).flatMap { try? Cgroup(opening: $0) } : nil
-        }
+        // Without a cgroup, only the main process is known.
+        let cgroup = line.summary.cgroup.flatMap { try? Cgroup(opening: $0) }
         let now = Instant.now()
         if let time = cgroup?.cpuTime ?? ProcessCPU.time(pid) {
             if let before = uses[line.summary.name], before.process == pid, now > before.at {

@@ -6,7 +6,7 @@ public struct AppChange: Hashable, Sendable, Codable {
     public var name: String
     /// Whether its process would be restarted, or terminated if the app was removed.
     public var endsProcess: Bool
-    /// The settings that would no longer be in force, as `Key=value`.
+    /// The settings that would go away, as `Key=value`.
     public var removed: [String]
     /// The settings that would come into force.
     public var added: [String]

@@ -14,6 +14,8 @@ public struct AppSummary: Hashable, Sendable, Codable {
     public var since: Timestamp
     /// Its main process; nil if it is not running.
     public var pid: Int32?
+    /// The directory of the cgroup that holds its processes, and no others; nil if there is none.
+    public var cgroup: String?
     /// How long its process has been running; nil if it is not running.
     public var uptime: Microseconds?
     /// The number of restarts, whatever the cause.
@@ -26,7 +28,7 @@ public struct AppSummary: Hashable, Sendable, Codable {
     /// Creates a summary.
     public init(
         name: String, summary: String? = nil, state: AppState, isAnswering: Bool? = nil, since: Timestamp,
-        pid: Int32? = nil,
+        pid: Int32? = nil, cgroup: String? = nil,
         uptime: Duration? = nil, restarts: Int = 0, nextLaunch: Timestamp? = nil, lastIncident: IncidentSummary? = nil
     ) {
         self.name = name
@@ -35,6 +37,7 @@ public struct AppSummary: Hashable, Sendable, Codable {
         self.isAnswering = isAnswering
         self.since = since
         self.pid = pid
+        self.cgroup = cgroup
         self.uptime = uptime.map { Microseconds($0) }
         self.restarts = restarts
         self.nextLaunch = nextLaunch
@@ -48,6 +51,7 @@ public struct AppSummary: Hashable, Sendable, Codable {
         case isAnswering
         case since = "sinceUSec"
         case pid
+        case cgroup
         case uptime = "uptimeUSec"
         case restarts
         case nextLaunch = "nextLaunchUSec"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogBase
 public import WatchdogPolicy
 
 /// How the latest launch went.
@@ -20,6 +21,8 @@ public struct LaunchSummary: Hashable, Sendable, Codable {
     public var extended: Microseconds?
     /// The tasks that still extend the launch; nil if there are none.
     public var openTasks: [String]?
+    /// The phases up to ready, in their order; nil if they are not known.
+    public var phases: [LaunchPhaseSummary]?
 
     /// Creates the summary of a complete launch.
     public init(duration: Duration, source: ReadinessSource) {
@@ -35,6 +38,25 @@ public struct LaunchSummary: Hashable, Sendable, Codable {
         case firstFrame = "firstFrameUSec"
         case useful = "usefulUSec"
         case extended = "extendedUSec"
-        case openTasks
+        case openTasks, phases
+    }
+}
+
+/// How long a phase of a launch took.
+public struct LaunchPhaseSummary: Hashable, Sendable, Codable {
+    /// A ``WatchdogBase/LaunchPhaseName``, or one that a later watchdogd knows.
+    public var name: String
+    /// How long it took.
+    public var duration: Microseconds
+
+    /// Creates the summary of a phase.
+    public init(_ phase: LaunchPhaseName, _ duration: Duration) {
+        name = phase.rawValue
+        self.duration = Microseconds(duration)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name
+        case duration = "durationUSec"
     }
 }

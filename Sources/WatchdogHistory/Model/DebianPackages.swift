@@ -117,7 +117,7 @@ public final class DebianPackages: Sendable {
         }
     }
 
-    /// The index of a text in bytes that end with 0, or of which nothing behind a 0 is searched.
+    /// The index of a text in bytes that end with 0; stops at the first 0.
     private static func find(_ needle: String, in bytes: [UInt8]) -> Int? {
         bytes.withUnsafeBytes { haystack in
             guard haystack.last == 0, let start = haystack.baseAddress?.assumingMemoryBound(to: CChar.self),

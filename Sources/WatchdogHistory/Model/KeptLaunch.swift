@@ -70,6 +70,8 @@ public struct KeptLaunch: Equatable, Sendable {
     public var host: String
     /// The known moments, counted from the request.
     public var moments: [Moment: Duration]
+    /// How long each phase took that has ended; empty if they are not known.
+    public var phases: [LaunchPhaseName: Duration]
     /// The CPU time of the main process until the launch was over; nil if unknown.
     public var cpuTime: Duration?
     /// The main process's page faults that waited for a disk; nil if unknown.
@@ -84,8 +86,8 @@ public struct KeptLaunch: Equatable, Sendable {
     public init(
         app: String, time: WallTime, kind: Kind = .launch, outcome: Outcome = .ready, cause: String = "start",
         source: String? = nil, temperature: Temperature = .unknown, version: ProgramVersion = ProgramVersion(),
-        host: String = "", moments: [Moment: Duration] = [:], cpuTime: Duration? = nil, majorFaults: Int? = nil,
-        bytesRead: Int? = nil
+        host: String = "", moments: [Moment: Duration] = [:], phases: [LaunchPhaseName: Duration] = [:],
+        cpuTime: Duration? = nil, majorFaults: Int? = nil, bytesRead: Int? = nil
     ) {
         self.app = app
         self.time = time
@@ -97,6 +99,7 @@ public struct KeptLaunch: Equatable, Sendable {
         self.version = version
         self.host = host
         self.moments = moments
+        self.phases = phases
         self.cpuTime = cpuTime
         self.majorFaults = majorFaults
         self.bytesRead = bytesRead

@@ -50,6 +50,20 @@ public struct LaunchGroup: Equatable, Sendable {
     }
 }
 
+/// How long a phase of launches took.
+public struct PhaseSummary: Equatable, Sendable {
+    /// Which.
+    public var phase: LaunchPhaseName
+    /// Its durations in all launches in which it ended, also those that never became ready.
+    public var durations: DurationBuckets
+
+    /// Creates a summary.
+    public init(phase: LaunchPhaseName, durations: DurationBuckets) {
+        self.phase = phase
+        self.durations = durations
+    }
+}
+
 /// The launches of one app, or of all apps.
 public struct LaunchSummaryTable: Equatable, Sendable {
     /// The app; nil for all.
@@ -58,6 +72,8 @@ public struct LaunchSummaryTable: Equatable, Sendable {
     public var key: LaunchGroup.Key
     /// The groups: those of a version in the order of their first launch, others the largest first.
     public var groups: [LaunchGroup]
+    /// The phases of all the launches, in their order; empty without an app, or if none is known.
+    public var phases: [PhaseSummary]
     /// The version of the first launch; nil without an app or without launches.
     public var firstVersion: ProgramVersion?
     /// The version of the last launch.
@@ -65,12 +81,13 @@ public struct LaunchSummaryTable: Equatable, Sendable {
 
     /// Creates a table.
     public init(
-        app: String?, key: LaunchGroup.Key, groups: [LaunchGroup], firstVersion: ProgramVersion? = nil,
-        lastVersion: ProgramVersion? = nil
+        app: String?, key: LaunchGroup.Key, groups: [LaunchGroup], phases: [PhaseSummary] = [],
+        firstVersion: ProgramVersion? = nil, lastVersion: ProgramVersion? = nil
     ) {
         self.app = app
         self.key = key
         self.groups = groups
+        self.phases = phases
         self.firstVersion = firstVersion
         self.lastVersion = lastVersion
     }

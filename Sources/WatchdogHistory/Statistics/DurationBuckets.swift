@@ -29,7 +29,7 @@ public struct DurationBuckets: Equatable, Sendable {
         for (bucket, count) in other.counts { add(bucket, count: count) }
     }
 
-    private mutating func add(_ bucket: Int, count more: Int) {
+    mutating func add(_ bucket: Int, count more: Int) {
         counts[bucket, default: 0] += more
         count += more
     }
@@ -55,6 +55,9 @@ public struct DurationBuckets: Equatable, Sendable {
 
     // MARK: - Buckets
 
+    /// How many buckets there are, empty ones included.
+    static let places = bucket(of: .max) + 1
+
     private static func bucket(of microseconds: Int64) -> Int {
         let value = min(max(microseconds, 0), longest)
         guard value >= subBuckets else { return Int(value) }
@@ -77,52 +80,39 @@ public struct DurationBuckets: Equatable, Sendable {
         var bytes: [UInt8] = []
         var last = 0
         for (bucket, count) in counts.sorted(by: { $0.key < $1.key }) {
-            Self.append(UInt64(bucket - last), to: &bytes)
-            Self.append(UInt64(count), to: &bytes)
+            Base128.append(UInt64(bucket - last), to: &bytes)
+            Base128.append(UInt64(count), to: &bytes)
             last = bucket
         }
         return bytes
     }
 
     /// Reads ``bytes``; nil if they are damaged.
-    init?(bytes: some Sequence<UInt8>) {
-        guard add(bytes: bytes) else { return nil }
+    init?(bytes: [UInt8]) {
+        guard bytes.withUnsafeBytes({ add(bytes: $0) }) else { return nil }
     }
 
     /// Adds what ``bytes`` of others hold, up to where they are damaged; then returns false.
-    mutating func add(bytes: some Sequence<UInt8>) -> Bool {
-        var iterator = bytes.makeIterator()
+    @discardableResult
+    mutating func add(bytes: UnsafeRawBufferPointer) -> Bool {
+        Self.read(bytes) { add($0, count: $1) }
+    }
+
+    /// Gives each bucket in ``bytes`` and its count to `body`, up to where they are damaged; then returns false.
+    ///
+    /// Each bucket is below ``places``, and the counts of a row have a sum that fits.
+    static func read(_ bytes: UnsafeRawBufferPointer, _ body: (Int, Int) -> Void) -> Bool {
+        var reader = Base128Reader(bytes)
         var bucket = 0
-        let most = Self.bucket(of: .max)
-        var total = 0
-        while let distance = Self.next(&iterator) {
-            guard let count = Self.next(&iterator), distance <= UInt64(most), bucket + Int(distance) <= most,
-                count <= UInt64(Self.largestCount - total)
-            else { return false }
+        var room = UInt64(largestCount)
+        let last = UInt64(places - 1)
+        while let distance = reader.next() {
+            guard let count = reader.next(), distance <= last - UInt64(bucket), count <= room else { return false }
             bucket += Int(distance)
-            total += Int(count)
-            add(bucket, count: Int(count))
+            room -= count
+            body(bucket, Int(count))
         }
         return true
-    }
-
-    private static func append(_ value: UInt64, to bytes: inout [UInt8]) {
-        var rest = value
-        while rest >= 0x80 {
-            bytes.append(UInt8(rest & 0x7F) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(rest))
-    }
-
-    private static func next(_ bytes: inout some IteratorProtocol<UInt8>) -> UInt64? {
-        var value: UInt64 = 0
-        for shift in stride(from: UInt64(0), to: 63, by: 7) {
-            guard let byte = bytes.next() else { return nil }
-            value |= UInt64(byte & 0x7F) << shift
-            if byte < 0x80 { return value }
-        }
-        return nil
     }
 
     /// Compares the counts of every bucket.

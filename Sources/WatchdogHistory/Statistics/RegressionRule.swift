@@ -47,7 +47,7 @@ public struct LaunchRegression: Equatable, Sendable {
 /// Decides whether a new version launches more slowly, beyond the noise.
 ///
 /// Launches at one moment share the machine's state at that moment, so a hundred of them say little more than one. The
-/// rule therefore compares moments: launches within half an hour count once, with their median. It looks only when a
+/// rule therefore compares moments: launches within half an hour count once, with their median. It judges only when a
 /// version has 8, 16, 32 or 64 complete moments, because each further look would be a further chance of a false alarm.
 public struct RegressionRule: Equatable, Sendable {
     /// One launch, as the rule sees it.
@@ -83,7 +83,7 @@ public struct RegressionRule: Equatable, Sendable {
 
     /// Launches closer together than this are one moment.
     public static let momentLength: Duration = .seconds(1_800)
-    /// The numbers of moments at which the rule looks.
+    /// The numbers of moments at which the rule judges.
     static let looks = [8, 16, 32, 64]
     /// The fewest moments of the version before.
     static let fewest = 8
@@ -103,7 +103,7 @@ public struct RegressionRule: Equatable, Sendable {
     ///
     /// The samples are in order of time. CPU time decides where every sample has it.
     public static func judge(former: [Sample], latest: [Sample]) -> Finding? {
-        // The last moment may still go on.
+        // The last moment may be incomplete.
         let later = moments(latest).dropLast()
         let earlier = moments(former).suffix(most)
         guard looks.contains(later.count), earlier.count >= fewest else { return nil }

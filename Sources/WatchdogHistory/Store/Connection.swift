@@ -102,7 +102,7 @@ enum Value {
     init(_ duration: Duration?) { self.init(duration.map(\.wholeMicroseconds)) }
 }
 
-/// The columns of one row, valid while it is looked at.
+/// The columns of one row, valid until the next row.
 ///
 /// SQLite does not notice a changed bit of a value, and whoever may write to the file may write any number. So numbers are
 /// limited to what can be computed with.
@@ -130,9 +130,14 @@ struct Row {
     }
 
     /// At most 1 MiB.
-    func bytes(_ column: Int32) -> [UInt8] {
+    func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { [UInt8]($0) } }
+
+    /// The bytes where SQLite has them, at most 1 MiB.
+    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        // The size is that of the form that was asked for last.
+        let start = sqlite3_column_blob(statement, column)
         let count = min(Int(sqlite3_column_bytes(statement, column)), 1 << 20)
-        return [UInt8](UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, column), count: count))
+        return body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
     }
 }
 

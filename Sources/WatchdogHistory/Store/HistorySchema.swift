@@ -37,8 +37,18 @@ enum HistorySchema {
             id INTEGER PRIMARY KEY, app INTEGER NOT NULL, time INTEGER NOT NULL, reason TEXT NOT NULL,
             is_foreground INTEGER NOT NULL, event TEXT, status TEXT, version INTEGER NOT NULL);
         CREATE INDEX termination_by_time ON termination (app, time);
+        """,
         """
+        ALTER TABLE launch ADD COLUMN phases BLOB;
+        CREATE TABLE day_phases (
+            app INTEGER NOT NULL, day INTEGER NOT NULL, buckets BLOB NOT NULL, PRIMARY KEY (app, day));
+        """,
     ]
+
+    /// Whether the file has phases of launches: a reader may find an older one, which only a writer upgrades.
+    static func hasPhases(_ connection: Connection) throws(HistoryError) -> Bool {
+        try connection.integer("PRAGMA user_version") ?? 0 >= 2
+    }
 
     /// Throws if the file holds something else, or what a later watchdogd wrote.
     static func check(_ connection: Connection) throws(HistoryError) {

@@ -28,6 +28,7 @@ public final class HistoryStore {
     public let path: String
     private let limits: Limits
     private let connection: Connection
+    private var phases = PhaseCounts()
     private var names: [String: Int64] = [:]
     private var versions: [Int64: [ProgramVersion: Int64]] = [:]
     /// Identifiers of names and versions that are kept in memory; more are looked up again.
@@ -103,11 +104,13 @@ public final class HistoryStore {
         do throws(HistoryError) {
             try connection.transaction { () throws(HistoryError) in
                 for entry in entries { try add(entry) }
+                try phases.flush(to: connection)
             }
         } catch {
             // What was inserted for them is gone too.
             names = [:]
             versions = [:]
+            phases = PhaseCounts()
             throw error
         }
     }
@@ -148,16 +151,18 @@ public final class HistoryStore {
         try connection.run(
             """
             INSERT INTO launch (app, time, kind, outcome, cause, source, temperature, version, host, cpu_time, \
-            major_faults, bytes_read, \(moments.map(\.rawValue).joined(separator: ", ")))
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?\(String(repeating: ", ?", count: moments.count)))
+            major_faults, bytes_read, phases, \(moments.map(\.rawValue).joined(separator: ", ")))
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?\(String(repeating: ", ?", count: moments.count)))
             """,
             [
                 .integer(app), .integer(launch.time.microseconds), .text(launch.kind.rawValue),
                 .text(launch.outcome.rawValue), .text(launch.cause), Value(launch.source),
                 .text(launch.temperature.rawValue), .integer(version), .integer(host), Value(launch.cpuTime),
                 Value(launch.majorFaults), Value(launch.bytesRead),
+                PhaseBytes.bytes(launch.phases).map { .bytes($0) } ?? .null,
             ] + moments.map { Value(launch.moments[$0]) })
         try count(launch, app, version, host)
+        phases.add(launch, of: app)
     }
 
     /// Adds a launch to the counts of its day, which answer questions without reading every launch.
@@ -293,6 +298,7 @@ public final class HistoryStore {
                 try connection.run("DELETE FROM \(table) WHERE time < ?", [.integer(time)])
             }
             try connection.run("DELETE FROM day WHERE last_time < ?", [.integer(time)])
+            try connection.run("DELETE FROM day_phases WHERE day < ?", [.integer(WallTime(microseconds: time).day)])
             try connection.run(
                 """
                 DELETE FROM version WHERE first_time < ? AND id NOT IN (SELECT version FROM launch UNION \

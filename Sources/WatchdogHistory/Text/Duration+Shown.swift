@@ -21,8 +21,3 @@ extension Duration {
         return "\(rounded(1))"
     }
 }
-
-extension WallTime {
-    /// The date in UTC, as in `2026-11-22`.
-    var dateText: String { String(text(fractionDigits: 0).prefix(10)) }
-}

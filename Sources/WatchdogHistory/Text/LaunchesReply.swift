@@ -36,9 +36,24 @@ public struct LaunchesReply: Encodable, Sendable {
         }
     }
 
+    private struct Phase: Encodable {
+        let name: String
+        let count: Int
+        let p50USec: Int64?
+        let p90USec: Int64?
+
+        init(_ summary: PhaseSummary) {
+            name = summary.phase.rawValue
+            count = summary.durations.count
+            p50USec = summary.durations.quantile(0.5)?.wholeMicroseconds
+            p90USec = summary.durations.quantile(0.9)?.wholeMicroseconds
+        }
+    }
+
     private let app: String?
     private let by: String
     private let groups: [Group]
+    private let phases: [Phase]?
     private let firstVersion: ProgramVersion?
     private let lastVersion: ProgramVersion?
 
@@ -47,6 +62,7 @@ public struct LaunchesReply: Encodable, Sendable {
         app = table.app
         by = table.key.rawValue
         groups = table.groups.map(Group.init)
+        phases = table.app == nil ? nil : table.phases.map(Phase.init)
         firstVersion = table.firstVersion
         lastVersion = table.lastVersion
     }

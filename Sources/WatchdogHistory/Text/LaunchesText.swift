@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 
-/// The text of `watchdogd launches`: a table, and a histogram of all its launches.
+/// The text of `watchdogd launches`: a table, the phases of an app, and a histogram of all launches.
 public struct LaunchesText: Sendable {
     /// The terminal's width.
     public var columns: Int
     /// Whether characters beyond ASCII may be used.
     public var isUnicode: Bool
+    /// Returns the reader's time zone at a time.
+    public var zone: @Sendable (WallTime) -> LocalZone
 
     private static let fewestColumns = 60
     private static let barColumns = 120
 
     /// Creates a style.
-    public init(columns: Int = 79, isUnicode: Bool = true) {
+    public init(
+        columns: Int = 79, isUnicode: Bool = true, zone: @escaping @Sendable (WallTime) -> LocalZone = { _ in .utc }
+    ) {
         self.columns = max(Self.fewestColumns, columns)
         self.isUnicode = isUnicode
+        self.zone = zone
     }
 
     /// The text of a table, with a final newline.
@@ -29,17 +34,23 @@ public struct LaunchesText: Sendable {
             lines += first == last ? ["version \(last)"] : ["first version: \(first)", "last version:  \(last)"]
         }
         lines += [""] + rows(table)
+        if !table.phases.isEmpty { lines += [""] + rows(table.phases) }
         let histogram = self.histogram(total.durations)
         if !histogram.isEmpty { lines += [""] + histogram }
-        return lines.map { String($0.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
+        let text = lines.map { String($0.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
+        return isUnicode ? text : text.replacing("µ", with: "u")
     }
 
     private func heading(_ table: LaunchSummaryTable, _ total: LaunchGroup) -> String {
         let name = table.app.map { "\($0.singleLine(limit: 64)): " } ?? ""
         let failures = total.failures > 0 ? ", \(total.failures) never ready" : ""
         let noun = total.count == 1 ? "launch" : "launches"
-        return "\(name)\(total.count) \(noun)\(failures), \(total.first.dateText) to \(total.last.dateText)"
+        let days = "\(date(total.first)) to \(date(total.last)) (\(zone(total.last).name))"
+        return "\(name)\(total.count) \(noun)\(failures), \(days)"
     }
+
+    /// `2026-11-22`; the heading names the zone.
+    private func date(_ time: WallTime) -> String { String(zone(time).date(time).prefix(10)) }
 
     // MARK: - The table
 
@@ -58,9 +69,18 @@ public struct LaunchesText: Sendable {
             lines.append(
                 line(
                     group.label, ["\(group.count)", group.failures == 0 ? "-" : "\(group.failures)"] + spans,
-                    showsDates ? [group.first.dateText, group.last.dateText] : [], width))
+                    showsDates ? [date(group.first), date(group.last)] : [], width))
         }
         return lines
+    }
+
+    private func rows(_ phases: [PhaseSummary]) -> [String] {
+        let width = phases.map(\.phase.fullTitle.count).max() ?? 0
+        return [line("phase", ["count", "p50", "p90"], [], width)]
+            + phases.map { summary in
+                let spans = [0.5, 0.9].map { summary.durations.quantile($0)?.shown ?? "-" }
+                return line(summary.phase.fullTitle, ["\(summary.durations.count)"] + spans, [], width)
+            }
     }
 
     private func line(_ label: String, _ numbers: [String], _ dates: [String], _ width: Int) -> String {

@@ -7,7 +7,7 @@ import WatchdogBase
 /// The keys are those of `MXMetricPayload`'s JSON: `MXAppLaunchMetric`, `MXAppResponsivenessMetric` and
 /// `MXAppExitMetric`. The time to first draw is the time until the app was ready where it reports no first frame.
 public struct MetricKitMetrics: Encodable, Equatable, Sendable {
-    /// What the payload is made of.
+    /// The source of the payload.
     struct Day {
         var app: String
         /// The number of the day since 1970, in UTC.
@@ -93,7 +93,7 @@ public struct MetricKitMetrics: Encodable, Equatable, Sendable {
         let cumulativeBadAccessExitCount: Int
         let cumulativeIllegalInstructionExitCount: Int
         let cumulativeMemoryResourceLimitExitCount: Int
-        /// Not told apart from the limit of memory.
+        /// Not distinguished from the memory limit.
         var cumulativeMemoryPressureExitCount = 0
         let cumulativeCPUResourceLimitExitCount: Int
         let cumulativeSuspendedWithLockedFileExitCount: Int

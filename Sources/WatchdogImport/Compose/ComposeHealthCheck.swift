@@ -16,7 +16,7 @@ struct ComposeHealthCheck {
     func put(into draft: inout AppDraft, _ service: ComposeService) {
         guard node["disable"]?.scalar != "true" else { return }
         guard let test = node["test"] else {
-            return draft.note(.dropped, at: place, "healthcheck: there is no test, only the image knows it")
+            return draft.note(.dropped, at: place, "healthcheck: the file has no test; the image has it")
         }
         let at = service.place(test)
         var command: String

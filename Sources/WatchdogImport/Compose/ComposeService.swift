@@ -110,9 +110,9 @@ struct ComposeService {
         let source = entrypoint ?? command
         let origin = source.map(place) ?? whole
         if words.isEmpty {
-            // A name that the parser accepts stands for what only the image knows.
+            // A name that the parser accepts stands for the command of the image.
             draft.set(.execStart, draft.name.description)
-            draft.note(.toDo, at: origin, "set ExecStart=: the file names no command, only the image knows it")
+            draft.note(.toDo, at: origin, "set ExecStart=: the file names no command; the image has it")
             return
         }
         if let fault = draft.put(.execStart, UnitText.command(words)) {

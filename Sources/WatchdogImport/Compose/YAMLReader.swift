@@ -9,7 +9,7 @@ import WatchdogConfiguration
 struct YAMLReader {
     /// Deeper than any compose file.
     private static let maximumDepth = 32
-    /// A longer list in brackets is none that somebody has written on several lines.
+    /// Nobody writes a longer list in brackets over several lines.
     private static let maximumFlow = 4 << 10
 
     private struct Line {

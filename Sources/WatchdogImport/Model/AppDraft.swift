@@ -68,7 +68,7 @@ struct AppDraft {
         // Probes' other settings want one.
         if key.section == .watchdog, key != .probe { text += "[Watchdog]\nProbe=http://localhost/\n" }
         text += "[\(key.section.rawValue)]\n"
-        // They are compared with their default, of which nothing is known yet.
+        // They are compared with their default, which is not known yet.
         if key == .delay { text += "MaxDelay=1000d\n" }
         if key == .maxDelay { text += "Delay=1us\n" }
         text += "\(key.rawValue)=\(value)\n"
@@ -98,7 +98,7 @@ struct AppDraft {
         let definition = definition(of: text)
         guard definition.configuration != nil else {
             let reason = definition.diagnostics.first { $0.severity == .error }?.description ?? "it is invalid"
-            throw ImportError(ImportPlace(file: origin), "the app file made of it is invalid: \(reason)")
+            throw ImportError(ImportPlace(file: origin), "the app file made from it is invalid: \(reason)")
         }
         return ImportedApp(name: name, text: text, definition: definition)
     }

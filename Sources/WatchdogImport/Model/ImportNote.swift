@@ -6,7 +6,7 @@ public struct ImportNote: Hashable, Sendable, CustomStringConvertible {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// The app cannot run as before until somebody decides; its file says `Enabled=no`.
         case toDo = "to do"
-        /// It describes nothing that watchdogd supervises, so that there is no app file for it.
+        /// It describes nothing that watchdogd supervises, so it has no app file.
         case skipped
         /// It is in the app file, in other words or with another effect.
         case changed
@@ -20,6 +20,12 @@ public struct ImportNote: Hashable, Sendable, CustomStringConvertible {
     public let place: ImportPlace
     /// One sentence without a period.
     public let message: String
+
+    init(kind: Kind, place: ImportPlace, message: String) {
+        self.kind = kind
+        self.place = place
+        self.message = Printable.text(message)
+    }
 
     /// One line: `file:line: dropped: message`.
     public var description: String { "\(place): \(kind.rawValue): \(message)" }
@@ -53,7 +59,7 @@ public struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
 
     init(_ place: ImportPlace, _ message: String, isUnreadable: Bool = false) {
         self.place = place
-        self.message = message
+        self.message = Printable.text(message)
         self.isUnreadable = isUnreadable
     }
 

@@ -108,6 +108,7 @@ struct MonitFile {
             if starts.contains(word), !isWaiting, !isSet, !isTied { return index }
             index += 1
         }
-        return index
+        // A file may end after `then`.
+        return min(index, tokens.count)
     }
 }

@@ -133,7 +133,7 @@ struct MonitImport {
         case "group": drop("apps have no groups")
         case "depends": drop("apps do not depend on each other")
         case "every", "not": drop("an app is watched all the time")
-        case "alert", "noalert": drop("the journal and the reports tell; nothing is mailed")
+        case "alert", "noalert": drop("incidents are in the journal and in reports; no mail is sent")
         case "mode" where statement.has("active"), "onreboot" where statement.has("start"): break
         case "mode", "onreboot":
             draft.set(.enabled, "no")

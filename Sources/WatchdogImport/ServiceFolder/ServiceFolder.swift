@@ -9,7 +9,7 @@ public struct ServiceFolder: Hashable, Sendable {
     /// The contents of the files whose contents matter.
     public let files: [String: [UInt8]]
 
-    /// The files whose contents matter, of which each is read if it is there.
+    /// The files whose contents matter; each is read if it exists.
     public static let read = [
         "run", "notification-fd", "timeout-kill", "timeout-up", "timeout-down", "down-signal", "type", "dependencies",
     ]

@@ -30,7 +30,7 @@ struct ServiceFolderImport {
             return result
         }
         guard let script = folder.text("run") else {
-            throw ImportError(ImportPlace(file: folder.path), "there is no file run in this folder")
+            throw ImportError(ImportPlace(file: folder.path), "there is no file \"run\" in this folder")
         }
         try putScript(script)
         putTimes()
@@ -45,7 +45,7 @@ struct ServiceFolderImport {
     private mutating func putScript(_ script: String) throws(ImportError) {
         guard script.hasPrefix("#!") else {
             throw ImportError(
-                ImportPlace(file: "\(folder.path)/run", line: 1), "the script has no #! line, so that it cannot be run")
+                ImportPlace(file: "\(folder.path)/run", line: 1), "the script has no #! line, so it cannot be run")
         }
         if let fault = draft.put(.execStart, UnitText.command(["\(folder.path)/run"])) {
             throw ImportError(place("run"), fault)
@@ -103,7 +103,7 @@ struct ServiceFolderImport {
         if folder.names.contains("check") {
             let command = "exec:" + UnitText.escapedSpecifiers(UnitText.shell("\(folder.path)/check"))
             guard draft.carry(.readiness, command, of: "check", at: place("check")) else { return }
-            draft.note(.changed, at: place("check"), "check became Readiness=exec:…, which is asked until it succeeds")
+            draft.note(.changed, at: place("check"), "check became Readiness=exec:…, which runs until it succeeds")
         }
     }
 
@@ -121,7 +121,7 @@ struct ServiceFolderImport {
     private static let reasons = [
         ("finish", "no command runs after an end; do this in run, before exec"),
         ("log", "the output goes to the journal; 'watchdogd logs' shows it"),
-        ("control", "there are no commands of its own for signals"),
+        ("control", "an app has no commands for signals"),
         ("max-death-tally", "the limit for restarts is Limit= in [Restart]"),
         ("timeout-finish", "no command runs after an end"),
         ("dependencies", "apps do not depend on each other"),

@@ -8,7 +8,7 @@ struct SystemdImport {
     private var draft: AppDraft
     private let whole: ImportPlace
     private let isOfUser: Bool
-    /// Where each reason for a lack was first told.
+    /// Where each reason for a lack was first given.
     private var reasons: [String: ImportPlace] = [:]
 
     /// Imports a unit.
@@ -57,7 +57,7 @@ struct SystemdImport {
     private mutating func importCommands(isForking: Bool) throws(ImportError) {
         let commands = unit.takeAll("ExecStart")
         guard let start = commands.first else {
-            throw ImportError(whole, "there is no ExecStart= in [Service]: it names no program to run")
+            throw ImportError(whole, "there is no ExecStart= in [Service], so there is no program to run")
         }
         guard commands.count == 1 else {
             throw ImportError(commands[1].place, "a second ExecStart=: only Type=oneshot can have several commands")
@@ -237,7 +237,7 @@ struct SystemdImport {
                     let command = SystemdDirectory.command(path, mode: mode?.value, owner: owner, group: group)
                     if draft.carry(.execStartPre, command, of: setting.shown, at: setting.place) { paths.append(path) }
                 }
-                draft.note(.changed, at: setting.place, "\(setting.shown) became an ExecStartPre= that makes it")
+                draft.note(.changed, at: setting.place, "\(setting.shown) became an ExecStartPre= that creates it")
             }
             if !paths.isEmpty {
                 draft.carry(

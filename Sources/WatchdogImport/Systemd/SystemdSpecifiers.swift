@@ -2,7 +2,7 @@
 
 /// Specifiers of systemd.unit(5) that mean something else in app files, or nothing.
 enum SystemdSpecifiers {
-    /// The value in the words of an app file; unknown specifiers stay, for the parser to refuse.
+    /// The value with an app file's specifiers; unknown ones stay, so that the parser rejects them.
     ///
     /// - Parameter isOfUser: whether the unit is one of a user's manager.
     static func translated(_ value: String, isOfUser: Bool) -> String {

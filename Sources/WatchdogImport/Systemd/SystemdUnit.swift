@@ -24,7 +24,7 @@ struct SystemdUnit {
             let unit = UnitFile(file)
             for diagnostic in unit.diagnostics {
                 let place = ImportPlace(file: file.path, line: diagnostic.line)
-                // systemd skips such lines; a file without any setting is none of its units.
+                // systemd skips such lines; a file without any setting is not a unit.
                 guard !unit.settings.isEmpty else { throw ImportError(place, diagnostic.message) }
                 strays.append(ImportNote(kind: .dropped, place: place, message: diagnostic.message))
             }

@@ -5,7 +5,7 @@ import WatchdogConfiguration
 
 /// Values that systemd and watchdogd write differently.
 enum SystemdValue {
-    /// The value in the words of an app file.
+    /// The value in the form of an app file.
     static func translated(_ setting: SystemdUnit.Setting, isOfUser: Bool) -> String {
         let value = SystemdSpecifiers.translated(setting.value, isOfUser: isOfUser)
         switch setting.key {
@@ -66,7 +66,8 @@ struct RestartDelays {
             guard case .span(let end)? = ForeignTime.systemd(last.value), let count = Int(steps.value),
                 (1...1000).contains(count), start > .zero, end >= start
             else {
-                return draft.note(.dropped, at: last.place, "\(last.shown) and \(steps.shown) make no series of delays")
+                return draft.note(
+                    .dropped, at: last.place, "\(last.shown) and \(steps.shown) do not form a series of delays")
             }
             draft.carry(.maxDelay, TimeSpan.format(end), of: last.shown, at: last.place)
             draft.carry(.factor, Self.factor(from: start, to: end, in: count), of: steps.shown, at: steps.place)

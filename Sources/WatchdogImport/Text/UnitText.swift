@@ -2,7 +2,7 @@
 
 /// Writes words and values of app files: "QUOTING" in systemd.syntax(7).
 enum UnitText {
-    /// Words of a command, of which nothing is expanded.
+    /// Words of a command, without any expansion.
     static func command(_ words: [String]) -> String {
         words.map { quoted(escapedSpecifiers(doubled($0, "$"))) }.joined(separator: " ")
     }

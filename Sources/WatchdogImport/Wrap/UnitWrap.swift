@@ -118,8 +118,8 @@ public struct UnitWrap: Hashable, Sendable {
             ExecStart=\(words.joined(separator: " "))
             # SIGTERM goes to watchdogd, which asks the program to exit; then systemd kills everything.
             KillMode=mixed
-            # The exit code when SIGTERM ends the program: 128 + 15.
-            SuccessExitStatus=143
+            # The exit codes when SIGHUP, SIGINT, SIGPIPE or SIGTERM ends the program: 128 + the signal.
+            SuccessExitStatus=129 130 141 143
             # Gives the program its own cgroup, so that no process escapes a kill.
             Delegate=yes
             # For crash logs.
@@ -178,6 +178,14 @@ public struct UnitWrap: Hashable, Sendable {
         case ("RootDirectory", _), ("RootImage", _): "\(setting.key)=: watchdogd is not inside it; observe it instead"
         case ("KillMode", "none"), ("KillMode", "process"):
             "KillMode=\(setting.value): watchdogd run leaves no process behind; observe it instead"
+        case ("KillSignal", let signal) where !SystemdValue.isWatchdogdsOwn(setting):
+            "KillSignal=\(Printable.text(signal, limit: 40)): watchdogd run asks the program to exit by SIGTERM; observe it instead"
+        case ("FileDescriptorStoreMax", let count) where count != "0":
+            "FileDescriptorStoreMax=: watchdogd run does not pass descriptors on; observe it instead"
+        case ("SuccessExitStatus", let codes), ("RestartPreventExitStatus", let codes),
+            ("RestartForceExitStatus", let codes):
+            codes.contains("SIG")
+                ? "\(setting.key)= with a signal: watchdogd run exits with 128 + the signal; write that number" : nil
         case ("ExecStart", _) where setting.value.contains("watchdogd run"): "the unit already runs under watchdogd"
         default: nil
         }

@@ -55,7 +55,7 @@ public final class TextServer: Sendable {
         state.withLock { $0.thread = thread }
     }
 
-    /// Gives the text that was asked for.
+    /// Delivers the requested text.
     public func provide(_ text: [UInt8]) {
         state.withLock { $0.provided = text }
         _ = wd_eventfd_signal(wakeUp.number)

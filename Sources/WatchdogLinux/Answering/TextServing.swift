@@ -36,7 +36,7 @@ final class TextServing {
 
     /// Waits for something to do, and does it.
     ///
-    /// - Parameter text: what was asked for, if it has come.
+    /// - Parameter text: the requested text, if it has arrived.
     func turn(provided text: [UInt8]?) {
         if let text { provide(text) }
         let now = Instant.now()

@@ -28,7 +28,7 @@ public struct GuardedPath: Sendable {
             if next == ".." {
                 // The parent of a folder that somebody else can move may be any folder.
                 guard folder.guarding == .full else {
-                    throw LinuxError("open \(path), where others than root can change what .. means", .tooManyLinks)
+                    throw LinuxError("open \(path), where non-root users can change what .. means", .tooManyLinks)
                 }
                 folder = try folder.parent(path)
                 continue

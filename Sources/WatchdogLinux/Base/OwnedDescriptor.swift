@@ -15,7 +15,7 @@ public final class OwnedDescriptor: Sendable {
     public enum Closing: Hashable, Sendable {
         /// On the thread that releases the last reference.
         case here
-        /// Off the loop, in a ``Closer`` lane: close(2) can take as long as a stranger's socket or file system chooses.
+        /// Off the loop, in a ``Closer`` lane: another party's socket or file system decides how long close(2) takes.
         case beside(lane: Int32)
     }
 

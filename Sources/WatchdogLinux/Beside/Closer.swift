@@ -10,12 +10,17 @@ import Glibc
 public enum Closer {
     /// The maximum number of descriptors waiting in one lane, not counting those of one more message.
     private static let laneLimit = 1_024
+    /// The part of all descriptors that may wait in one lane: libdispatch ends a process that has none left.
+    private static let laneShare: UInt64 = 8
     private static let threads = BlockingThreads(BlockingThreads.Limits(threads: 64, threadsPerLane: 1))
     /// The number of descriptors that are not closed yet, by lane.
     private static let open = Locked<[Int32: Int]>([:])
 
     /// False while a lane is stuck; receivers that use the lane then stop receiving descriptors.
-    public static func hasRoom(lane: Int32) -> Bool { open.withLock { $0[lane, default: 0] < laneLimit } }
+    public static func hasRoom(lane: Int32) -> Bool {
+        let share = ((try? ResourceLimit.current(.openFiles).soft) ?? 1_024) / laneShare
+        return open.withLock { $0[lane, default: 0] < min(laneLimit, Int(clamping: share)) }
+    }
 
     /// Whether all descriptors have been closed.
     static var isIdle: Bool { open.withLock { $0.isEmpty } }

@@ -14,4 +14,7 @@ extension LocalZone {
         return LocalZone(
             utcOffset: Int32(clamping: local.tm_gmtoff), abbreviation: local.tm_zone.map { String(cString: $0) })
     }
+
+    /// A time as this process's local time: `2026-11-21 09:20:22 JST`.
+    public static func text(_ time: WallTime) -> String { current(at: time.seconds).text(time) }
 }

@@ -10,7 +10,7 @@ public enum SenderStanding: Hashable, Sendable {
     case member
     /// It does not.
     case stranger
-    /// It is gone, and nothing tells to whom it belonged.
+    /// It is gone, and it is unknown whose it was.
     case unknown
 }
 

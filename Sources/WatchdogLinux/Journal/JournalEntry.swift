@@ -51,7 +51,7 @@ public struct JournalEntry: Hashable, Sendable {
         attachment = Attachment(field: Field(name: name, value: value), substitute: substitute)
     }
 
-    /// The entry without its attachment, and the reason in the place of it; nil if it has none.
+    /// The entry with the reason instead of its attachment; nil if it has no attachment.
     func withoutAttachment(because reason: String) -> JournalEntry? {
         guard let attachment else { return nil }
         var entry = self

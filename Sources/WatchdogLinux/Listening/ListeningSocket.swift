@@ -113,7 +113,9 @@ enum SocketTable {
         }
     }
 
-    private static func unix(_ line: some Collection<UInt8>, name: String) -> Entry {
+    private static func unix(_ line: some BidirectionalCollection<UInt8>, name: String) -> Entry {
+        // Of thousands of sockets, most have another name.
+        guard line.suffix(name.utf8.count).elementsEqual(name.utf8) else { return .other }
         // Num RefCount Protocol Flags Type St Inode Path; the path may contain spaces.
         let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 7)
         guard fields.count == 8, let flags = UInt32(hexadecimal: fields[3]), let inode = UInt64(decimal: fields[6])

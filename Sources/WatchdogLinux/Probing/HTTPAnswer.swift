@@ -79,7 +79,8 @@ public struct HTTPAnswer: Sendable {
         let end = rest.firstIndex(of: UInt8(ascii: "\n"))
         let part = rest[..<(end ?? rest.endIndex)]
         let isHeader = state == .statusLine || state == .fields
-        if isHeader { headerLength += part.count + 1 }
+        // A line may come in many parts.
+        if isHeader { headerLength += part.count + (end == nil ? 0 : 1) }
         guard isHeader ? headerLength <= Self.headerLimit : line.count + part.count <= 256 else {
             return .failed(isHeader ? "the HTTP header is longer than 16 KiB" : "the HTTP answer is malformed")
         }

@@ -56,7 +56,7 @@ public struct ProcessStat: Hashable, Sendable {
 
     /// Reads a process; nil if none has this ID.
     public static func read(_ pid: Int32) -> ProcessStat? {
-        Procfs.read("/proc/\(pid)/stat", limit: 4096).flatMap { ProcessStat(parsing: $0) }
+        Procfs.page("/proc/\(pid)/stat").flatMap { ProcessStat(parsing: $0) }
     }
 
     /// Reads a thread of a process; nil if none has these IDs.

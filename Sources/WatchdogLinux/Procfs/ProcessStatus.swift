@@ -20,6 +20,16 @@ public struct ProcessStatus: Hashable, Sendable {
         Procfs.read("/proc/\(pid)/status", limit: 16 << 10).flatMap { ProcessStatus(parsing: $0) }
     }
 
+    /// The lines on a process's memory, from `VmPeak` to `VmSwap`; nil if the process is gone or has no memory.
+    ///
+    /// They are equal for processes that share their memory. A forked copy differs from the start: fork(2) leaves out
+    /// the pages of files, and the peak begins anew, `dup_mm` in kernel/fork.c. kcmp(2) would need the right to trace.
+    static func memoryLines(_ pid: Int32) -> [ArraySlice<UInt8>]? {
+        let lines = Procfs.read("/proc/\(pid)/status", limit: 16 << 10)?.split(separator: UInt8(ascii: "\n")) ?? []
+        let memory = lines.filter { line in [Array("Vm".utf8), Array("Rss".utf8)].contains { line.starts(with: $0) } }
+        return memory.isEmpty ? nil : memory
+    }
+
     /// Parses the lines of a `status` file; nil if a mandatory line is missing.
     public init?(parsing text: some Collection<UInt8>) {
         var tracer: Int32?

@@ -80,13 +80,23 @@ package enum Procfs {
             total += length
             line += buffer.prefix(length)
             var start = line.startIndex
-            while let end = line[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            while let end = newline(in: line, from: start) {
                 guard body(line[start..<end]) else { return false }
                 start = end + 1
             }
             line.removeSubrange(..<start)
         }
         return false
+    }
+
+    /// Tables of the machine have megabytes, so the C library searches.
+    private static func newline(in bytes: [UInt8], from start: Int) -> Int? {
+        bytes.withUnsafeBytes { memory in
+            guard let base = memory.baseAddress,
+                let found = memchr(base + start, Int32(UInt8(ascii: "\n")), memory.count - start)
+            else { return nil }
+            return UnsafeRawPointer(found) - base
+        }
     }
 
     /// The thread IDs of a process in ascending order; empty if it is gone.

@@ -19,6 +19,8 @@ public final class StrainGauge {
         public var memory: Pressure?
         /// How long tasks waited for disks.
         public var disk: Pressure?
+        /// How long the hypervisor took CPUs that had work to do, in total over all CPUs.
+        public var stolen: Duration?
         /// How many pages the thread had to wait for until they were read from disk.
         public var majorFaults: UInt64?
     }
@@ -27,6 +29,7 @@ public final class StrainGauge {
     private let memory: OwnedDescriptor?
     private let disk: OwnedDescriptor?
     private let stat: OwnedDescriptor?
+    private let machine: OwnedDescriptor?
 
     /// The file with the memory pressure: that of the process's cgroup, or else of the whole machine.
     public let memorySource: String
@@ -44,6 +47,7 @@ public final class StrainGauge {
         (memory, memorySource) = Self.open("memory", directory)
         (disk, diskSource) = Self.open("io", directory)
         stat = try? OwnedDescriptor(opening: "/proc/\(process)/task/\(thread)/stat", flags: O_RDONLY)
+        machine = try? OwnedDescriptor(opening: "/proc/stat", flags: O_RDONLY)
     }
 
     private static func open(_ resource: String, _ directory: String?) -> (OwnedDescriptor?, String) {
@@ -63,6 +67,7 @@ public final class StrainGauge {
             throttling: CPUThrottling.sum(throttling.compactMap { contents($0) }),
             memory: contents(memory).flatMap { Pressure(parsing: $0) },
             disk: contents(disk).flatMap { Pressure(parsing: $0) },
+            stolen: contents(machine).flatMap { MachineCPU(parsing: $0, tick: ProcessCPU.clockTick)?.stolenTime },
             majorFaults: contents(stat).flatMap { Self.majorFaults($0) }
         )
     }

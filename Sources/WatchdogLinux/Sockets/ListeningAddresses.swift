@@ -8,32 +8,31 @@ extension ListeningSockets {
 
     /// Where a process listens: `127.0.0.1:8080`, `[::1]:8080`, a path, or `@NAME`; empty if it may not be read.
     ///
-    /// It reads the tables of the process's network namespace, which takes milliseconds where there are many sockets.
+    /// It reads the tables of the process's network namespace, which takes milliseconds where many sockets listen, or there are
+    /// many Unix sockets.
     public static func addresses(of pid: Int32) -> [String] {
         let inodes = Set(DescriptorTable.sockets(of: pid).map { UInt64($0) })
         guard !inodes.isEmpty else { return [] }
         var addresses: [String] = []
         for table in ["tcp", "tcp6"] {
             forEachLine(of: table, pid) { line in
-                // TCP_LISTEN: include/net/tcp_states.h.
-                guard let socket = InternetSocket(parsing: line), socket.state == 10, inodes.contains(socket.inode)
-                else { return }
-                addresses.append(socket.local)
+                guard let socket = InternetSocket(parsing: line) else { return true }
+                // TCP_LISTEN: include/net/tcp_states.h. These come first: tcp_seq_start, net/ipv4/tcp_ipv4.c.
+                guard socket.state == 10 else { return false }
+                if inodes.contains(socket.inode) { addresses.append(socket.local) }
+                return true
             }
         }
         forEachLine(of: "unix", pid) { line in
-            guard let (inode, name) = listeningUnixSocket(line), inodes.contains(inode) else { return }
-            addresses.append(name)
+            if let (inode, name) = listeningUnixSocket(line), inodes.contains(inode) { addresses.append(name) }
+            return true
         }
         return addresses
     }
 
-    private static func forEachLine(of table: String, _ pid: Int32, _ body: (ArraySlice<UInt8>) -> Void) {
+    private static func forEachLine(of table: String, _ pid: Int32, _ body: (ArraySlice<UInt8>) -> Bool) {
         guard let file = try? OwnedDescriptor(opening: "/proc/\(pid)/net/\(table)", flags: O_RDONLY) else { return }
-        Procfs.forEachLine(file, limit: tableLimit) { line in
-            body(line)
-            return true
-        }
+        Procfs.forEachLine(file, limit: tableLimit, body)
     }
 
     /// A line of `/proc/PID/net/unix`: proc_pid_net(5).

@@ -29,12 +29,18 @@ final class LaunchAttempt {
     /// The end of ``status`` for the launcher and the child.
     private var remote: OwnedDescriptor?
     private var answer: wd_launcher_answer?
-    /// The process that the answer named, held since before its first step.
-    private var held: OwnedDescriptor?
+    /// The process that the answer named, since before its first step.
+    private var pidfd: OwnedDescriptor?
+    /// What lets the process run; nil unless it waits for that.
+    private var gate: OwnedDescriptor?
+    private let isHeld: Bool
 
     /// Writes the file; nothing is started yet.
-    init(_ request: SpawnRequest) throws(SpawnError) {
+    ///
+    /// - Parameter isHeld: whether the process waits, before it takes its first step, for ``release()``.
+    init(_ request: SpawnRequest, isHeld: Bool) throws(SpawnError) {
         self.request = request
+        self.isHeld = isHeld
         let contents = LaunchFile(request).bytes
         length = contents.count
         do throws(LinuxError) {
@@ -61,7 +67,7 @@ final class LaunchAttempt {
         guard let remote else { return .sent }
         let message = wd_launcher_request(
             length: UInt64(length), cgroup: request.cgroup == nil ? -1 : 0, without_clone3: request.withoutClone3,
-            in_pipe: isPipe)
+            in_pipe: isPipe, held: isHeld)
         do throws(LinuxError) {
             let sending = try launcher.send(message, [remote.number, file.number] + request.passedDescriptors)
             if sending == .sent { self.remote = nil }
@@ -78,9 +84,10 @@ final class LaunchAttempt {
     func processID() -> Int32? {
         if answer == nil {
             var taken = wd_launcher_answer()
-            var pidfd: Int32 = -1
-            if wd_launcher_take_answer(status.number, &taken, &pidfd) == 1 { answer = taken }
-            if pidfd >= 0 { held = OwnedDescriptor(taking: pidfd) }
+            var (pidfd, gate): (Int32, Int32) = (-1, -1)
+            if wd_launcher_take_answer(status.number, &taken, &pidfd, &gate) == 1 { answer = taken }
+            if pidfd >= 0 { self.pidfd = OwnedDescriptor(taking: pidfd) }
+            if gate >= 0 { self.gate = OwnedDescriptor(taking: gate) }
         }
         return knownProcessID
     }
@@ -91,6 +98,21 @@ final class LaunchAttempt {
     /// Whether the launcher has answered the request.
     var isAnswered: Bool {
         processID() != nil || answer != nil
+    }
+
+    /// The process while it waits to be released; nil otherwise.
+    var held: HeldProcess? {
+        guard gate != nil, let pidfd, let pid = knownProcessID else { return nil }
+        return try? HeldProcess(pid: pid, pidfd: pidfd, execution: OwnedDescriptor(duplicating: status.number))
+    }
+
+    /// Lets the process run, if it waits.
+    func release() {
+        guard let gate else { return }
+        var byte: UInt8 = 1
+        // A pipe that nothing was written to has room.
+        _ = write(gate.number, &byte, 1)
+        self.gate = nil
     }
 
     /// The outcome that the child has left; nil when it cannot be read.
@@ -111,7 +133,7 @@ final class LaunchAttempt {
         }
         let process: Pidfd
         do throws(LinuxError) {
-            if let held { process = Pidfd(pid: pid, descriptor: held) } else { process = try Pidfd(opening: pid) }
+            if let pidfd { process = Pidfd(pid: pid, descriptor: pidfd) } else { process = try Pidfd(opening: pid) }
         } catch {
             _ = Subreaper.killChild(pid)
             return .failed(SpawnError(stage: .clone, errno: error.errno, operation: "hold the process"), nil)
@@ -138,6 +160,8 @@ final class LaunchAttempt {
     /// - Returns: the error of a launch that timed out, and the process, which must be reaped.
     func giveUp() -> (error: SpawnError, process: Pidfd?) {
         remote = nil
+        // Only then: it runs as soon as nobody holds it.
+        defer { gate = nil }
         // From now on the launcher cannot answer, and the child runs only after the answer: unix(7), shutdown(2).
         shutdown(status.number, Int32(SHUT_RD))
         guard let pid = processID() else {
@@ -148,6 +172,16 @@ final class LaunchAttempt {
         outcome.error = ETIMEDOUT
         return (request.error(outcome), process)
     }
+}
+
+/// A process that has been created and waits before its first step.
+public struct HeldProcess: Sendable {
+    /// The process.
+    public let pid: Int32
+    /// Its pidfd.
+    public let pidfd: OwnedDescriptor
+    /// Hangs up (`POLLHUP`) when the process executes its program, or ends.
+    public let execution: OwnedDescriptor
 }
 
 extension SpawnRequest {

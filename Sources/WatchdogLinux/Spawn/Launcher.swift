@@ -41,13 +41,17 @@ public final class Launcher {
     ///
     /// - Parameters:
     ///   - request: The program; its descriptors may be closed after this returns.
+    ///   - onHeld: Called later by the loop with the process, before that takes its first step; again if
+    ///     the launch is repeated because the launcher died. Not called where the kernel passes no descriptors.
     ///   - onEnd: Called later by the loop, once, unless the launch is canceled: with the process as soon as it
     ///     executes the program, or with the step that failed. A failed launch leaves nothing behind.
     @discardableResult
     public func launch(
-        _ request: SpawnRequest, onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
+        _ request: SpawnRequest, onHeld: ((HeldProcess) -> Void)? = nil,
+        onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
     ) -> PendingLaunch {
-        let launch = PendingLaunch(request, by: self, until: loop.now + request.launchLimit, onEnd: onEnd)
+        let launch = PendingLaunch(
+            request, by: self, until: loop.now + request.launchLimit, onHeld: onHeld, onEnd: onEnd)
         launches[ObjectIdentifier(launch)] = launch
         do throws(SpawnError) {
             try request.validate()
@@ -82,7 +86,7 @@ public final class Launcher {
 
     /// - Returns: false when the launcher has no room.
     private func send(_ launch: PendingLaunch) throws(SpawnError) -> Bool {
-        let attempt = try LaunchAttempt(launch.request)
+        let attempt = try LaunchAttempt(launch.request, isHeld: launch.onHeld != nil)
         for _ in 0..<LaunchAttempt.limit {
             let process = try running()
             switch try attempt.send(to: process) {
@@ -118,7 +122,9 @@ public final class Launcher {
     private func watch(_ launch: PendingLaunch, _ attempt: LaunchAttempt) throws(SpawnError) {
         do throws(LinuxError) {
             // Before messages and exits: the process must be known when its own messages arrive.
-            launch.source = try loop.onReady(attempt.status, for: [], priority: .first) {
+            launch.source = try loop.onReady(
+                attempt.status, for: launch.onHeld == nil ? [] : .readable, priority: .first
+            ) {
                 [unowned self, unowned launch] readiness in
                 if readiness.contains(.hungUp) { ended(launch) } else { answered(launch) }
             }
@@ -133,12 +139,15 @@ public final class Launcher {
 
     private func answered(_ launch: PendingLaunch) {
         guard launch.attempt?.isAnswered == true else { return }
+        launch.release()
         try? launch.source?.watch(for: [])
         sendBacklog()
     }
 
     private func takeAnswers() {
-        unanswered.removeFirst(unanswered.prefix { $0.attempt?.isAnswered != false }.count)
+        let answered = unanswered.prefix { $0.attempt?.isAnswered != false }
+        unanswered.removeFirst(answered.count)
+        for launch in answered { launch.release() }
     }
 
     private func sendBacklog() {
@@ -214,6 +223,7 @@ public final class Launcher {
         backlog.removeAll { $0 === launch }
         unanswered.removeAll { $0 === launch }
         _ = abandon(launch)
+        launch.end(nil)
         sendBacklog()
     }
 
@@ -239,7 +249,7 @@ public final class Launcher {
         launch.stop()
         takeAnswers()
         if launches.isEmpty { timer?.arm(at: nil) }
-        launch.onEnd(result)
+        launch.end(result)
     }
 
     private func reap(_ process: Pidfd) {
@@ -256,7 +266,9 @@ public final class Launcher {
 public final class PendingLaunch {
     fileprivate private(set) var request: SpawnRequest
     fileprivate let deadline: Instant
-    fileprivate let onEnd: (Result<SpawnedProcess, SpawnError>) -> Void
+    /// Dropped when the launch is over: what it captures may own the launch.
+    fileprivate private(set) var onHeld: ((HeldProcess) -> Void)?
+    private var onEnd: ((Result<SpawnedProcess, SpawnError>) -> Void)?
     fileprivate var attempt: LaunchAttempt?
     fileprivate var source: IOSource?
     /// The launcher that the attempt was sent to.
@@ -270,12 +282,13 @@ public final class PendingLaunch {
     private weak var launcher: Launcher?
 
     fileprivate init(
-        _ request: SpawnRequest, by launcher: Launcher, until deadline: Instant,
+        _ request: SpawnRequest, by launcher: Launcher, until deadline: Instant, onHeld: ((HeldProcess) -> Void)?,
         onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
     ) {
         self.request = request
         self.launcher = launcher
         self.deadline = deadline
+        self.onHeld = onHeld
         self.onEnd = onEnd
     }
 
@@ -296,6 +309,21 @@ public final class PendingLaunch {
                 throw SpawnError(stage: .descriptor, errno: error.errno, operation: passed.operation)
             }
         }
+    }
+
+    /// Lets the process take its first step, after the owner of the launch has seen it.
+    fileprivate func release() {
+        guard let attempt else { return }
+        if let onHeld, let process = attempt.held { onHeld(process) }
+        attempt.release()
+    }
+
+    /// Reports the result, if there is one; nothing is reported after that.
+    fileprivate func end(_ result: Result<SpawnedProcess, SpawnError>?) {
+        let report = onEnd
+        onHeld = nil
+        onEnd = nil
+        if let result { report?(result) }
     }
 
     fileprivate func stop() {

@@ -73,9 +73,20 @@ extension LauncherProcess {
         try current.withLock { current throws(LinuxError) in
             if let running = current, running !== gone { return running }
             let started = try onOwnThread()
+            if current == nil { atexit { LauncherProcess.endShared() } }
             current = started
             return started
         }
+    }
+
+    /// Ends the shared launcher, and waits until its thread has reaped it.
+    ///
+    /// It would exit by itself, but as a child of the machine's or the container's first process, which may reap nothing.
+    private static func endShared() {
+        // exit(3) does not wait for a thread that is just starting one.
+        guard let launcher = current.withLockIfAvailable({ $0 }) ?? nil else { return }
+        try? launcher.process.send(SIGKILL)
+        for _ in 0..<100 where launcher.process.isPresent { usleep(1_000) }
     }
 
     private static func onOwnThread() throws(LinuxError) -> LauncherProcess {

@@ -22,7 +22,7 @@ public func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess 
         } catch {
             throw SpawnError(stage: .clone, errno: error.errno, operation: "create a process")
         }
-        let attempt = try LaunchAttempt(request)
+        let attempt = try LaunchAttempt(request, isHeld: false)
         switch try attempt.run(through: launcher, until: deadline) {
         case .launched(let process):
             return process

@@ -8,15 +8,13 @@ public enum AtomicFile {
     /// Replaces a file: writes a temporary file beside it, syncs it, and renames it.
     ///
     /// A path that is not a regular file (a pipe, `/dev/stderr`) or that something is mounted on, as container engines do
-    /// with single files, is written to directly.
+    /// with single files, is written to directly. A link is followed only if nobody but root and this user can have made it.
     ///
     /// - Parameter mode: whatever the umask says; nil for 0640 less the umask.
     /// - Throws: ``LinuxError`` for the step that failed; the previous file is then still there.
     public static func write(_ bytes: [UInt8], to path: String, mode: UInt32? = nil) throws(LinuxError) {
         guard isReplaceable(path) else {
-            // Only a regular file is shortened by this.
-            let file = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_TRUNC)
-            try writeAll(bytes, to: file, path)
+            try writeAll(bytes, to: try openInPlace(path), path)
             return
         }
         try complete(bytes, at: path, mode: mode) { rename($0, path) }
@@ -58,17 +56,45 @@ public enum AtomicFile {
         }
     }
 
-    /// Checks in advance whether ``write(_:to:)`` can succeed.
+    /// Checks in advance whether ``write(_:to:)`` can succeed; whether a FIFO has a reader by then is not known.
     ///
     /// - Throws: ``LinuxError`` if the file cannot be created or written to.
     public static func check(_ path: String) throws(LinuxError) {
         guard isReplaceable(path) else {
-            _ = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_NONBLOCK)
+            try checkInPlace(path)
             return
         }
         let temporary = temporary(path)
         _ = try OwnedDescriptor(opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o640)
         unlink(temporary)
+    }
+
+    private static func openInPlace(_ path: String) throws(LinuxError) -> OwnedDescriptor {
+        let file: OwnedDescriptor
+        do throws(LinuxError) {
+            // Only a regular file is shortened by this. A FIFO without a reader would block forever: fifo(7).
+            file = try GuardedPath(path).open(flags: O_WRONLY | O_TRUNC | O_NONBLOCK)
+        } catch {
+            guard error.errno == .noSuchDevice else { throw error }
+            throw LinuxError("open \(path), from which nobody reads", error.errno)
+        }
+        // A reader may be slower than the writer.
+        _ = fcntl(file.number, F_SETFL, O_WRONLY)
+        return file
+    }
+
+    private static func checkInPlace(_ path: String) throws(LinuxError) {
+        let guarded = try GuardedPath(path)
+        let file = try guarded.open(flags: wd_open_path)
+        var status = stat()
+        guard fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
+            _ = try guarded.open(flags: O_WRONLY | O_NONBLOCK)
+            return
+        }
+        // Its reader would take the closing of what is opened here for the end of the file.
+        guard access("/proc/self/fd/\(file.number)", W_OK) == 0 else {
+            throw LinuxError("open \(path)", Errno(rawValue: errno))
+        }
     }
 
     // A process id is no name of its own: the first process of every container has the same one, and an earlier one may

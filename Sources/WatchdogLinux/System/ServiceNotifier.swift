@@ -6,7 +6,7 @@ import WatchdogBase
 
 /// Reports the state of this service to the service manager, without ever waiting for it: sd_notify(3).
 ///
-/// Messages for which there is no room are sent as soon as there is, in the same order.
+/// If there is no room for a message, it waits, and messages keep their order.
 ///
 /// Isolation: the loop's thread.
 public final class ServiceNotifier {

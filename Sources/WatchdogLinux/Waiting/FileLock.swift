@@ -34,20 +34,12 @@ struct FileLock: Hashable {
         process = Int32(decimal: fields[4]).flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// The lock that a process waits for on a file.
-    ///
-    /// - Parameters:
-    ///   - inode: the inode of the file; nil if unknown, in which case the result is nil for a process with several
-    ///     waits.
-    static func holder(
-        in locks: [FileLock], waiting process: Int32, kinds: Set<String>, inode: UInt64?
-    ) -> FileLock? {
-        let waits = locks.filter {
-            // A wait for an OFD lock shows no process.
-            $0.isWaiting && kinds.contains($0.kind) && (inode == nil || $0.inode == inode)
-                && ($0.process == process || $0.kind == "OFDLCK" && inode != nil)
-        }
-        guard let wait = waits.first, waits.allSatisfy({ $0.number == wait.number }) else { return nil }
-        return locks.first { !$0.isWaiting && $0.number == wait.number && $0.inode == wait.inode }
+    /// One of the fields that spaces separate; nil if there are fewer.
+    static func field(_ index: Int, of line: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        let space = UInt8(ascii: " ")
+        var rest = line.drop { $0 == space }
+        for _ in 0..<index { rest = rest.drop { $0 != space }.drop { $0 == space } }
+        let field = rest.prefix { $0 != space }
+        return field.isEmpty ? nil : field
     }
 }

@@ -12,7 +12,9 @@ public enum HeldLocks {
     ///
     /// Bounded: of a process with very many open files, it checks as many as it can in a tenth of a second.
     public static func find(in processes: [Int32]) -> [LockedFile] {
-        guard !processes.isEmpty, mayHoldLocks(Set(processes)) else { return [] }
+        guard !processes.isEmpty else { return [] }
+        let table = try? OwnedDescriptor(opening: "/proc/locks", flags: O_RDONLY)
+        guard table.map({ mayHoldLocks(Set(processes), in: $0) }) ?? true else { return [] }
         let budget = WorkBudget(.milliseconds(100))
         var found: [LockedFile] = []
         var seen: Set<String> = []
@@ -36,17 +38,25 @@ public enum HeldLocks {
     private static let kinds: Set<String> = ["FLOCK", "POSIX", "OFDLCK"]
 
     /// A lock may have been taken by a process that has exited; whoever inherited the open file then holds it.
-    private static func mayHoldLocks(_ processes: Set<Int32>) -> Bool {
-        guard let file = try? OwnedDescriptor(opening: "/proc/locks", flags: O_RDONLY) else { return true }
+    ///
+    /// - Parameter limit: how many bytes of the table to read; what follows may be locks of the processes.
+    static func mayHoldLocks(_ processes: Set<Int32>, in table: OwnedDescriptor, limit: Int = 1 << 20) -> Bool {
         var isPossible = false
-        Procfs.forEachLine(file, limit: 1 << 20) { line in
-            guard let lock = FileLock(parsing: line), !lock.isWaiting, kinds.contains(lock.kind) else { return true }
+        var previous: Int32?
+        let isWhole = Procfs.forEachLine(table, limit: limit) { line in
+            // Only what is needed of a line is parsed: there may be ten thousand.
+            guard !LockWait.isWait(line), let kind = FileLock.field(1, of: line),
+                let owner = FileLock.field(4, of: line), kinds.contains(where: { kind.elementsEqual($0.utf8) })
+            else { return true }
+            let process = Int32(decimal: owner).flatMap { $0 > 0 ? $0 : nil }
+            guard process == nil || process != previous else { return true }
+            previous = process
             isPossible =
-                lock.process.map { processes.contains($0) || (kill($0, 0) != 0 && Errno.current == .noSuchProcess) }
+                process.map { processes.contains($0) || (kill($0, 0) != 0 && Errno.current == .noSuchProcess) }
                 ?? true
             return !isPossible
         }
-        return isPossible
+        return isPossible || !isWhole
     }
 
     private static func lockedFiles(of process: Int32, _ budget: WorkBudget) -> [(path: String, lock: FileLock)] {

@@ -10,7 +10,7 @@ extension WaitLook {
         case sending
         /// The address as the process gave it; nil if it cannot be read.
         case connecting(to: String?)
-        /// One of several files of which any may become ready.
+        /// One of several files, any of which may become ready.
         case anyEvent
     }
 
@@ -205,8 +205,14 @@ extension WaitLook {
             let socket = InternetSocket(copy)
         {
             let name = copy.is_tcp ? "TCP" : "UDP"
-            // getpeername(2) names no peer before the connection is there, but the table does.
+            // getpeername(2) names no peer before the connection is there.
             if socket.isConnecting, purpose == .receiving || purpose == .anyEvent {
+                let isFound = budget.useReserve { _ in wd_internet_socket_find_peer(&copy) == 0 }
+                if isFound, let socket = InternetSocket(copy) {
+                    let sources = ["pidfd_getfd(2), getsockname(2)", "sock_diag(7) INET_DIAG"]
+                    return (socket.description(protocol: name, for: purpose), sources)
+                }
+                // It may be in another network namespace.
                 for table in [name.lowercased(), name.lowercased() + "6"] {
                     let found = internet(inode, name, "/proc/\(process)/net/\(table)", for: purpose)
                     if found.sources.isEmpty { continue }
@@ -232,9 +238,11 @@ extension WaitLook {
     ) -> (text: String, sources: [String]) {
         guard let file = try? OwnedDescriptor(opening: table, flags: O_RDONLY) else { return ("\(name) socket", []) }
         var found: InternetSocket?
-        Procfs.forEachLine(file, limit: 512 << 10) { line in
-            found = InternetSocket(parsing: line, withInode: inode)
-            return found == nil && !budget.isSpent
+        budget.useReserve { left in
+            _ = Procfs.forEachLine(file, limit: 512 << 10) { line in
+                found = InternetSocket(parsing: line, withInode: inode)
+                return found == nil && !left.isSpent
+            }
         }
         // A socket that is neither bound nor connected is in no table.
         return found.map { ($0.description(protocol: name, for: purpose), [table]) } ?? ("\(name) socket", [])

@@ -49,14 +49,18 @@ extension WaitLook {
 
     private func lock(_ process: Int32, _ kinds: Set<String>, _ inode: UInt64?) -> (FileLock, String)? {
         guard let file = try? OwnedDescriptor(opening: "/proc/locks", flags: O_RDONLY) else { return nil }
-        var locks: [FileLock] = []
-        let isWhole = Procfs.forEachLine(file, limit: 1 << 20) { line in
-            if let lock = FileLock(parsing: line), inode == nil || lock.inode == inode { locks.append(lock) }
-            return locks.count < 512 && !budget.isSpent
+        var wait = LockWait(of: process, kinds: kinds, inode: inode)
+        var count = 0
+        let isWhole = budget.useReserve { left in
+            Procfs.forEachLine(file, limit: 1 << 20) { line in
+                wait.read(line)
+                // Asking takes longer than reading a line.
+                count += 1
+                return !count.isMultiple(of: 64) || !left.isSpent
+            }
         }
         // A partial table may lead to the wrong wait.
-        guard isWhole else { return nil }
-        return FileLock.holder(in: locks, waiting: process, kinds: kinds, inode: inode).map { ($0, "/proc/locks") }
+        return isWhole ? wait.holder.map { ($0, "/proc/locks") } : nil
     }
 
     // MARK: - Children
@@ -82,11 +86,7 @@ extension WaitLook {
                 subject: "child", holder: Self.holder(.child, stat), next: Place(process: id, thread: id),
                 sources: ["/proc/\(id)/stat"])
         }
-        var children: [ProcessStat] = []
-        for relative in family().prefix(256) where relative != place.process {
-            guard !budget.isSpent else { return Finding(subject: "any child") }
-            if let stat = ProcessStat.read(relative), stat.parent == place.process { children.append(stat) }
-        }
+        guard let children = children(of: place.process) else { return Finding(subject: "any child") }
         guard children.count == 1 else {
             return Finding(subject: children.isEmpty ? "any child" : "any of \(children.count) children")
         }
@@ -94,6 +94,31 @@ extension WaitLook {
             subject: "any child", holder: Self.holder(.anyChild, children[0]),
             next: Place(process: children[0].id, thread: children[0].id),
             sources: ["/proc/\(children[0].id)/stat"])
+    }
+
+    /// The child that still uses the memory of its parent.
+    ///
+    /// Until it executes a program or ends, its parent sleeps uninterruptibly: vfork(2), posix_spawn(3).
+    func startedChild(_ place: Place) -> Finding {
+        guard let memory = ProcessStatus.memoryLines(place.process) else { return Finding() }
+        let sharing = (children(of: place.process) ?? []).filter {
+            !budget.isSpent && ProcessStatus.memoryLines($0.id) == memory
+        }
+        // Two threads may each wait for one.
+        guard sharing.count == 1, !budget.isSpent, let child = sharing.first else { return Finding() }
+        return Finding(
+            subject: "child", holder: Self.holder(.child, child), next: Place(process: child.id, thread: child.id),
+            sources: ["/proc/\(child.id)/stat", "/proc/\(child.id)/status", "/proc/\(place.process)/status"])
+    }
+
+    /// Nil if there is no time to look at all of them.
+    private func children(of process: Int32) -> [ProcessStat]? {
+        var children: [ProcessStat] = []
+        for relative in family().prefix(256) where relative != process {
+            guard !budget.isSpent else { return nil }
+            if let stat = ProcessStat.read(relative), stat.parent == process { children.append(stat) }
+        }
+        return children
     }
 
     private static func holder(_ relation: Wait.Holder.Relation, _ stat: ProcessStat) -> Wait.Holder {

@@ -18,7 +18,7 @@ public struct MeasurementConditions: Codable, Equatable, Sendable {
     public var hasNetwork: Bool
     /// The CPU quota in percent of one CPU; nil for none.
     public var cpuQuotaPercent: Double?
-    /// The folder of which each run got a fresh copy; nil for none.
+    /// The folder that each run got a fresh copy of; nil for none.
     public var data: String?
     /// The program's environment, except for what differs between runs.
     public var environment: [String: String]

@@ -12,7 +12,7 @@ public struct Measurement: Equatable, Sendable {
     public var until: LaunchGoal
     /// Whether ``until`` was chosen from what the program did, and not given.
     public var isUntilChosen: Bool
-    /// How far apart the looks were that found the end of a launch; nil for an end that the kernel announces.
+    /// The interval of the checks that found the end of a launch; nil for an end that the kernel announces.
     public var resolution: Duration?
     /// The runs in the order in which they took place.
     public var runs: [MeasuredRun]
@@ -67,7 +67,7 @@ public struct Measurement: Equatable, Sendable {
     /// The summaries of a program's runs; nil if none counts.
     public func figures(of program: MeasuredProgram) -> MeasuredFigures? { MeasuredFigures(counted(program)) }
 
-    /// The pairs of which both runs count, in order.
+    /// The pairs in which both runs count, in order.
     public var pairs: [(old: MeasuredRun, new: MeasuredRun)] {
         let old = Dictionary(counted(.old).map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         return counted(.new).sorted { $0.number < $1.number }.compactMap { run in

@@ -8,13 +8,13 @@ public struct MeasurementText {
     private let checks: [MeasurementCheck]
     private let width: Int
 
-    /// The width below which lines are not shortened any more.
+    /// The minimum width; lines are never cut shorter.
     private static let narrowest = 60
     private static let columns = 42
 
     /// Prepares the text.
     ///
-    /// - Parameter width: The number of columns, of which lines of figures use at most as many.
+    /// - Parameter width: The maximum number of columns for lines of figures.
     public init(_ measurement: Measurement, checks: [MeasurementCheck], width: Int) {
         self.measurement = measurement
         self.checks = checks

@@ -43,7 +43,7 @@ final class DataCopy {
 }
 
 extension DataCopy {
-    /// An argument with the copy's path in place of the placeholder.
+    /// An argument with the copy's path instead of the placeholder.
     func fill(_ argument: String) -> String {
         argument.split(separator: Self.placeholder, omittingEmptySubsequences: false).joined(separator: path)
     }

@@ -3,16 +3,19 @@
 import Glibc
 import WatchdogBase
 import WatchdogLinux
-import WatchdogMeasurement
+package import WatchdogMeasurement
 
 /// Measures what the CPUs did beside the measurement.
-struct NoiseMeter {
+package struct NoiseMeter {
     private let begin = Instant.now()
     private let cpu = MachineCPU.read()
     private let own = NoiseMeter.ownTime()
 
+    /// Begins to measure.
+    package init() {}
+
     /// What happened since this value was created; nil without `/proc`.
-    func noise() -> MachineNoise? {
+    package func noise() -> MachineNoise? {
         guard let cpu, let now = MachineCPU.read() else { return nil }
         return MachineNoise(
             busy: now.busyTime - cpu.busyTime, own: Self.ownTime() - own, stolen: now.stolenTime - cpu.stolenTime,

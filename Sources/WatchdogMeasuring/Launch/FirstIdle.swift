@@ -19,7 +19,7 @@ struct FirstIdle {
 
     private var candidate: Moment?
 
-    /// Looks at the main thread.
+    /// Checks the main thread.
     ///
     /// - Returns: the moment when it became idle, once it has been so for ``length``.
     mutating func look(at pid: Int32, now: Instant, counters: () -> ProcessCounters) -> Moment? {

@@ -58,7 +58,7 @@ final class LaunchMessages {
         return signals
     }
 
-    /// Whether the channel's other end is closed, so that it must not be waited for any more.
+    /// Whether the channel's other end is closed, so that waiting for it is pointless.
     func dropClosedChannel() {
         guard let channel else { return }
         var entry = pollfd(fd: channel.descriptor.number, events: 0, revents: 0)

@@ -30,7 +30,7 @@ struct LaunchSetup {
     /// Whether the kernel does not announce what is waited for.
     var isPolling: Bool { mapsFiles || polls(.listen) || polls(.idle) }
 
-    /// Whether such an end is looked for.
+    /// Whether to look for such an end.
     func polls(_ signal: LaunchGoal) -> Bool { until == nil || until == signal }
 
     /// The error of a launch that did not reach its end in time.
@@ -38,12 +38,12 @@ struct LaunchSetup {
         let limit = TimeSpan.format(timeLimit)
         guard let until else {
             return .program(
-                "\(name) did not say READY=1, listen, become idle or exit within \(limit); use --until, or a longer --time-limit"
+                "\(name) did not send READY=1, listen, become idle or exit within \(limit); use --until, or a longer --time-limit"
             )
         }
         let deed =
             switch until {
-            case .ready, .firstFrame, .useful: "say \(until.phrase)"
+            case .ready, .firstFrame, .useful: "send \(until.phrase)"
             case .listen: "listen"
             case .idle: "become idle"
             case .exit: "exit"

@@ -89,7 +89,7 @@ final class MeasuredLaunch {
         if entries[1].revents != 0 { throw .interrupted }
     }
 
-    // MARK: Looks
+    // MARK: Checks
 
     private func look() throws(MeasuringError) -> Outcome? {
         let hasExited = process.hasExited

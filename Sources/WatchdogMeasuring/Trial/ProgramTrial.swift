@@ -11,7 +11,7 @@ import WatchdogWire
 ///
 /// Isolation: belongs to one thread.
 public final class ProgramTrial {
-    /// The allowance for `WATCHDOG=1` that the program is told: short, so that it sends some in a short trial.
+    /// The allowance for `WATCHDOG=1` that the program gets: short, so that it sends some in a short trial.
     static let heartbeat = Duration.seconds(2)
     /// How long a program that is ready is observed further: for more listening sockets, and for heartbeats.
     static let settling = Duration.seconds(3)

@@ -46,6 +46,8 @@ public struct AppMeter: Hashable, Sendable {
         .milliseconds(100), .milliseconds(400), .seconds(1), .milliseconds(2_500), .seconds(5), .seconds(10),
         .seconds(20),
     ]
+    /// The bounds of ``launchPhases``: few, because each phase has its own series.
+    static let phaseBounds: [Duration] = [.milliseconds(10), .milliseconds(100), .seconds(1), .seconds(5)]
     /// The bounds of ``pings``; 16 ms is one frame, 250 ms a hang, 10 s the default limit.
     static let pingBounds: [Duration] = [
         .milliseconds(1), .milliseconds(16), .milliseconds(100), .milliseconds(250), .seconds(1), .seconds(10),
@@ -60,6 +62,7 @@ public struct AppMeter: Hashable, Sendable {
         .milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5), .seconds(10), .seconds(30),
     ]
     private static let noLaunchDurations = FixedHistogram(bounds: launchBounds)
+    private static let noPhases = LaunchPhaseName.allCases.map { _ in FixedHistogram(bounds: phaseBounds) }
     private static let noPings = FixedHistogram(bounds: pingBounds)
     private static let noHangs = FixedHistogram(bounds: hangBounds)
     private static let noProbes = FixedHistogram(bounds: probeBounds)
@@ -84,6 +87,8 @@ public struct AppMeter: Hashable, Sendable {
     private(set) var terminationCounts = noTerminations
     /// From `execve` to ready.
     public private(set) var launchDurations = noLaunchDurations
+    /// How long each phase of a launch took, in their order, of launches that became ready.
+    public private(set) var launchPhases = noPhases
     /// Round trips of answered pings.
     public private(set) var pings = noPings
     /// Hangs that ended by themselves.
@@ -139,10 +144,14 @@ public struct AppMeter: Hashable, Sendable {
     // MARK: - Events
 
     /// Counts what a process machine reports.
-    public mutating func noticed(_ notice: Notice) {
+    ///
+    /// - Parameter phases: how long each phase of the launch took, as far as it is known; asked for when the app is ready.
+    public mutating func noticed(_ notice: Notice, phases: @autoclosure () -> [LaunchPhaseName: Duration] = [:]) {
         switch notice {
         case .launched: launches += 1
-        case .ready(_, let duration): launchDurations.record(duration)
+        case .ready(_, let duration):
+            launchDurations.record(duration)
+            for (phase, duration) in phases() { launchPhases[Self.index(phase)].record(duration) }
         case .hung(let duration): hangs.record(duration)
         case .transgressed(let incident):
             incidentCounts[Self.index(incident.event, isEnforced: incident.isEnforced)] += 1
@@ -205,6 +214,7 @@ public struct AppMeter: Hashable, Sendable {
         Self.add(other.faultCounts, to: &faultCounts)
         Self.add(other.terminationCounts, to: &terminationCounts)
         launchDurations.add(other.launchDurations)
+        for index in launchPhases.indices { launchPhases[index].add(other.launchPhases[index]) }
         pings.add(other.pings)
         hangs.add(other.hangs)
         probes.add(other.probes)

@@ -45,6 +45,8 @@ extension MetricFamily {
         "watchdogd_app_faults_total", .counter, "Incidents, hangs and crashes, by whose fault they are.")
     static let appLaunchDuration = MetricFamily(
         "watchdogd_app_launch_duration_seconds", .histogram, "Time from execve until ready.")
+    static let appLaunchPhase = MetricFamily(
+        "watchdogd_app_launch_phase_duration_seconds", .histogram, "Time that each phase until ready took.")
     static let appPingDuration = MetricFamily(
         "watchdogd_app_ping_duration_seconds", .histogram, "Time in which the main loop answered pings.")
     static let appHangDuration = MetricFamily(

@@ -32,6 +32,12 @@ public struct MetricLabels: Hashable, Sendable {
         self.init([name: value])
     }
 
+    /// These labels, and others after them.
+    func with(_ others: MetricLabels) -> MetricLabels {
+        let comma = bytes.isEmpty || others.bytes.isEmpty ? [] : [UInt8(ascii: ",")]
+        return MetricLabels(bytes: bytes + comma + others.bytes)
+    }
+
     /// Escapes what would end the value or the line.
     ///
     /// The format knows no other escapes: any other character stands for itself.

@@ -8,7 +8,7 @@ import WatchdogVerdict
 ///
 /// Pure: the same readings give the same bytes.
 public enum MetricsText {
-    /// With more apps than this there are sums over all apps only, without the label `app`: each app has about ninety
+    /// With more apps than this there are sums over all apps only, without the label `app`: each app has about 150
     /// series, for which Prometheus would need more memory than many machines have.
     public static let mostApps = 1_000
 
@@ -17,7 +17,7 @@ public enum MetricsText {
     /// - Parameter apps: in the order of their names.
     public static func render(_ daemon: DaemonReading, _ apps: [AppReading]) -> [UInt8] {
         let isSummed = apps.count > mostApps
-        var text = ExpositionText(capacity: 2_048 + (isSummed ? 1 : apps.count) * 8_192)
+        var text = ExpositionText(capacity: 2_048 + (isSummed ? 1 : apps.count) * 16_384)
         write(daemon, to: &text)
         let table = isSummed ? Table(summing: apps) : Table(apps)
         if !isSummed { writeSingle(table, to: &text) }
@@ -130,12 +130,25 @@ public enum MetricsText {
         write(.appVerdicts, labels("verdict", Verdict.Kind.self), table, &text) { $0.app.meter.verdictCounts }
         write(.appFaults, labels("fault", AppMeter.Fault.self), table, &text) { $0.app.meter.faultCounts }
         write(.appLaunchDuration, AppMeter.launchBounds, table, &text) { $0.meter.launchDurations }
+        writePhases(table, to: &text)
         write(.appPingDuration, AppMeter.pingBounds, table, &text) { $0.meter.pings }
         write(.appHangDuration, AppMeter.hangBounds, table, &text) { $0.meter.hangs }
         write(.appProbeDuration, AppMeter.probeBounds, table, &text) { $0.hasProbe ? $0.meter.probes : nil }
         write(.appReloadDuration, AppMeter.reloadBounds, table, &text) { $0.hasReload ? $0.meter.reloads : nil }
         write(.appRunning, table, &text) { $0.meter.runningTime }
         writeUse(table, to: &text)
+    }
+
+    private static func writePhases(_ table: Table, to text: inout ExpositionText) {
+        text.begin(.appLaunchPhase)
+        let patterns = labels("phase", LaunchPhaseName.self).map {
+            HistogramPattern(MetricFamily.appLaunchPhase.name, isLabeled: table.isLabeled, AppMeter.phaseBounds, $0)
+        }
+        for row in table.rows {
+            for (pattern, histogram) in zip(patterns, row.app.meter.launchPhases) {
+                text.add(pattern, row.labels, histogram)
+            }
+        }
     }
 
     /// Writes what the kernel counts, as far as it is known: an unknown use is not 0.

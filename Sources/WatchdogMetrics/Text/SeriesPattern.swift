@@ -56,7 +56,8 @@ struct HistogramPattern {
     ///   - name: the family's name.
     ///   - isLabeled: as for ``SeriesPattern``.
     ///   - bounds: of the histogram.
-    init(_ name: String, isLabeled: Bool, _ bounds: [Duration]) {
+    ///   - labels: of all its series.
+    init(_ name: String, isLabeled: Bool, _ bounds: [Duration], _ labels: MetricLabels = .none) {
         let values = bounds.map { bound in
             var text = ExpositionText()
             text.append(bound)
@@ -64,9 +65,9 @@ struct HistogramPattern {
         }
         buckets = SeriesPatterns(
             (values + ["+Inf"]).map {
-                SeriesPattern("\(name)_bucket", isLabeled: isLabeled, MetricLabels(["le": $0]))
+                SeriesPattern("\(name)_bucket", isLabeled: isLabeled, labels.with(MetricLabels(["le": $0])))
             })
-        sum = SeriesPattern("\(name)_sum", isLabeled: isLabeled)
-        count = SeriesPattern("\(name)_count", isLabeled: isLabeled)
+        sum = SeriesPattern("\(name)_sum", isLabeled: isLabeled, labels)
+        count = SeriesPattern("\(name)_count", isLabeled: isLabeled, labels)
     }
 }

@@ -19,7 +19,7 @@ final class AppTally {
         let host: Int
     }
 
-    /// The most ways to end that are told apart.
+    /// The most ways to end that have entries of their own.
     private static let endLimit = 1_000
 
     let number: Int32
@@ -140,7 +140,7 @@ struct VersionTally {
     /// Incidents by the number of the day since 1970.
     private(set) var days: [Int64: Int] = [:]
 
-    /// The most days that are told apart.
+    /// The most days that have entries of their own.
     private static let dayLimit = 4_000
 
     init(name: String) { self.name = name }
@@ -195,7 +195,7 @@ struct SignatureTally {
     /// The signatures beyond the limit.
     static let others = SignatureTally(
         OrganizerIncident(
-            time: 0, app: "", event: "", cause: "signatures that are not told apart", signature: Organizer.others))
+            time: 0, app: "", event: "", cause: "signatures counted together", signature: Organizer.others))
 
     mutating func add(_ incident: OrganizerIncident, _ count: Int, version: Int) {
         incidents = incidents.addingSaturated(count)
@@ -208,16 +208,23 @@ struct SignatureTally {
 }
 
 extension AppTally {
-    /// How long a version ran and hung on all hosts, in seconds.
-    struct FleetTime {
-        var hanging: Double
-        var running: Double
+    /// How long a version ran and hung on all hosts, in seconds, and its launches.
+    struct Fleet {
+        var hanging = 0.0
+        var running = 0.0
+        var launches = LaunchBuckets()
+
+        mutating func add(_ other: Fleet) {
+            hanging += other.hanging
+            running += other.running
+            launches.add(other.launches)
+        }
     }
 
-    /// What histories and Prometheus tell of a version.
+    /// What histories and Prometheus contain about a version.
     struct Launches {
         /// Nil if only histories tell.
-        private(set) var fleet: FleetTime?
+        private(set) var fleet: Fleet?
         private(set) var count = 0
         private(set) var durations = LatencyHistogram()
         private(set) var hangs = 0
@@ -233,15 +240,15 @@ extension AppTally {
             see(time)
         }
 
-        mutating func add(_ time: FleetTime, since first: Int64) {
-            fleet = FleetTime(
-                hanging: (fleet?.hanging ?? 0) + time.hanging, running: (fleet?.running ?? 0) + time.running)
+        mutating func add(_ other: Fleet, since first: Int64) {
+            fleet = fleet ?? Fleet()
+            fleet?.add(other)
             see(first)
         }
 
         mutating func add(hang: Duration, at time: Int64) {
             hangs += 1
-            // What is longer than a year is no hang.
+            // A hang cannot last longer than a year.
             hangTime += min(max(.zero, hang), .seconds(366 * 86_400))
             see(time)
         }

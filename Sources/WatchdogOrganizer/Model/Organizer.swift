@@ -17,7 +17,7 @@ struct Episode: Hashable {
 ///
 /// Isolation: one thread at a time.
 public final class Organizer {
-    /// How much is told apart.
+    /// How many entries the organizer keeps.
     public struct Limits: Sendable {
         /// The most apps.
         public var apps = 200
@@ -100,7 +100,7 @@ public final class Organizer {
         return true
     }
 
-    /// Counts what a host's history tells of an app.
+    /// Counts what a host's history contains about an app.
     ///
     /// An app that is running at the end counts until its last event.
     ///
@@ -129,12 +129,12 @@ public final class Organizer {
         for (place, seconds) in running.seconds { app.add(seconds, of: place) }
     }
 
-    /// Counts how long a version ran and hung on all hosts, which is more than histories know.
+    /// Counts how long a version ran, hung and took to launch on all hosts, which is more than histories know.
     func add(_ rate: PrometheusRates.Rate) {
         let app = tally(of: rate.app)
         let version = app.historyVersion(Self.known(rate.version))
         app.launches[version, default: AppTally.Launches()].add(
-            AppTally.FleetTime(hanging: rate.hanging, running: rate.running), since: rate.first)
+            AppTally.Fleet(hanging: rate.hanging, running: rate.running, launches: rate.launches), since: rate.first)
         isLimited = isLimited || app.isLimited
     }
 

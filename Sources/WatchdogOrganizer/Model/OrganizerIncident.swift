@@ -8,7 +8,7 @@ public struct OrganizerIncident: Equatable, Sendable {
         case foreground
         /// In the background.
         case background
-        /// Nobody reported it.
+        /// It was not reported.
         case unknown
 
         /// The role in a report's words; `unknown` for any other word.
@@ -63,13 +63,13 @@ public struct OrganizerIncident: Equatable, Sendable {
     var isTermination: Bool { event != "hang" && event != "capture" }
 }
 
-/// What a history tells of an app, as the organizer counts it.
+/// What a history contains about an app, as the organizer counts it.
 ///
 /// Times are seconds since 1970 in UTC.
 public enum OrganizerEvent: Equatable, Sendable {
     /// A process was launched: when, and how long until it was ready; nil if it never was.
     case launch(time: Int64, version: String, host: String, duration: Duration?)
-    /// A launch that failed, or a resume: it shows only that the history goes on.
+    /// A launch that failed, or a resume: it shows only that the history continues.
     case other(time: Int64)
     /// The main loop did not answer for a while.
     case hang(time: Int64, version: String, duration: Duration)

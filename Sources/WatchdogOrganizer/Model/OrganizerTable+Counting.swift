@@ -116,14 +116,7 @@ extension OrganizerTable.Version {
         last = max(version?.last ?? .min, kept?.last ?? .min)
         incidents = version?.incidents ?? 0
         hosts = number.map { number in tally.hosts.count { $0.versions[number] != nil } } ?? 0
-        launches = kept.flatMap { kept in
-            kept.count == 0
-                ? nil
-                : OrganizerTable.Launches(
-                    count: kept.count, failures: kept.count - kept.durations.count,
-                    p25: kept.durations.quantile(0.25), p50: kept.durations.quantile(0.5),
-                    p75: kept.durations.quantile(0.75), p90: kept.durations.quantile(0.9))
-        }
+        launches = kept.flatMap { OrganizerTable.Launches($0) }
         if let fleet = kept?.fleet {
             let hours = fleet.running / 3_600
             hangRate = .secondsPerHour(fleet.hanging / hours, hours: hours)
@@ -137,6 +130,23 @@ extension OrganizerTable.Version {
         } else {
             hangRate = nil
         }
+    }
+}
+
+extension OrganizerTable.Launches {
+    /// The launches of all hosts, if Prometheus knows any, else those of histories; nil if there were none.
+    fileprivate init?(_ kept: AppTally.Launches) {
+        let quantile: (Double) -> Duration?
+        if let launches = kept.fleet?.launches, launches.count > 0 {
+            (count, failures) = (launches.count, nil)
+            quantile = launches.quantile
+        } else if kept.count > 0 {
+            (count, failures) = (kept.count, kept.count - kept.durations.count)
+            quantile = kept.durations.quantile
+        } else {
+            return nil
+        }
+        (p25, p50, p75, p90) = (quantile(0.25), quantile(0.5), quantile(0.75), quantile(0.9))
     }
 }
 

@@ -12,12 +12,12 @@ public struct OrganizerTable: Equatable, Sendable {
         case hangsPerDay(Double, days: Double)
     }
 
-    /// The launches of a version, in a distribution that is accurate to 1/16.
+    /// The launches of a version: what histories tell is accurate to 1/16, what Prometheus tells to its buckets.
     public struct Launches: Equatable, Sendable {
         /// How many there were.
         public let count: Int
-        /// How many never became ready.
-        public let failures: Int
+        /// How many never became ready; nil if that is not known.
+        public let failures: Int?
         /// The time that a quarter did not exceed; nil if none became ready.
         public let p25: Duration?
         /// The time that half did not exceed.
@@ -44,7 +44,7 @@ public struct OrganizerTable: Equatable, Sendable {
         public let hosts: Int
         /// Its hangs; nil if nothing is known.
         public let hangRate: HangRate?
-        /// Its launches; nil without a history.
+        /// Its launches; nil if nothing is known.
         public let launches: Launches?
     }
 
@@ -58,7 +58,7 @@ public struct OrganizerTable: Equatable, Sendable {
         public let foreground: Int
         /// In the background.
         public let background: Int
-        /// Nobody reported where.
+        /// The place is unknown.
         public let unknown: Int
 
         /// All of them.

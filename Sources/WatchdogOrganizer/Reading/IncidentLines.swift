@@ -12,9 +12,9 @@ public struct IncidentLines: ~Copyable {
     private var isTooLong = false
     private var number = 0
 
-    /// The lines that are no incidents.
+    /// The number of lines that are not incidents.
     public private(set) var faults = 0
-    /// The first line that is no incident, and why: `line 17: it is cut off`.
+    /// The first line that is not an incident, and why: `line 17: it is cut off`.
     public private(set) var firstFault: String?
 
     /// Begins with the first line.

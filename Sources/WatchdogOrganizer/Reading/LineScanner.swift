@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a line is no incident.
+/// Why a line is not an incident.
 struct LineFault: Error, Equatable {
     let reason: String
 }
 
-/// A position in the bytes of one JSON object (RFC 8259), which every call gets anew.
+/// A position in the bytes of one JSON object (RFC 8259), which the caller passes to every call.
 ///
-/// Of values that nobody wants only the end is looked for.
+/// This is not `JSONScanner`, which copies the text and yields every token, because scanning 200,000 lines (91 MB) with
+/// that takes 0.24 s instead of 0.08 s of CPU time, out of 0.7 s for reading them (docs/organizer.md).
 struct LineScanner {
-    /// The longest text that is kept, in bytes; longer ones are cut.
+    /// The longest text to keep, in bytes; longer ones are cut.
     static let textBytes = 512
-    /// The deepest nesting of a value that nobody wants.
+    /// The deepest nesting of a value to skip.
     private static let depth = 64
 
     private(set) var offset = 0
@@ -27,13 +28,13 @@ struct LineScanner {
         }
     }
 
-    /// The next byte that is no blank; nil at the end.
+    /// The next byte that is not a blank; nil at the end.
     mutating func peek(_ bytes: Span<UInt8>) -> UInt8? {
         skipBlanks(bytes)
         return offset < bytes.count ? bytes[offset] : nil
     }
 
-    /// Whether the next byte is this one, which is then passed.
+    /// Passes the next byte if it is this one; returns whether it was.
     mutating func take(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
         guard peek(bytes) == byte else { return false }
         offset += 1
@@ -144,7 +145,7 @@ struct LineScanner {
 
     private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(LineFault) -> String {
         var end = min(range.upperBound, range.lowerBound + textBytes)
-        // Not within a character.
+        // Do not cut within a character.
         while end < range.upperBound, end > range.lowerBound, bytes[end] & 0xc0 == 0x80 { end -= 1 }
         do {
             return String(copying: try UTF8Span(validating: bytes.extracting(range.lowerBound..<end)))

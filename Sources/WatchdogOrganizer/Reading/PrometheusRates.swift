@@ -2,7 +2,8 @@
 
 public import WatchdogBase
 
-/// How long each version of each app ran and hung on all hosts, as the recording rules in Prometheus tell.
+/// How long each version of each app ran, hung and took to launch on all hosts, as the recording rules in Prometheus
+/// tell.
 ///
 /// Pure: whoever asks the server passes the question on, and the answer back.
 public struct PrometheusRates {
@@ -13,6 +14,7 @@ public struct PrometheusRates {
         /// In seconds.
         let hanging: Double
         let running: Double
+        let launches: LaunchBuckets
         /// When it ran for the first time; seconds since 1970.
         let first: Int64
     }
@@ -20,6 +22,8 @@ public struct PrometheusRates {
     /// Rules of packaging/prometheus/rules.yml.
     private static let hangs = "app_version_instance:watchdogd_hang_seconds:rate1h"
     private static let running = "app_version_instance:watchdogd_running_seconds:rate1h"
+    private static let launches = "app_version_instance:watchdogd_launch_duration_seconds_bucket:rate1h"
+    static let rules = [hangs, running, launches]
     /// More points would cost the server time and tell nothing: the rules look back an hour.
     private static let points: Int64 = 720
     /// How often Prometheus usually evaluates rules.
@@ -55,10 +59,10 @@ public struct PrometheusRates {
             let answer = try ask("/api/v1/query?timeout=20s&query=\(Self.encoded(query))")
             return try PrometheusAnswer.samples(status: answer.status, body: answer.body)
         }
-        let answers = try (
-            running: samples(sum(of: Self.running)), hangs: samples(sum(of: Self.hangs)), first: samples(firstTimes)
-        )
-        for rate in rates(running: answers.running, hangs: answers.hangs, first: answers.first)
+        let answers = try Answers(
+            running: samples(sum(of: Self.running)), hangs: samples(sum(of: Self.hangs)), first: samples(firstTimes),
+            launches: samples(sum(of: Self.launches, by: "app, version, le")))
+        for rate in rates(answers)
         where app.map({ $0.lowercased() == rate.app.lowercased() }) ?? true {
             organizer.add(rate)
         }
@@ -82,9 +86,9 @@ public struct PrometheusRates {
         scalar == "\"" || scalar == "\\" ? "\\\(scalar)" : String(scalar)
     }
 
-    /// Seconds: the sum of rates, each of which stands for one step.
-    private func sum(of rule: String) -> String {
-        "sum by (app, version) (sum_over_time(\(rule)\(selector)[\(seconds)s:\(step)s])) * \(step)"
+    /// Seconds or launches: the sum of rates, each of which stands for one step.
+    private func sum(of rule: String, by labels: String = "app, version") -> String {
+        "sum by (\(labels)) (sum_over_time(\(rule)\(selector)[\(seconds)s:\(step)s])) * \(step)"
     }
 
     private var firstTimes: String {
@@ -108,6 +112,13 @@ public struct PrometheusRates {
 
     // MARK: - Answers
 
+    private struct Answers {
+        let running: [PrometheusAnswer.Sample]
+        let hangs: [PrometheusAnswer.Sample]
+        let first: [PrometheusAnswer.Sample]
+        let launches: [PrometheusAnswer.Sample]
+    }
+
     private struct Key: Hashable {
         let app: String
         let version: String
@@ -125,22 +136,28 @@ public struct PrometheusRates {
     }
 
     /// What the answers say together; what contradicts itself does not count.
-    func rates(
-        running: [PrometheusAnswer.Sample], hangs: [PrometheusAnswer.Sample], first: [PrometheusAnswer.Sample]
-    ) -> [Rate] {
-        func values(_ samples: [PrometheusAnswer.Sample]) -> [Key: Double] {
-            samples.reduce(into: [:]) { values, sample in
+    private func rates(_ answers: Answers) -> [Rate] {
+        func sums<Sum>(
+            _ samples: [PrometheusAnswer.Sample], _ none: Sum, _ add: (PrometheusAnswer.Sample, inout Sum) -> Void
+        ) -> [Key: Sum] {
+            samples.reduce(into: [:]) { sums, sample in
                 guard let key = Key(sample.labels), (0...1e15).contains(sample.value) else { return }
-                values[key, default: 0] += sample.value
+                add(sample, &sums[key, default: none])
             }
         }
-        let (hangs, first) = (values(hangs), values(first))
-        return values(running).compactMap { key, running in
+        let add = { (sample: PrometheusAnswer.Sample, sum: inout Double) in sum += sample.value }
+        let (hangs, first) = (sums(answers.hangs, 0, add), sums(answers.first, 0, add))
+        let launches = sums(answers.launches, LaunchBuckets()) { sample, buckets in
+            guard let bound = sample.labels["le"].flatMap({ Double($0) }) else { return }
+            buckets.add(sample.value, within: bound)
+        }
+        return sums(answers.running, 0, add).compactMap { key, running in
             guard running > 0 else { return nil }
-            let since = first[key].map { Int64($0) } ?? now
+            // A server may name a series as often as it likes: the sum may be more than a number can hold.
+            let since = first[key].map { Int64(min($0, 1e15)) } ?? now
             return Rate(
                 app: key.app, version: key.version, hanging: min(hangs[key] ?? 0, running), running: running,
-                first: min(max(since, 0), now))
+                launches: launches[key] ?? LaunchBuckets(), first: min(max(since, 0), now))
         }
         .sorted { ($0.app, $0.version) < ($1.app, $1.version) }
     }

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Whether something happens more often than before: the conditional test of Poisson rates, on each host for itself.
+/// Whether something happens more often than before: the conditional test of Poisson rates, on each host separately.
 ///
 /// If the rates are equal on every host, then of a host's events the later ones have a binomial distribution whose
 /// probability is the share of the later exposure. Source: Przyborowski and Wilenski, Biometrika 31 (1940). The sum over
@@ -70,7 +70,7 @@ public struct RateTest: Equatable, Sendable {
         return sum(from: after, by: 1)
     }
 
-    /// The smallest probability that these many events can have.
+    /// The smallest probability that this many events can have.
     public var smallestP: Double { exp(Double(before + after) * log(share)) }
 
     /// The probability of this number and all beyond it, away from the mean.

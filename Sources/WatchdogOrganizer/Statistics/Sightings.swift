@@ -2,7 +2,7 @@
 
 /// The hours between the first and the last incident of a version on a host.
 ///
-/// Nobody tells when a version was installed. Between its first and its last incident it was there, and whatever
+/// No source says when a version was installed. Between its first and its last incident it was there, and whatever
 /// happened in these hours is independent of the two hours that delimit them: events in the first and in the last hour
 /// do not count, so that rates are unbiased.
 struct Sightings: Sendable {

@@ -26,7 +26,7 @@ public struct OrganizerReply: Encodable, Sendable {
 
     private struct Launches: Encodable {
         let count: Int
-        let notReady: Int
+        let notReady: Int?
         let p25USec: Int64?
         let p50USec: Int64?
         let p75USec: Int64?

@@ -124,7 +124,7 @@ struct AppLaunches {
         state = .live(launch, silence: instant)
     }
 
-    /// - Returns: false when it is not the current launch any more.
+    /// - Returns: false if another launch is current by now.
     mutating func ready(_ launch: LaunchID) -> Bool {
         guard case .live(launch, _) = state else { return false }
         state = .live(launch, silence: nil)

@@ -2,15 +2,16 @@
 
 public import WatchdogBase
 
-/// Decides the life of an app from launch to launch: when it is launched, ended and forgotten, and who gets which answer.
+/// Decides the life of an app from launch to launch: when it is launched, ended and forgotten, and who gets which
+/// answer.
 ///
-/// Each launch's process has a ``ProcessMachine`` of its own; this machine hears how it is launched and how it ends. It
-/// names launches by their identifiers, holds no references and reads no clock.
+/// Each launch's process has a ``ProcessMachine`` of its own; this machine learns how a launch begins and ends. It
+/// refers to launches by their identifiers, holds no references and reads no clock.
 ///
-/// What holds always: one launch at a time; each launch counts once, and its end is accounted for once, however many
+/// Invariants: one launch at a time; each launch counts once, and its end is accounted for once, however many
 /// watchdogds see it; an app that somebody stopped stays down; each ``AppWaiter`` gets one answer.
 ///
-/// Isolation: a value; whoever holds it serialises the calls.
+/// Isolation: a value; its holder serializes the calls.
 public struct AppMachine: Sendable {
     /// The time after which a process that may be silent, and is, counts as ready.
     public static let silenceLimit = Duration.seconds(2)
@@ -57,7 +58,7 @@ public struct AppMachine: Sendable {
     /// The launch that can still be changed.
     public var current: LaunchID? { launches.current }
 
-    /// Whether it is not known yet what the previous watchdogd left.
+    /// Whether it is still unknown what the previous watchdogd left.
     public var isInheriting: Bool { launches.isInheriting }
 
     /// When to send ``AppEvent/deadlineReached``; nil for never.
@@ -69,7 +70,7 @@ public struct AppMachine: Sendable {
     /// The number of automatic restarts so far.
     public var restartCount: Int { restarts.restarts }
 
-    /// The same by what had ended the app.
+    /// The number of automatic restarts by what had ended the app.
     public var restartsByCause: [RestartSettings.Cause: Int] { restarts.restartsByCause }
 
     /// The limit that keeps the app down, or its next launch away.
@@ -83,7 +84,7 @@ public struct AppMachine: Sendable {
     /// What to keep for the next watchdogd; nil for nothing, so that it begins anew.
     public var saved: SavedApp? {
         guard let stage = launches.saved, !isShuttingDown || current != nil else { return nil }
-        // Who reads this follows a watchdogd that was shutting down, or has found the file again.
+        // The reader of this follows a watchdogd that was shutting down, or has found the file again.
         let isWanted = isShuttingDown ? standing == .enabled : standing == .removed
         return SavedApp(
             stage: stage, wish: isWanted ? .relaunch : wish, restarts: restarts.saved,
@@ -99,7 +100,7 @@ public struct AppMachine: Sendable {
     ///   - now: when; never earlier than at the call before.
     /// - Returns: what to do, in order.
     public mutating func handle(_ event: AppEvent, at now: Instant) -> [AppEffect] {
-        // Not worth a write: the next watchdogd drops an end of which it finds no launch.
+        // Not worth a write: the next watchdogd drops an end without a launch.
         if case .released(let launch) = event {
             launches.released(launch)
             return []
@@ -115,7 +116,7 @@ public struct AppMachine: Sendable {
         switch event {
         case .inherited(let launch, let isOver):
             let isCurrent = launches.inherit(launch, isOver: isOver)
-            // The app was saved before this launch: what somebody wished then has come true.
+            // The app was saved before this launch, which fulfills the request from then.
             if isCurrent, counted != launch { wish = .asConfigured }
             step.add(.resume(launch))
         case .resumed(let launch, let resumption): resumed(launch, resumption, &step)
@@ -280,7 +281,7 @@ public struct AppMachine: Sendable {
             at: step.now)
         guard wish != .relaunch || !isConfigured else {
             restarts.reset()
-            // Not at once: a launch that fails at once comes back here.
+            // Not immediately: a launch that fails immediately comes back here.
             launches.wait(until: step.now)
             return
         }
@@ -352,7 +353,7 @@ public struct AppMachine: Sendable {
         case .creating, .preparing, .live:
             guard needsNewProcess else { break }
             if wish == .asConfigured { return end(isEnabled ? .relaunch : .stop, &step) }
-            // The process is being ended; who stopped the app, stopped it for good.
+            // The process is being ended; an app that somebody stopped stays down.
             if !isEnabled { wish = .stop }
         case .waiting, .failed:
             if isNewlyEnabled || (needsNewProcess && isEnabled) { return create(&step) }
@@ -365,7 +366,7 @@ public struct AppMachine: Sendable {
 
     private mutating func end(_ wish: SavedApp.Wish, _ step: inout AppStep) {
         self.wish = wish
-        // Should watchdogd be killed next, the one that follows has to know what is to follow the end.
+        // If watchdogd is killed next, the following one must know what follows the end.
         step.add(.save)
         if launches.end(&step) {
             let outcome = Outcome(cause: .terminated, status: nil, isDeathVerified: true)

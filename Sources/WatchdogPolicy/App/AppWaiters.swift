@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who waits for a launch of an app, or for its end; each gets one answer.
+/// The callers that wait for a launch of an app, or for its end; each gets one answer.
 struct AppWaiters {
     private var forLaunch: [AppWaiter] = []
     private var forEnd: [AppWaiter] = []

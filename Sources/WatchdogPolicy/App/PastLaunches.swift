@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The past launches of an app of which something is still kept.
+/// The past launches of an app that still have a process, a report or saved state.
 struct PastLaunches: Hashable, Sendable {
     enum Stage {
         /// The previous watchdogd saved it; nothing else is known.

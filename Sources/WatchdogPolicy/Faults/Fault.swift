@@ -14,7 +14,7 @@ public struct Fault: Hashable, Sendable, CustomStringConvertible {
         case cpuQuota(percent: Int)
         /// The app gets at most this much memory, in bytes.
         case memory(UInt64)
-        /// An empty disk lies over this folder from the launch on, and later is full.
+        /// An empty disk is mounted over this folder at the launch, and becomes full later.
         case diskFull(String)
         /// The app blocks its own main loop, because the channel asks it to.
         case mainHang

@@ -32,7 +32,7 @@ public struct TerminationCode: Hashable, Sendable, Codable {
     /// All codes that watchdogd uses.
     public static let all = [ateBadFood, deadLock, backgroundTask, tooManyTasks, backgroundCPUTime, machineBusy]
 
-    /// The code as it is spoken: `0x8badf00d`.
+    /// The code in hexadecimal: `0x8badf00d`.
     public var hexadecimal: String { "0x" + String(code, radix: 16) }
 }
 

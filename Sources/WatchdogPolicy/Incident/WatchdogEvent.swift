@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an app was being watched for, in the words of Apple's reports (`WatchdogEvent: scene-update`).
+/// What an app was being watched for, in the terms of Apple's reports (`WatchdogEvent: scene-update`).
 public enum WatchdogEvent: String, Sendable, Codable, CaseIterable {
     /// From `execve` until the app's runtime says hello; if it never does, until the app is ready.
     case processLaunch = "process-launch"

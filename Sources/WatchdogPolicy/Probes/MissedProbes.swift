@@ -37,16 +37,9 @@ public struct MissedProbes: Hashable, Sendable, Codable, CustomStringConvertible
         self.lastDuration = lastDuration
     }
 
-    /// "3 probes of tcp:127.0.0.1:6379 failed, the last after 3.0 s: no answer".
+    /// "3 probes of tcp:127.0.0.1:6379 failed, the last after 3.00 s: no answer".
     public var description: String {
         let subject = count == 1 ? "a probe of \(target) failed" : "\(count) probes of \(target) failed, the last"
-        return "\(subject) after \(Self.text(lastDuration)): \(last)"
-    }
-
-    private static func text(_ duration: Duration) -> String {
-        let milliseconds = max(0, duration.nanoseconds) / 1_000_000
-        guard milliseconds >= 1_000 else { return "\(milliseconds) ms" }
-        let tenths = (milliseconds + 50) / 100
-        return "\(tenths / 10).\(tenths % 10) s"
+        return "\(subject) after \(lastDuration.brief): \(last)"
     }
 }

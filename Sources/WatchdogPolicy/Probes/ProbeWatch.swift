@@ -204,9 +204,9 @@ struct ProbeWatch: Hashable, Sendable {
 
     // MARK: - Judgement
 
-    /// The terms for failures: a debugger or a freezer belongs to somebody who will let go, and excuses without limit.
+    /// The terms for failures: somebody will release a debugger or freezer, so these excuse without limit.
     ///
-    /// Nobody is behind a stop, so it excuses no longer than an answer may take. When a pause discovered late ends,
+    /// Nobody may ever end a stop, so it excuses only as long as an answer may take. When a pause discovered late ends,
     /// nothing remains; the failures are forgotten instead.
     private func terms(_ circumstances: Circumstances, _ turn: Turn) -> Terms {
         var terms = Terms(turn.spec.fairness)

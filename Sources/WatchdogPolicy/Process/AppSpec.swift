@@ -83,6 +83,13 @@ public struct AppSpec: Hashable, Sendable, Codable {
         }
     }
 
+    /// Whether the app leaves a crash log if it does not end when asked: an engine kills its container without warning.
+    ///
+    /// - Parameter gracePeriod: the time from the engine's request to its kill.
+    public func leavesCrashLog(within gracePeriod: Duration) -> Bool {
+        allowances.terminate + captureBudget < gracePeriod
+    }
+
     /// The same spec with its allowances and ping interval multiplied, so that tests are quick without magic numbers.
     ///
     /// - Parameter factor: positive; results are never shorter than a millisecond.

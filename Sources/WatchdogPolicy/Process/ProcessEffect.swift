@@ -20,7 +20,7 @@ public enum ProcessEffect: Hashable, Sendable {
     case probeLiveness(id: Int)
     /// Cancel the liveness probe in progress, without an answer.
     case cancelLivenessProbe
-    /// Ask the app to end: `TERMINATE=1` on the channel, SIGTERM, SIGCONT.
+    /// Ask the app to end: SIGTERM, `TERMINATE=1` on the channel, SIGCONT.
     case terminate
     /// Examine the process; answer with ``ProcessEvent/inspected(id:_:)`` and the same id.
     case inspect(id: Int)

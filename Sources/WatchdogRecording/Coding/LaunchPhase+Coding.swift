@@ -110,3 +110,32 @@ extension LoadedObject: Codable {
         try keys.encode(isLate, forKey: .isLate)
     }
 }
+
+extension LaunchConstructor: Codable {
+    private enum Key: String, CodingKey { case object, function, offset, isOwn, begin, end, time, isComplete }
+
+    /// Decodes what ``encode(to:)`` wrote.
+    public init(from decoder: any Decoder) throws {
+        let keys = try decoder.container(keyedBy: Key.self)
+        let begin = try keys.time(.begin)
+        self.init(
+            object: try keys.decode(String.self, forKey: .object),
+            function: try keys.decodeIfPresent(String.self, forKey: .function),
+            offset: UInt64(try keys.count(.offset)), isOwn: try keys.decode(Bool.self, forKey: .isOwn), begin: begin,
+            end: try keys.end(.end, of: begin), time: try keys.decodeIfPresent(ThreadTime.self, forKey: .time),
+            isComplete: try keys.decode(Bool.self, forKey: .isComplete))
+    }
+
+    /// Encodes times as nanoseconds.
+    public func encode(to encoder: any Encoder) throws {
+        var keys = encoder.container(keyedBy: Key.self)
+        try keys.encode(object, forKey: .object)
+        try keys.encodeIfPresent(function, forKey: .function)
+        try keys.encode(offset, forKey: .offset)
+        try keys.encode(isOwn, forKey: .isOwn)
+        try keys.encode(nanoseconds: begin, forKey: .begin)
+        try keys.encode(nanoseconds: end, forKey: .end)
+        try keys.encodeIfPresent(time, forKey: .time)
+        try keys.encode(isComplete, forKey: .isComplete)
+    }
+}

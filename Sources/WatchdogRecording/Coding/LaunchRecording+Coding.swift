@@ -5,7 +5,7 @@ import WatchdogBase
 extension LaunchRecording: Codable {
     private enum Key: String, CodingKey {
         case format, version, program, host, requested, ladder, phases, marks, end, objects, lanes, samples, resources
-        case lostRecords, notes
+        case lostRecords, notes, constructors
     }
 
     /// Decodes what ``encode(to:)`` wrote; see ``RecordingCoding``.
@@ -31,6 +31,7 @@ extension LaunchRecording: Codable {
             marks: try keys.decode([LaunchMark].self, forKey: .marks),
             end: try keys.decode(LaunchEnd.self, forKey: .end),
             objects: try keys.decode([LoadedObject].self, forKey: .objects),
+            constructors: try keys.decodeIfPresent([LaunchConstructor].self, forKey: .constructors),
             lanes: try keys.decode([ThreadLane].self, forKey: .lanes),
             samples: try keys.decodeIfPresent(SampledCalls.self, forKey: .samples),
             resources: try keys.decode(LaunchResources.self, forKey: .resources),
@@ -63,6 +64,7 @@ extension LaunchRecording: Codable {
         try keys.encode(marks, forKey: .marks)
         try keys.encode(end, forKey: .end)
         try keys.encode(objects, forKey: .objects)
+        try keys.encodeIfPresent(constructors, forKey: .constructors)
         try keys.encode(lanes, forKey: .lanes)
         try keys.encodeIfPresent(samples, forKey: .samples)
         try keys.encode(resources, forKey: .resources)

@@ -211,9 +211,10 @@ struct LaneDecoder {
     private func nameStops(in lane: inout ThreadLane) {
         guard lane.threadID == log.process else { return }
         guard !isWide else { return nameHold(in: &lane) }
-        for execution in log.executions {
-            guard let released = execution.released else { continue }
-            let begin = execution.time - log.requested
+        let stops = log.executions.map { ($0.time, $0.released) } + log.stops.map { ($0.time, $0.released) }
+        for (time, released) in stops {
+            guard let released else { continue }
+            let begin = time - log.requested
             let end = released - log.requested
             for index in lane.spans.indices
             where lane.spans[index].state == .blockedOrRunnable && lane.spans[index].begin < end

@@ -21,19 +21,21 @@ public enum LaunchDecoder {
         let log = refined(log, timeline, lanes)
         let decoder = PhaseDecoder(log, timeline)
         let marks = marks(of: log)
-        let phases = decoder.phases(main: lanes.first { $0.threadID == log.process }, marks: marks)
+        let main = lanes.first { $0.threadID == log.process }
+        let phases = decoder.phases(main: main, marks: marks)
         let stacks = SampleDecoder.stacks(of: log, timeline, until: phases.last?.end ?? .zero)
         var recording = LaunchRecording(
             program: described(program, log), host: host, requested: requested, ladder: ladder,
             phases: phases, marks: marks,
             end: LaunchEnd(kind: log.end.kind, time: max(log.end.time - log.requested, .zero), code: log.end.code),
-            objects: ObjectDecoder.objects(of: log, timeline, decoder, sampled: stacks?.paths), lanes: lanes,
+            objects: ObjectDecoder.objects(of: log, timeline, decoder, sampled: stacks?.paths),
+            constructors: ConstructorDecoder.constructors(of: log, timeline, main: main), lanes: lanes,
             samples: stacks?.calls(), resources: resources, lostRecords: timeline.lost)
         recording.notes = [WrapperNote.sentence(log, timeline, lanes)].compactMap(\.self) + notes(on: recording, log)
         return (recording, stacks)
     }
 
-    /// Looks from outside come late; the kernel's records say when what they saw had begun.
+    /// Checks from outside come late; the kernel's records say when what they saw had begun.
     private static func refined(_ log: LaunchLog, _ timeline: RecordTimeline, _ lanes: [ThreadLane]) -> LaunchLog {
         var log = log
         let seen = log.end.time.nanoseconds

@@ -12,7 +12,7 @@ public struct LaunchLog: Sendable {
         public var path: String
         /// What it is; nil if the process was not stopped there.
         public var image: ProgramImage?
-        /// When the process went on after the recorder had set its breakpoints; nil if it was not stopped.
+        /// When the process continued after the recorder had set its breakpoints; nil if it was not stopped.
         public var released: Instant?
 
         /// Creates an execution.
@@ -34,7 +34,7 @@ public struct LaunchLog: Sendable {
         public var time: Instant
         /// The main thread's CPU time until then.
         public var accounting: ThreadTime?
-        /// When the recorder let the process go on.
+        /// When the recorder let the process continue.
         public var released: Instant?
 
         /// Creates a stop.
@@ -93,6 +93,26 @@ public struct LaunchLog: Sendable {
         }
     }
 
+    /// A probe at the first instruction of a constructor.
+    public struct Probe: Hashable, Sendable {
+        /// Which of the executions it belongs to.
+        public var program: Int
+        /// The path by which the kernel knows the file.
+        public var path: String
+        /// The file's inode number.
+        public var inode: UInt64
+        /// The address minus the load address of its file.
+        public var offset: UInt64
+
+        /// Creates a probe.
+        public init(program: Int, path: String, inode: UInt64, offset: UInt64) {
+            self.program = program
+            self.path = path
+            self.inode = inode
+            self.offset = offset
+        }
+    }
+
     /// When the launch was requested.
     public var requested: Instant
     /// The launched process.
@@ -113,6 +133,8 @@ public struct LaunchLog: Sendable {
     public var samplingInterval: Duration = .zero
     /// Stops at boundaries; on rung C they take the place of records.
     public var stops: [Stop] = []
+    /// The probes of constructors, to which ``RecordStream/constructor(_:)`` refers; nil if they are not timed.
+    public var probes: [Probe]?
     /// What blocked threads were seen in.
     public var looks: [Look] = []
     /// What the program reported, and what was seen of it from outside.

@@ -24,7 +24,7 @@ struct SampleDecoder {
 
     /// The stacks of a launch; nil without samples.
     ///
-    /// - Parameter end: the end of its last phase: what the program does later is no part of its launch.
+    /// - Parameter end: the end of its last phase: what the program does later is not part of its launch.
     static func stacks(of log: LaunchLog, _ timeline: RecordTimeline, until end: Duration) -> SampledStacks? {
         guard log.samplingInterval > .zero else { return nil }
         var decoder = SampleDecoder(stacks: SampledStacks(interval: log.samplingInterval))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An ELF file in memory that has not relocated itself yet: the dynamic linker after execve(2).
+/// An ELF file in memory.
 struct LoadedELF {
     private let base: UInt64
-    private let memory: MemoryReader
+    let memory: MemoryReader
     private let headers: [ProgramHeader]
     /// The address of its first instruction.
     let entry: UInt64
@@ -21,7 +21,15 @@ struct LoadedELF {
         headers = ProgramHeader.all(at: base &+ table, count: Int(count), memory)
     }
 
+    /// What to add to the addresses in the file: those of a program at a fixed place are those in memory.
+    var bias: UInt64 {
+        let first = headers.filter { $0.kind == ProgramHeader.load }.min { $0.offset < $1.offset }
+        return base &- ((first?.address ?? 0) &- (first?.offset ?? 0))
+    }
+
     /// The address of a dynamic symbol, which a stripped file also has.
+    ///
+    /// Only of a file that has not relocated itself yet, such as the dynamic linker after execve(2).
     func symbol(_ name: String) -> UInt64? {
         let tags = dynamicTags()
         // DT_STRTAB, DT_SYMTAB, DT_STRSZ. The symbols end where their names begin: so all linkers lay them out.
@@ -38,9 +46,10 @@ struct LoadedELF {
         return nil
     }
 
-    private func dynamicTags() -> [UInt64: UInt64] {
+    /// The entries of the dynamic section by their tags: elf(5), Elf64_Dyn.
+    func dynamicTags() -> [UInt64: UInt64] {
         guard let header = headers.first(where: { $0.kind == ProgramHeader.dynamic }),
-            let table = memory.window(base &+ header.address, Int(clamping: min(header.length, 16 << 10)))
+            let table = memory.window(bias &+ header.address, Int(clamping: min(header.length, 16 << 10)))
         else { return [:] }
         var tags: [UInt64: UInt64] = [:]
         for offset in stride(from: 0, through: table.count - 16, by: 16) {

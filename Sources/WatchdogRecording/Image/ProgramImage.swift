@@ -113,12 +113,15 @@ public struct ProgramImage: Equatable, Sendable {
 
 /// elf(5), Elf64_Phdr.
 struct ProgramHeader {
+    static let load: UInt32 = 1
     static let dynamic: UInt32 = 2
     static let interpreter: UInt32 = 3
     static let note: UInt32 = 4
     static let own: UInt32 = 6
 
     let kind: UInt32
+    /// Where it is in the file.
+    let offset: UInt64
     let address: UInt64
     let length: UInt64
 
@@ -126,10 +129,11 @@ struct ProgramHeader {
         guard (1...128).contains(count), let table = memory.window(address, count * 56) else { return [] }
         return (0..<count).compactMap { index in
             guard let kind: UInt32 = table.integer(at: index * 56),
+                let offset: UInt64 = table.integer(at: index * 56 + 8),
                 let address: UInt64 = table.integer(at: index * 56 + 16),
                 let length: UInt64 = table.integer(at: index * 56 + 40)
             else { return nil }
-            return ProgramHeader(kind: kind, address: address, length: length)
+            return ProgramHeader(kind: kind, offset: offset, address: address, length: length)
         }
     }
 }

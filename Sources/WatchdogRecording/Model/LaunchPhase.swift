@@ -41,7 +41,7 @@ public struct LaunchPhase: Equatable, Sendable {
     /// For how long the recorder itself stopped the program in it.
     public var stopped: Duration
 
-    /// From its begin to its end.
+    /// From its beginning to its end.
     public var wall: Duration { end - begin }
     /// How long it would have taken without the recorder's stops.
     public var ownWall: Duration { max(.zero, wall - stopped) }
@@ -61,7 +61,7 @@ public struct LaunchPhase: Equatable, Sendable {
 }
 
 /// How a thread spent a time.
-public struct ThreadTime: Equatable, Sendable {
+public struct ThreadTime: Hashable, Sendable {
     /// On a CPU.
     public var running: Duration
     /// Able to run, but another thread had the CPU: runnable or preempted.

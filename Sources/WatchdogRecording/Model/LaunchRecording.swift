@@ -24,6 +24,8 @@ public struct LaunchRecording: Equatable, Sendable {
     public var end: LaunchEnd
     /// The program's libraries, in the order in which they were mapped.
     public var objects: [LoadedObject]
+    /// The constructors that ran before `main`, in order of time; nil if they were not timed.
+    public var constructors: [LaunchConstructor]?
     /// One lane for each thread of the program and of its descendants, in order of their start.
     public var lanes: [ThreadLane]
     /// Where the main thread's CPU time went; nil if no samples could be taken.
@@ -39,8 +41,8 @@ public struct LaunchRecording: Equatable, Sendable {
     public init(
         program: LaunchedProgram, host: RecordingHost, requested: WallTime, ladder: [RungAttempt] = [],
         phases: [LaunchPhase] = [], marks: [LaunchMark] = [], end: LaunchEnd, objects: [LoadedObject] = [],
-        lanes: [ThreadLane] = [], samples: SampledCalls? = nil, resources: LaunchResources = LaunchResources(),
-        lostRecords: Int = 0, notes: [String] = []
+        constructors: [LaunchConstructor]? = nil, lanes: [ThreadLane] = [], samples: SampledCalls? = nil,
+        resources: LaunchResources = LaunchResources(), lostRecords: Int = 0, notes: [String] = []
     ) {
         self.program = program
         self.host = host
@@ -50,6 +52,7 @@ public struct LaunchRecording: Equatable, Sendable {
         self.marks = marks
         self.end = end
         self.objects = objects
+        self.constructors = constructors
         self.lanes = lanes
         self.samples = samples
         self.resources = resources

@@ -2,7 +2,7 @@
 
 /// What a launch had cost when it ended, all threads and reaped children included.
 ///
-/// As of getrusage(2); for a program that goes on, as of `/proc` and its CPU-time clock.
+/// From getrusage(2); for a program that keeps running, from `/proc` and its CPU-time clock.
 public struct LaunchResources: Equatable, Sendable {
     /// CPU time in user mode; with the kernel's part where that is unknown.
     public var user: Duration

@@ -53,6 +53,21 @@ public struct SampledStacks: Sendable {
 
     init(interval: Duration) { self.interval = interval }
 
+    /// Creates addresses that were not sampled, such as those of functions to name.
+    public init() { interval = .zero }
+
+    /// Adds a file, and returns its index.
+    public mutating func add(_ image: Image) -> Int {
+        images.append(image)
+        return images.count - 1
+    }
+
+    /// Adds an address, and returns its index.
+    public mutating func add(_ place: Place) -> Int {
+        places.append(place)
+        return places.count - 1
+    }
+
     /// The paths of the files that are on a stack.
     var paths: Set<String> { Set(places.map { images[$0.image].path }) }
 

@@ -18,7 +18,7 @@ public struct ThreadLane: Equatable, Sendable {
     public var spans: [LaneSpan]
     /// What the kernel itself counted (schedstat), against which the spans can be checked; nil if unknown.
     ///
-    /// On rung A without the thread's exit, which is no part of its lane.
+    /// On rung A without the thread's exit, which is not part of its lane.
     public var accounting: ThreadTime?
 
     /// Creates a lane.

@@ -11,6 +11,8 @@ struct PerfRecord {
         case contextSwitch(isOut: Bool, isPreempted: Bool)
         case lost(Int)
         case boundary(LaunchBoundary, program: Int)
+        /// A constructor began: the index of its probe.
+        case constructor(Int)
         case sample(stack: [UInt64])
         case scheduled(SchedulerSwitch)
         case waking(thread: Int32, isByInterrupt: Bool)
@@ -142,6 +144,7 @@ struct PerfRecordReader: Sequence, IteratorProtocol {
         switch stream {
         case .task: return nil
         case .boundary(let boundary, let program): return .boundary(boundary, program: program)
+        case .constructor(let probe): return .constructor(probe)
         case .clock: return .sample(stack: stack(rest))
         case .schedulerSwitch, .schedulerWaking, .systemCall:
             guard let length: UInt32 = rest.integer(at: 0) else { return nil }
@@ -174,7 +177,7 @@ struct PerfRecordReader: Sequence, IteratorProtocol {
             return .waking(thread: Int32(truncatingIfNeeded: thread), isByInterrupt: flags & 0x18 != 0)
         case .systemCall:
             return layouts.systemCall?.integer("id", in: raw).map { .systemCall(Int($0)) }
-        case .task, .clock, .boundary: return nil
+        case .task, .clock, .boundary, .constructor: return nil
         }
     }
 }

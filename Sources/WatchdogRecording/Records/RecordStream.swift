@@ -28,4 +28,6 @@ public enum RecordStream: Hashable, Sendable {
     case clock
     /// The n-th executed program reached a boundary.
     case boundary(LaunchBoundary, program: Int)
+    /// A constructor began: the index of its probe in ``LaunchLog/probes``.
+    case constructor(Int)
 }

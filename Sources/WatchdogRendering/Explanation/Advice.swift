@@ -27,11 +27,12 @@ enum Advice {
         }
         if let crash = linux.crash { return CrashAdvice.paragraph(for: crash, linux.verdict.kind) }
         if let deadlock = Deadlock(report) { return deadlock.advice }
+        if let fault = ProcessFault(linux) { return fault.paragraph }
         let call = report.faultingStack?.systemCall?.name
         if let missed = MissedAdvice(linux, call: call) { return missed.paragraph }
         let findings = linux.findings?.compactMap { FindingAdvice.sentence(for: $0.kind) } ?? []
         let isBoth = linux.verdict.kind != .busy && blame?.party == .appAndMachine
-        let cause = isBoth ? slowedDown : cause(linux.verdict.kind, call)
+        let cause = isBoth ? slowedDown : lock(linux) ?? cause(linux.verdict.kind, call)
         return [findings.first ?? cause, event(report.event, linux.verdict.kind)].compactMap(
             \.self
         )
@@ -41,6 +42,22 @@ enum Advice {
     private static let slowedDown =
         "It computed whenever it had a CPU: look first for a loop that does not end, or for work that does not belong on the "
         + "main loop. Then look at what else ran: load, the CPU quota of the cgroup (cpu.max), the number of CPUs."
+
+    /// Advice on a lock of the kernel that looks like a slow device; nil for anything else.
+    private static func lock(_ linux: LinuxDetails) -> String? {
+        if linux.isWaitingForMemoryMap { return memoryMap }
+        return linux.isOnFrozenFileSystem ? frozen : nil
+    }
+
+    private static let frozen =
+        "This report shows nothing wrong in the app. Somebody froze the file system: fsfreeze, a snapshot of a volume or a virtual "
+        + "machine (a guest agent), a backup. See what takes snapshots and how long it keeps the file system frozen; "
+        + "fsfreeze --unfreeze MOUNT thaws it. A process that waits for it does not end, even by SIGKILL."
+
+    private static let memoryMap =
+        "Something held the lock of the process's memory map: another thread that maps or unmaps a large region, or a "
+        + "monitoring program that reads /proc/PID/smaps, maps or the process's memory. Map and unmap in small pieces, reuse "
+        + "large regions, and look at what monitors the process."
 
     private static func cause(_ kind: Verdict.Kind, _ call: String?) -> String {
         switch kind {
@@ -58,7 +75,7 @@ enum Advice {
                 + "up. Raise the quota, or find who in the cgroup uses it: the app's own workers and children count. "
                 + "Fewer threads at once use a quota up later in each period."
         case .memoryStalled:
-            "Memory was short: pages of the program and its files were thrown out and read back, again and again. Look at "
+            "Memory was short: pages of the program and its files were evicted and read back repeatedly. Look at "
                 + "the memory limit of the cgroup (memory.max, memory.high), at what else uses memory (memory.stat, free), "
                 + "and at the app's own use. A longer allowance hides this and fixes nothing."
         case .busy:
@@ -116,9 +133,12 @@ enum Advice {
         case "wait4", "waitid":
             "The main thread waits for a child process. Learn of its end without waiting (a pidfd or SIGCHLD as a source of "
                 + "the main loop), and end a child that takes too long."
+        case "vfork", "clone", "clone3":
+            "The main thread is suspended until the child that it started executes its program or ends. See what the child "
+                + "does before that: open its files without waiting, and start programs from another thread."
         case "nanosleep", "clock_nanosleep", "pause", "rt_sigtimedwait", "rt_sigsuspend":
             "The main thread sleeps on purpose. Use a timer of the main loop instead of sleeping, and an event instead of "
-                + "asking again and again."
+                + "polling."
         default:
             "Get the call off the main loop: do it on a queue, with a timeout and a way to cancel, and hand only the "
                 + "result back to the main loop."
@@ -134,7 +154,7 @@ enum Advice {
                 "At launch, do only what the first screen needs, show that with placeholders, and load the rest after it."
         case "process-exit":
             return
-                "At the end, save early and little: keep documents saved while running, and leave at once when asked to."
+                "Save as little as possible at the end: save documents while running, and exit at once when asked to."
         default: return nil
         }
     }

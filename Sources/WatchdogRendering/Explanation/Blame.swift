@@ -58,6 +58,10 @@ public struct Blame: Equatable, Sendable, Codable {
             self.init(.app, deadlock.reason)
             return
         }
+        if let fault = ProcessFault(linux) {
+            self.init(fault.party, fault.reason)
+            return
+        }
         if let missed = MissedAdvice(linux, call: report.faultingStack?.systemCall?.name) {
             self.init(missed.party, missed.reason)
             return
@@ -65,11 +69,17 @@ public struct Blame: Equatable, Sendable, Codable {
         switch verdict.kind {
         case .blocked:
             if let other = linux.findings?.first(where: { $0.kind == .otherThread }) {
-                self.init(.app, other.text.prefix(1).lowercased() + other.text.dropFirst())
+                self.init(.app, other.clause)
                 return
             }
-            if let fileSystem = linux.waits?.first.flatMap(Self.servedFileSystem) {
-                self.init(.machine, "the file system (\(fileSystem)) did not answer")
+            if linux.isWaitingForMemoryMap {
+                self.init(
+                    .unknown,
+                    "another thread, or a program that reads its memory or /proc, held the lock of its memory map")
+                return
+            }
+            if let silence = Self.silence(linux) {
+                self.init(.machine, silence)
                 return
             }
             self.init(.app, "its main thread slept in a call that its own code made")
@@ -108,8 +118,11 @@ public struct Blame: Equatable, Sendable, Codable {
                     ? "the main thread waited longer for a CPU than it ran"
                     : "the main thread ran longer than it waited for a CPU")
         case .partlyRunning: self.init(.app, "its main thread both ran and slept without coming back to its loop")
+        case .uninterruptible where linux.isOnFrozenFileSystem:
+            self.init(.somebodyElse, "the file system was frozen, as for a snapshot or a backup")
         case .uninterruptible:
-            self.init(.machine, "the main thread slept in the kernel, where no signal reaches it")
+            self.init(
+                .machine, Self.silence(linux) ?? "the main thread slept in the kernel, where no signal reaches it")
         case .stopped: self.init(.somebodyElse, "a signal had stopped the process")
         case .traced: self.init(.somebodyElse, "a debugger or tracer held the process")
         case .frozen: self.init(.somebodyElse, "the process's cgroup was frozen")
@@ -119,11 +132,16 @@ public struct Blame: Equatable, Sendable, Codable {
         case .killed:
             switch linux.crash.map(\.isMemoryKill) ?? false {
             case true?: self.init(.machine, "memory was exhausted; its own use may have exhausted it")
-            case nil: self.init(.unknown, "somebody ended it, or the kernel, for which memory has been short before")
-            case false?: self.init(.somebodyElse, "a signal from outside ended it, and not one of watchdogd's")
+            case nil: self.init(.unknown, "somebody or the kernel ended it; memory has been short since the launch")
+            case false?: self.init(.somebodyElse, "a signal from outside, not from watchdogd, ended it")
             }
         case .failed: self.init(.app, "it ended itself with an exit code that means failure")
         }
+    }
+
+    /// The file system of another process or machine that did not answer; nil if the main thread waited for none.
+    private static func silence(_ linux: LinuxDetails) -> String? {
+        linux.waits?.first?.servedFileSystem.map { "the file system (\($0)) did not answer" }
     }
 
     /// The seconds for which the main thread ran, if it never slept and ran long enough to be at fault itself.
@@ -135,20 +153,12 @@ public struct Blame: Equatable, Sendable, Codable {
         return times.running.seconds(fractionDigits: 2)
     }
 
-    /// The file system of another process or machine that a wait names: `nfs4 at /mnt` of `/mnt/a on nfs4 at /mnt`.
-    private static func servedFileSystem(_ wait: WaitDetails) -> String? {
-        // A lock has a holder, who may keep it although the file system answers.
-        guard wait.holder == nil, let place = wait.subject?.firstMatch(of: #/ on (?<mount>[a-z0-9_.]+ at \/.*)$/#)
-        else { return nil }
-        return String(place.mount)
-    }
-
     private static func crash(_ crash: CrashDetails?) -> String {
         switch crash?.signal {
         case SignalText.abort: "its own code gave up and called abort()"
         case SignalText.illegal, SignalText.trap: "its own code hit a trap or an invalid instruction"
         case SignalText.segmentation, SignalText.bus: "its own code accessed memory that it may not access"
-        case SignalText.arithmetic: "its own code did arithmetic without a result"
+        case SignalText.arithmetic: "its own code performed an invalid arithmetic operation"
         case SignalText.systemCall: "its own code made a forbidden system call"
         default: "it did not handle a signal that it was sent"
         }

@@ -17,8 +17,8 @@ enum CrashAdvice {
     private static func cause(_ crash: CrashDetails, _ kind: Verdict.Kind) -> String {
         if kind == .failed {
             return
-                "The program says why in its own output: see the last lines under Filtered syslog. A program that means no "
-                + "failure should exit with 0; CrashReports=signals leaves its exit codes without reports."
+                "The program says why in its own output: see the last lines under Filtered syslog. A program that did "
+                + "not fail should exit with 0; CrashReports=signals leaves its exit codes without reports."
         }
         if kind == .killed {
             if crash.isMemoryKill == true {
@@ -38,11 +38,11 @@ enum CrashAdvice {
         case SignalText.segmentation, SignalText.bus:
             if let address = crash.address, address < 0x1_0000, crash.code ?? 0 > 0 {
                 return
-                    "It followed a null pointer: the address is as far from 0 as the field in it that was wanted. Look in "
+                    "It followed a null pointer: the address is the offset of the field that it wanted. Look in "
                     + "the app's innermost frame for what can be null there."
             }
             return
-                "It used memory that was freed, never was there, or is not its own. Run it with AddressSanitizer "
+                "It used memory that was freed, was never allocated, or is not its own. Run it with AddressSanitizer "
                 + "(-fsanitize=address), which names who freed it; a stack of thousands of frames is an endless recursion."
         case SignalText.illegal, SignalText.trap:
             return

@@ -50,8 +50,7 @@ extension Explanation {
     /// When the report was taken, with the zone; a time that cannot be read is shown as it stands.
     private func time(in zone: ((WallTime) -> LocalZone)?) -> String {
         guard let time = WallTime(when) else { return String(when.singleLine().prefix(19)) }
-        let zone = zone?(time) ?? LocalZone(utcOffset: time.utcOffset)
-        return "\(zone.date(time)) \(zone.name)"
+        return (zone?(time) ?? LocalZone(utcOffset: time.utcOffset)).text(time)
     }
 
     /// The blocking call, followed by the app's calls that led to it.
@@ -72,7 +71,9 @@ extension Explanation {
     public var json: String { JSONText.of(Entry(self)) }
 
     private struct Entry: Encodable {
-        let incident, app, event, when, verdict: String
+        let incident, app, event, when: String
+        let headline: String?
+        let verdict: String
         let pid: Int
         let missed: MissedDetails?
         let allowance: String?
@@ -80,6 +81,7 @@ extension Explanation {
         let innermost: Call?
         let calls: [Call]
         let others: [OtherThread]
+        let stacks: [Stack]
         let blame: Blame?
         let advice: String
         let confidence: [String]
@@ -90,6 +92,7 @@ extension Explanation {
             app = explanation.app
             event = explanation.event
             when = explanation.when
+            headline = explanation.headline
             verdict = explanation.verdict
             pid = explanation.pid
             missed = explanation.missed
@@ -98,6 +101,7 @@ extension Explanation {
             innermost = explanation.innermost
             calls = explanation.calls
             others = explanation.others
+            stacks = explanation.stacks
             blame = explanation.blame
             advice = explanation.advice
             confidence = explanation.confidence

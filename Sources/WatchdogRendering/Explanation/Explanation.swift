@@ -41,6 +41,22 @@ public struct Explanation: Equatable, Sendable {
         public let activity: String
     }
 
+    /// A stack of one thread, or of several that have the same calls at other addresses.
+    public struct Stack: Equatable, Sendable, Encodable {
+        /// The indices of the threads in the report.
+        public let threads: [Int]
+        /// What they do, in a few words.
+        public let activity: String
+        /// The calls, innermost first.
+        public let calls: [Call]
+
+        init(_ group: StackGroup) {
+            threads = group.all.map(\.index)
+            activity = group.typical.activity
+            calls = group.first.calls.map(Call.init)
+        }
+    }
+
     /// The incident's ID.
     public let incident: String
     /// The name of the app.
@@ -76,12 +92,21 @@ public struct Explanation: Equatable, Sendable {
     /// The signature.
     public let signature: Signature
 
+    private let report: Report
+
+    /// All stacks of the process, each once: first that of the faulting thread.
+    public var stacks: [Stack] {
+        let own = report.faultingStack.map { [StackGroup(first: $0)] } ?? []
+        return (own + StackGroup.groups(of: report.stacks.filter { !$0.isFaulting })).map(Stack.init)
+    }
+
     /// How many of the app's calls are listed.
     private static let callCount = 4
     private static let otherCount = 2
 
     /// Explains a report.
     public init(of report: Report) {
+        self.report = report
         let body = report.body
         let stack = report.faultingStack
         incident = report.metadata.incidentID
@@ -90,42 +115,21 @@ public struct Explanation: Equatable, Sendable {
         event = report.event
         when = body.captureTime
         verdict = body.linux?.verdict.line ?? Self.ending(body)
-        headline = Self.headline(body)
         missed = body.linux?.missed
         let isCapture = body.linux?.kind == .capture
         allowance = body.linux.flatMap { $0.crash == nil && !isCapture ? $0.allowance.sentence : nil }
-        launch = body.linux?.launch.flatMap { $0.isReady ? nil : $0.spent }
+        launch = body.linux?.launch.flatMap { launch in
+            let words = launch.isReady ? [] : [launch.slowStart, launch.spent].compactMap(\.self)
+            return words.isEmpty ? nil : words.joined(separator: "; ")
+        }
         innermost = stack?.calls.first.map(Call.init)
         calls = (stack?.decisive ?? []).prefix(Self.callCount).map(Call.init)
         others = Self.others(report, verdict: verdict)
         blame = isCapture ? nil : Blame(for: report)
+        headline = Headline.text(of: report, fault: blame?.party)
         advice = Advice.paragraph(for: report, blame)
         confidence = Self.confidence(body, stack)
         signature = Signature(of: report)
-    }
-
-    /// `The thread waits for a DispatchSemaphore; nothing records…` becomes `Main thread waits for a DispatchSemaphore`.
-    private static func headline(_ body: ReportBody) -> String? {
-        guard let linux = body.linux, linux.crash == nil else { return nil }
-        if let others = deadlocked(body), !others.isEmpty {
-            return "Deadlock: the main thread and \(others) wait for each other"
-        }
-        guard let finding = linux.findings?.first else { return nil }
-        let clause = String(finding.text.prefix { $0 != ";" })
-        guard clause.hasPrefix("The thread ") else { return clause }
-        let thread = body.faultingThread == 0 ? "Main thread" : "Thread \(body.faultingThread)"
-        return thread + clause.dropFirst("The thread".count)
-    }
-
-    /// The other threads of a deadlock of the main thread, as in `thread 1 (indexer)`; nil without one.
-    private static func deadlocked(_ body: ReportBody) -> String? {
-        guard let linux = body.linux, body.threads.indices.contains(body.faultingThread) else { return nil }
-        let circle = (linux.waits ?? []).filter { $0.isDeadlocked && $0.process == body.pid }
-        let main = body.threads[body.faultingThread].id
-        guard circle.contains(where: { $0.thread == main }) else { return nil }
-        return circle.filter { $0.thread != main }.compactMap { wait in
-            linux.threads.firstIndex { $0.id == wait.thread }.map { "thread \($0) (\(wait.name))" }
-        }.joined(separator: ", ")
     }
 
     private static func ending(_ body: ReportBody) -> String {
@@ -177,7 +181,14 @@ public struct Explanation: Equatable, Sendable {
         if [.spinning, .busy, .starved, .partlyRunning].contains(linux.verdict.kind) {
             lines.append("The stack shows one moment.")
         }
-        return lines + linux.notes.map { note in note.hasSuffix(".") ? note : note + "." }
+        return lines + linux.notes.map(sentence)
+    }
+
+    /// A note of any of the tools as a sentence; one that begins with a path or a symbol keeps its first letter.
+    private static func sentence(_ note: String) -> String {
+        let isWord = !note.prefix { $0 != " " }.contains { "/._".contains($0) }
+        let text = isWord ? note.capitalizingFirst : note
+        return text.hasSuffix(".") ? text : text + "."
     }
 }
 

@@ -19,15 +19,15 @@ enum FindingAdvice {
             "The database is written on the main thread. Move transactions to a queue and put many rows into one of them; "
                 + "with WAL mode and synchronous=NORMAL a commit need not wait for the disk."
         case .dispatchSemaphore, .posixSemaphore, .dispatchGroup:
-            "Nothing owns a semaphore or group, so nobody can be blamed by the kernel: look at the other threads for who "
+            "Nothing owns a semaphore or group, so the kernel cannot name a culprit: look at the other threads for who "
                 + "should signal it and why that has not happened. If it is signaled from the main queue, this is a deadlock. "
                 + "Do not wait on the main thread: use notify(), or async code."
         case .dispatchSync:
             "The main thread waits until a queue's other blocks are done. Use async and hand the result back to the main "
-                + "queue; keep what runs on a queue that the main thread must use synchronously down to a few lines."
+                + "queue; on a queue that the main thread must use synchronously, run only a few lines at a time."
         case .oneTimeInitialiser:
-            "Another thread runs a one-time initialiser (a global, a static let, dispatch_once). Keep I/O and locks out of "
-                + "initialisers, and never let one wait for the main thread."
+            "Another thread runs a one-time initializer (a global, a static let, dispatch_once). Keep I/O and locks out of "
+                + "initializers, and never let one wait for the main thread."
         case .mainActorWork:
             "Code on the main actor runs on the main thread until it suspends. Move the work into a nonisolated async function "
                 + "or another actor, and wait for it with await; never block inside a task."
@@ -43,35 +43,35 @@ enum FindingAdvice {
                 + "wait() a timeout, and let workers hand results to the main loop instead of waiting for them there."
         case .conditionVariable:
             "Nobody holds a condition variable: somebody has to signal it, and has not. Check that the condition is changed "
-                + "under the same mutex, that the signal cannot come before the wait, and that the signalling thread lives."
+                + "under the same mutex, that the signal cannot come before the wait, and that the signaling thread lives."
         case .readWriteLock:
             "Readers of a read-write lock are not recorded. Look for threads inside the same lock's critical section; do not "
                 + "take it on the main thread while others hold it for long, and never upgrade a read lock to a write lock."
         case .barrier:
-            "One of the barrier's threads has not come. Look at the others: one is missing, or was never started."
+            "One of the barrier's threads has not arrived. Look at the others: one is missing, or was never started."
         case .allocatorLock:
             "malloc is not safe in signal handlers, nor in a child between fork and exec of a program with threads. Look at the "
                 + "outer frames for a handler; write to a pipe there and do the work on the main loop."
         case .loader:
-            "Loading a library runs its initialisers and reads its file. Load libraries before the first screen from a queue, "
-                + "and keep initialisers trivial."
+            "Loading a library runs its initializers and reads its file. Load libraries before the first screen from a queue, "
+                + "and keep initializers trivial."
         case .pageIn:
             "The main thread touched memory that was not there and waits for the disk. Look for a slow disk or too little "
                 + "memory; read large files from a queue rather than through a mapping on the main thread."
         case .priorityInversion:
-            "The thread that has to let the main thread go on does not get a CPU because others are more urgent. Give the mutex "
+            "The thread that the main thread waits for gets no CPU because others are more urgent. Give the mutex "
                 + "priority inheritance (PTHREAD_PRIO_INHERIT), raise that thread's priority while others wait for it, or do not "
                 + "share locks and semaphores between threads of different priority."
         case .regularExpression:
             "Some patterns take time that doubles with every character. Avoid nested repetitions, bound the input, and match "
                 + "from a queue."
         case .dispatchDeadlock:
-            "Two threads are each inside one queue and want the other's. Always take queues in the same order, do not call sync "
+            "Two threads each hold a queue the other waits for. Always take queues in the same order, do not call sync "
                 + "from a block of another queue, and never from a block that somebody waits for."
         case .idleEventLoop:
-            "Nothing on the main thread is at work, so its stack is not the cause. Look for what should have woken it: a "
+            "Nothing runs on the main thread, so its stack is not the cause. Look for what should have woken it: a "
                 + "continuation that is never resumed, a callback that was lost, a message that nobody sent, or an event loop "
-                + "that never heard of the channel."
+                + "that does not watch the channel."
         case .databaseLock:
             "Another session holds the lock: pg_blocking_pids() and pg_locks say which. Keep transactions short, end idle ones "
                 + "(idle_in_transaction_session_timeout), and set lock_timeout to less than the allowance."
@@ -84,6 +84,9 @@ enum FindingAdvice {
         case .otherThread:
             "The main thread is not the cause: look at the stack of the thread that is named, and at who should have ended its "
                 + "work. Give workers a time limit, and let the main loop answer without them."
+        case .otherProcess:
+            "The main thread only waits: look at the stack of the process that is named, below Other Processes, and at what it "
+                + "waits for. Set a time limit for what a wrapper starts, or run it without the wrapper (exec)."
         case .diskSync, .childProcess, .connecting: nil
         }
     }

@@ -29,10 +29,10 @@ struct MissedAdvice {
         let isInLoop = isServing || findings.contains { $0.kind == .idleEventLoop }
         let failedAtOnce =
             missed?.failure != nil && call.map(Self.waiting.contains) ?? false
-            && findings.allSatisfy { $0.kind == .idleEventLoop || $0.kind == .otherThread }
+            && findings.allSatisfy { [.idleEventLoop, .otherThread, .otherProcess].contains($0.kind) }
         if isInLoop, missed?.failure == nil, let other = findings.first(where: { $0.kind == .otherThread }) {
             party = .app
-            reason = other.text.prefix(1).lowercased() + other.text.dropFirst()
+            reason = other.clause
             paragraph = FindingAdvice.sentence(for: .otherThread) ?? ""
             return
         }
@@ -60,7 +60,7 @@ struct MissedAdvice {
         case (.probe, false):
             reason = "the probe failed at once, which a sleeping main thread does not explain; the probe may be wrong"
         case (.readiness, _):
-            reason = "its main thread waits in its loop; either it is not ready, or what is waited for is wrong"
+            reason = "its main thread waits in its loop; either it is not ready, or its Readiness= is wrong"
         }
         let subject = isInLoop ? "The main thread waits in its loop" : "The main thread only sleeps"
         paragraph = "\(subject): nothing on its stack is the cause. " + Self.remedy(missed)
@@ -74,7 +74,7 @@ struct MissedAdvice {
             "See whether the program sends READY=1 at all (sd_notify(3)). If it does not, Readiness=listen:PORT or "
                 + "exec:COMMAND reports when it is ready."
         } else if missed.target.hasPrefix("exec:") {
-            "Run the command of \(setting) by hand, as the app's user: what it says is what counts."
+            "Run the command of \(setting) by hand, as the app's user, and see whether it exits with 0."
         } else {
             "See whether the program listens there (ss -ltnp, ss -lxp) and whether \(setting) means that address: "
                 + "its own configuration may name another, and its log may say why it does not listen."

@@ -164,14 +164,17 @@ public enum HTMLRenderer {
         ].compactMap(\.self).joined(separator: " · ")
         let version = [body.bundleInfo?.shortVersion, body.bundleInfo?.version.map { "(\($0))" }]
             .compactMap(\.self).joined(separator: " ")
+        let isCapture = linux?.kind == .capture
         let rows: [(String, String?)] = [
             ("App", "\(explanation.app) [\(explanation.pid)] \(version)"), ("Event", explanation.event),
             (linux?.missed?.label ?? "", linux?.missed?.words),
             ("Allowance", explanation.allowance != nil ? seconds(linux?.allowance.nanoseconds) : nil),
-            ("Elapsed", seconds(linux?.allowance.elapsedNanoseconds)), ("When", body.captureTime),
+            ("Elapsed", isCapture ? nil : seconds(linux?.allowance.elapsedNanoseconds)), ("When", body.captureTime),
             ("Machine", machine), ("Runs in", linux?.workload?.words),
-            ("Exception", body.exception.type + (body.exception.signal.map { " (\($0))" } ?? "")),
-            ("Kill", linux.flatMap { $0.crash == nil ? kill($0) : nil }), ("Stacks", linux?.crash?.stacks),
+            isCapture
+                ? ("Capture", "the stacks were requested; the process continues") : ("Exception", exception(body)),
+            ("Kill", linux.flatMap { $0.crash == nil && !isCapture ? kill($0) : nil }),
+            ("Stacks", linux?.crash?.stacks),
             ("Status", linux?.status), ("Summary", linux?.summary),
             ("Signature", explanation.signature.id),
         ]
@@ -184,6 +187,12 @@ public enum HTMLRenderer {
             page.raw("</div>\n")
         }
         page.raw("</dl>\n")
+    }
+
+    /// A report that ended nothing has the exception of a kill, because other readers need one.
+    private static func exception(_ body: ReportBody) -> String {
+        body.exception.type + (body.exception.signal.map { " (\($0))" } ?? "")
+            + (body.isSimulated == 1 ? ", simulated: this is not a crash" : "")
     }
 
     private static func kill(_ linux: LinuxDetails) -> String {

@@ -63,17 +63,14 @@ struct WaitGraph: Equatable {
             lines.isEmpty
             ? edges.map { "\(nodes[$0.from].title) \($0.label) \(nodes[$0.to].title)" }
             : lines.map { $0.hasPrefix("Waits: ") ? String($0.dropFirst("Waits: ".count)) : $0 }
-        sentences = texts.map { $0.prefix(1).uppercased() + $0.dropFirst() } + others
+        sentences = texts.map(\.capitalizingFirst) + others
     }
 
     var isDeadlock: Bool { edges.contains(where: \.isDeadlocked) }
 
     private mutating func append(_ wait: WaitDetails) {
         let waiter = node(wait.process, wait.thread, wait.name)
-        let call: String? = {
-            guard case .inside(let call) = SystemCall.position(in: wait.syscall) else { return nil }
-            return call.name ?? "system call \(call.number)"
-        }()
+        let call = SystemCall.blocking(wait.syscall).map { $0.name ?? "system call \($0.number)" }
         nodes[waiter].details.append(
             call.map { "in \($0)" } ?? (wait.syscall == "running" ? "runs" : "not in a system call"))
         nodes[waiter].isDeadlocked = nodes[waiter].isDeadlocked || wait.isDeadlocked
@@ -107,7 +104,7 @@ struct WaitGraph: Equatable {
 
     /// The address of a lock in memory, which tells two of a kind apart: the first argument of futex(2).
     private static func address(of wait: WaitDetails) -> String? {
-        guard case .inside(let call) = SystemCall.position(in: wait.syscall), call.name == "futex" else { return nil }
+        guard let call = SystemCall.blocking(wait.syscall), call.name == "futex" else { return nil }
         return call.arguments.first.map { $0.hexadecimal() }
     }
 

@@ -19,7 +19,7 @@ struct LaneData {
         let begin: Int64
     }
 
-    /// The number for a time of which nothing is known.
+    /// The number for a time about which nothing is known.
     static let unknown: UInt64 = 5
     /// Above this size, short neighbors become one span.
     static let budget = 1_200_000

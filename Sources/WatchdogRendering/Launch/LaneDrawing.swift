@@ -13,7 +13,7 @@ struct LaneDrawing {
         /// Blocked most of the time, but ran too.
         case mostlyBlocked = ","
         case blockedOrRunnable = "~"
-        /// A phase of which the rung does not tell how it was spent.
+        /// A phase for which the rung does not show how it was spent.
         case unknown = "-"
         /// The thread did not exist.
         case absent = " "

@@ -34,18 +34,33 @@ extension LaunchAdvice {
     private static func constructors(_ kind: LaunchPhase.Kind, _ figures: LaunchFigures) -> LaunchAdvice? {
         let time = time([kind], figures)
         guard matters(time, figures) else { return nil }
-        guard kind == .libraryConstructors else {
-            return LaunchAdvice(
-                kind: .ownConstructors, time: time,
-                sentence:
-                    "The program's own constructors ran \(share(time, figures)) before main: create globals when they "
-                    + "are first used.")
+        let isOwn = kind == .ownConstructors
+        let slow = slowConstructors(isOwn: isOwn, figures)
+        let remedy =
+            isOwn
+            ? "create globals when they are first used."
+            : "do that work at the first use, or do without the library."
+        let all = isOwn ? "the program's own constructors" : "constructors of libraries"
+        let advice: String
+        if let first = slow.first, first.ownTime * 2 >= time {
+            let more = "; all \(all) ran \(time.brief)"
+            advice =
+                "The constructor \(first.words) took \(share(first.ownTime, figures)) before main"
+                + (time - first.ownTime >= leastTime ? more : "")
+        } else {
+            let names = slow.map { "\($0.words) (\($0.ownTime.brief))" }.joined(separator: ", ")
+            advice =
+                all.capitalizingFirst + " ran \(share(time, figures)) before main"
+                + (names.isEmpty ? "" : ", most in \(names)")
         }
         return LaunchAdvice(
-            kind: .libraryConstructors, time: time,
-            sentence:
-                "Constructors of libraries ran \(share(time, figures)) before main: do that work at the first use, "
-                + "or do without the library.")
+            kind: isOwn ? .ownConstructors : .libraryConstructors, time: time, sentence: "\(advice): \(remedy)")
+    }
+
+    /// The constructors to name: the slowest that took long enough to matter; none without their times.
+    private static func slowConstructors(isOwn: Bool, _ figures: LaunchFigures) -> [LaunchConstructor] {
+        let all = figures.constructorsByTime.filter { $0.isOwn == isOwn && $0.ownTime >= leastTime }
+        return Array(all.sorted { ($1.ownTime, $0.begin) < ($0.ownTime, $1.begin) }.prefix(3))
     }
 
     private static func linking(_ figures: LaunchFigures) -> LaunchAdvice? {
@@ -89,7 +104,7 @@ extension LaunchAdvice {
             sentence:
                 "The program loaded \(objects.count == 1 ? "1 file" : "\(objects.count) files") with code after main had "
                 + "begun and before \(figures.recording.end.moment), which took \(share(time, figures)), most for "
-                + "\(first.name.singleLine(limit: 64)) (\(first.cost.brief)): load what is not needed yet later.")
+                + "\(first.name.singleLine(limit: 64)) (\(first.cost.brief)): load later what is not needed yet.")
     }
 
     /// The main thread's own work that could come later.
@@ -119,4 +134,9 @@ extension LaunchAdvice {
             samples.tenths(of: $0) >= 250 && !entries.contains($0.function) && $0.hasName
         }
     }
+}
+
+extension LaunchConstructor {
+    /// The function and its file: `init_logger of liblog.so`.
+    fileprivate var words: String { "\(title.singleLine(limit: 100)) of \(file.singleLine(limit: 64))" }
 }

@@ -109,7 +109,7 @@ extension LaunchAdvice {
                 + "there.")
     }
 
-    /// Sockets of which nothing shows that they lead to the network.
+    /// Sockets that do not demonstrably lead to the network.
     private static func sockets(_ blocks: [LaneSpan], _ figures: LaunchFigures) -> LaunchAdvice? {
         let blocks = blocks.filter { BlockPlace($0) == .socket }
         let time = total(blocks)

@@ -8,7 +8,7 @@ public import WatchdogRecording
 /// Nothing is advised without evidence in the recording, and nothing that took less than ``leastShare`` of the launch
 /// or less than ``leastTime``.
 struct LaunchAdvice: Equatable {
-    /// What it is about.
+    /// Its subject.
     enum Kind: Equatable {
         case contention, inversion, ownThread, files, network, sockets, sleep, child, wrappers
         case libraryConstructors, ownConstructors, linking, unusedLibraries, lateLibraries, work

@@ -124,6 +124,12 @@ struct LaunchFigures {
         return recording.lanes.first { $0.threadID == id }
     }
 
+    /// The timed constructors that began before the end of the launch, the slowest first.
+    var constructorsByTime: [LaunchConstructor] {
+        (recording.constructors ?? []).filter { $0.begin < drawnLength }
+            .sorted { ($1.wall, $0.begin) < ($0.wall, $1.begin) }
+    }
+
     /// The phase that a moment is in.
     func phase(at time: Duration) -> LaunchPhase? { recording.phases.last { $0.begin <= time && time < $0.end } }
 
@@ -161,4 +167,13 @@ extension LoadedObject {
     var cost: Duration { (mapping ?? .zero) + (relocation ?? .zero) }
     /// The file's name.
     var name: String { LaunchFigures.fileName(path) }
+}
+
+extension LaunchConstructor {
+    /// Its name, or without one its place in the file: `0x1139`.
+    var title: String { function ?? "0x" + String(offset, radix: 16) }
+    /// The name of its file.
+    var file: String { LaunchFigures.fileName(object) }
+    /// How long it ran without waiting for a CPU, which other programs caused.
+    var ownTime: Duration { max(.zero, wall - (time?.waiting ?? .zero)) }
 }

@@ -5,8 +5,8 @@ public import WatchdogRecording
 
 /// Renders a recording as one self-contained HTML page: no network, no fonts, no third-party scripts.
 ///
-/// Every text is escaped, and the page's policy forbids all scripts but its own. Without that script, the page lacks only
-/// the lanes; their figures stand in a table.
+/// Every text is escaped, and the page's policy forbids all scripts but its own. Without that script, the page lacks
+/// only the lanes; their figures are in a table.
 public enum LaunchPage {
     /// Renders a page.
     public static func render(_ recording: LaunchRecording) -> String {
@@ -62,7 +62,7 @@ public enum LaunchPage {
         page.text("[\(recording.program.processID)] · launched \(recording.requested.text(fractionDigits: 0))")
         page.raw("</p>\n")
         let words = recording.end.words
-        page.element("h1", words.prefix(1).uppercased() + words.dropFirst())
+        page.element("h1", words.capitalizingFirst)
         if let time = figures.mainTime { shares(time, figures, &page) }
         if let warning = LaunchAdvice.warning(figures) { page.element("p", warning, class: "warning") }
         page.close("header")
@@ -97,7 +97,7 @@ public enum LaunchPage {
         page.raw("</p>\n")
     }
 
-    /// What was executed, if that is not what was asked for.
+    /// What was executed, if it differs from what was requested.
     private static func executed(_ program: LaunchedProgram) -> String {
         program.executables == Array(program.command.prefix(1)) ? "" : program.executables.joined(separator: " → ")
     }

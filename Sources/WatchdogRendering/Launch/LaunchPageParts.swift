@@ -48,7 +48,7 @@ enum LaunchPageParts {
         }
         page.raw("</tbody></table></figcaption>\n</figure>\n")
         if let note = figures.recorderNote {
-            page.element("p", "\(note.prefix(1).uppercased())\(note.dropFirst()).", class: "quiet")
+            page.element("p", note.capitalizingFirst + ".", class: "quiet")
         }
         page.raw("</section>\n")
     }

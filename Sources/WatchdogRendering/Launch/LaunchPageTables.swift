@@ -12,6 +12,15 @@ enum LaunchPageTables {
         let recording = figures.recording
         let marks = recording.marks.map { [$0.time.brief, $0.title] }
         table("Marks", ["time", "what"], marks, isOpen: true, &page)
+        let constructors = figures.constructorsByTime.map { constructor in
+            let times = [constructor.time?.running, constructor.time?.waiting, constructor.time?.blocked]
+            return [constructor.title, constructor.object, constructor.begin.brief]
+                + [constructor.wall.brief + (constructor.isComplete ? "" : ", not finished")]
+                + times.map { $0.map { $0 == .zero ? "0" : $0.brief } ?? "–" }
+        }
+        table(
+            "Constructors", ["function", "file", "start", "wall", "on CPU", "waiting", "blocked"], constructors,
+            style: "loose", &page)
         let objects = figures.objectsByCost.map { object in
             let times = [object.mapping, object.relocation].map { $0?.brief ?? "–" }
             let use = object.isUsed.map { $0 ? "yes" : "no" } ?? "–"

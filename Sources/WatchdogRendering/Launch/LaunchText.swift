@@ -29,6 +29,7 @@ extension LaunchRecording {
         text.blocks()
         text.heaviestPath()
         text.functions()
+        text.constructors()
         text.libraries()
         text.scheduling()
         text.marks()

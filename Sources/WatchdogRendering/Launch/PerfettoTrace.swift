@@ -3,7 +3,8 @@
 import WatchdogBase
 public import WatchdogRecording
 
-/// A recording as a trace for <https://ui.perfetto.dev>: CPUs, thread states with wakers, phases, marks and long blocks.
+/// A recording as a trace for <https://ui.perfetto.dev>: CPUs, thread states with wakers, phases with their constructors,
+/// marks and long blocks.
 ///
 /// The numbers of fields are those of `perfetto_trace.proto`.
 public enum PerfettoTrace {
@@ -132,7 +133,7 @@ private struct PerfettoPackets {
         }
     }
 
-    /// Phases as slices within one for the whole launch, marks, and the threads' long blocks.
+    /// Phases as slices within one for the whole launch, constructors within theirs, marks, and the threads' long blocks.
     mutating func launch(_ figures: LaunchFigures) {
         let recording = figures.recording
         let process = recording.program.processID
@@ -151,11 +152,21 @@ private struct PerfettoPackets {
         begin(Track.phases.rawValue, .zero, recording.end.words)
         for phase in recording.phases where phase.end > phase.begin {
             begin(Track.phases.rawValue, phase.begin, phase.kind.title)
+            constructors(recording, within: phase)
             end(Track.phases.rawValue, phase.end)
         }
         end(Track.phases.rawValue, last)
         for mark in recording.marks { event(Track.marks.rawValue, mark.time, type: 3, mark.title) }
         for (index, lane) in recording.lanes.enumerated() { blocks(lane, Track.firstThread.rawValue + Int64(index)) }
+    }
+
+    /// The timed constructors that began in a phase, as slices within it: one begins when the one before it ends.
+    private mutating func constructors(_ recording: LaunchRecording, within phase: LaunchPhase) {
+        for constructor in recording.constructors ?? []
+        where phase.begin <= constructor.begin && constructor.begin < phase.end {
+            begin(Track.phases.rawValue, constructor.begin, "\(constructor.title) (\(constructor.file))")
+            end(Track.phases.rawValue, min(constructor.end, phase.end))
+        }
     }
 
     /// On what a thread was blocked, as slices of its own track.

@@ -7,7 +7,7 @@ import WatchdogRecording
 struct SchedulerEvents {
     /// One event on one CPU.
     enum Event: Equatable {
-        /// The CPU goes from one thread to another; 0 is none of the recording's.
+        /// The CPU switches from one thread to another; 0 is a thread outside the recording.
         case switched(from: Int32, state: State, to: Int32)
         /// A thread becomes runnable. An interrupt wakes as thread 0.
         case waking(thread: Int32, by: Int32, isInterrupt: Bool)

@@ -5,7 +5,7 @@ public import WatchdogReport
 import WatchdogVerdict
 
 extension ReportFilter {
-    /// Returns what is shown in place of an empty list.
+    /// Returns the text to show instead of an empty list.
     ///
     /// `No report matches --app pywep (12 reports do not); did you mean pyweb?`
     ///

@@ -34,7 +34,9 @@ extension ProcessSamples {
             "Disturbance",
             stopCount == 0
                 ? "none, no thread was stopped"
-                : "threads on a CPU were stopped \(stopCount) times, for \(milliseconds(longestStop)) ms at most")
+                : stopCount == 1
+                    ? "a thread on a CPU was stopped once, for \(milliseconds(longestStop)) ms"
+                    : "threads on a CPU were stopped \(stopCount) times, for \(milliseconds(longestStop)) ms at most")
         text.field("Cost", "\(milliseconds(sampleCount > 0 ? cost / sampleCount : cost)) ms of CPU time per sample")
         for note in notes { text.field("Note", note) }
     }

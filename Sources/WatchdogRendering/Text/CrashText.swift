@@ -57,7 +57,9 @@ struct CrashText {
         if frame.inline == true { call += " [inlined]" }
         if let language = frame.language { call += " [\(language.singleLine(limit: 32))]" }
         let row = "\(String(number).alignedLeft(4))\(name)\t\(address) \(call)\(mark)"
-        let isOwn = style.isColored && CodeOrigin(of: frame, in: image, executable: executable) == .application
+        let isOwn =
+            style.isColored
+            && CodeOrigin(of: frame, in: CodeOrigin(of: image, executable: executable)) == .application
         string += indentation + style(row, isOwn ? .emphasis : nil) + "\n"
     }
 }

@@ -51,9 +51,11 @@ extension ProcessDetails {
 }
 
 extension LinuxDetails {
-    /// The other processes in the main thread's chain of waits.
+    /// The other processes in the main thread's chain of waits, and those that are stuck while it only waits.
     var waitingProcesses: [ProcessDetails] {
-        let named = Set((waits ?? []).flatMap { [$0.process, $0.holder?.process].compactMap(\.self) })
+        let named = Set(
+            (waits ?? []).flatMap { [$0.process, $0.holder?.process].compactMap(\.self) }
+                + (findings ?? []).flatMap { $0.processes ?? [] })
         return (processes ?? []).filter { named.contains($0.pid) }
     }
 }

@@ -5,7 +5,7 @@ import WatchdogReport
 
 /// The registers of the faulting thread.
 enum RegisterText {
-    /// - Parameter title: what stands before the processor's name, such as `Thread 0 crashed with`.
+    /// - Parameter title: the text before the processor's name, such as `Thread 0 crashed with`.
     static func append(_ state: ThreadState, title: String, to text: inout CrashText) {
         switch state.flavor {
         case ThreadState.x86 where !state.registers.isEmpty:

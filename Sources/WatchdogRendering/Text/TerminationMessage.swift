@@ -13,10 +13,14 @@ public enum TerminationMessage {
     ///
     /// - Parameters:
     ///   - headline: what happened, in one line.
+    ///   - time: when it happened, in words, if that can be long ago.
     ///   - explanation: what the report says; nil without one.
     ///   - report: the path of the report.
-    public static func text(_ headline: String, _ explanation: Explanation?, report: String?) -> String {
+    public static func text(
+        _ headline: String, at time: String? = nil, _ explanation: Explanation?, report: String?
+    ) -> String {
         var lines = [line(headline, bytes: 480)]
+        if let time { lines.append(line("Time: \(time)", bytes: 64)) }
         if let explanation {
             lines.append(line(explanation.verdict, bytes: 600))
             lines.append(line("Event: \(explanation.event)", bytes: 64))

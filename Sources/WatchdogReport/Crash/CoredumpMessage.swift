@@ -3,12 +3,12 @@
 import WatchdogBase
 public import WatchdogVerdict
 
-/// The text of systemd-coredump's journal entry, of which only the stacks are useful.
+/// The stacks in the text of systemd-coredump's journal entry; the rest is not useful.
 ///
 /// Its lines are `Stack trace of thread 4711:` and `#0  0x00007f9c2d6a1a7c abort (libc.so.6 + 0x27a7c)`. They contain
 /// names taken from the core and from files, so everything is bounded.
 public enum CoredumpMessage {
-    private static let note = "systemd-coredump does not tell how far into its function a call is: + 0 says nothing."
+    private static let note = "systemd-coredump does not say how far into its function a call is: ignore the + 0."
     private static let threadLimit = ReportLimits.threads
     /// C++ names can be long.
     private static let lineLimit = 16 << 10

@@ -51,21 +51,37 @@ extension IncidentFacts {
             thread.runs.count == 1, thread.sampleCount > 1,
             let stack = thread.runs.first.map({ samples.stacks[$0.stack] }),
             stack.state == "S" || stack.state == "D", evidence.state.map(String.init) == stack.state,
-            case .inside(let before)? = stack.syscall.flatMap(SystemCall.position(in:)),
-            case .inside(let now)? = evidence.syscall.flatMap(SystemCall.position(in:))
+            let before = SystemCall.blocking(stack.syscall), let now = SystemCall.blocking(evidence.syscall)
         else { return false }
         return before.number == now.number
     }
 
-    /// Adds a wait for a CPU that has not ended: the kernel adds it to the run delay only when the thread runs.
+    /// Corrects the main thread's times by what the kernel's counters leave out, as far as the samples show it.
     ///
-    /// A main thread that was runnable in every sample spent all the time in which it did not run waiting for a CPU.
-    public mutating func countPendingRunDelay() {
-        guard let samples, samples.sampleCount > 1, let delay = evidence.runDelay,
-            let thread = samples.threads.first(where: { $0.id == mainThread ?? pid }),
+    /// Call it once, when the evidence has its strain.
+    public mutating func completeTimes() {
+        guard let samples, let thread = samples.threads.first(where: { $0.id == mainThread ?? pid }) else { return }
+        evidence.stopped = thread.stopped
+        guard samples.sampleCount > 1, let delay = evidence.runDelay,
             thread.runs.allSatisfy({ samples.stacks[$0.stack].state == "R" })
         else { return }
-        evidence.runDelay = max(delay, samples.duration - thread.runTime)
+        // A thread that was runnable in every sample waited for a CPU whenever it had none. The kernel adds a wait only
+        // when it is over,
+        let pending = max(delay, samples.duration - thread.runTime - thread.stopped)
+        // and counts what the hypervisor takes neither as running nor as waiting: rq_clock_task() in kernel/sched.
+        evidence.runDelay = pending + min(stolenTime, max(unknownTime - pending, .zero))
+    }
+
+    /// The part of the window that the kernel has not counted as running.
+    private var unknownTime: Duration {
+        guard let window = evidence.window, let runTime = evidence.runTime else { return .zero }
+        return window - runTime - evidence.stopped
+    }
+
+    /// What the hypervisor took in the window, if it took as much before the samples as during them.
+    private var stolenTime: Duration {
+        guard let strain = evidence.strain, strain.window > .zero, let window = evidence.window else { return .zero }
+        return strain.stolen * max(window / strain.window, 1)
     }
 
     /// Updates what the main thread was doing from its capture, because it may have moved on since.

@@ -6,6 +6,9 @@ public import WatchdogVerdict
 extension EvidenceStatement {
     fileprivate static let window = "window"
     fileprivate static let runTime = "main thread's time on a CPU in the window"
+    fileprivate static let call = "main thread's system call"
+    fileprivate static let state = "main thread's state"
+    fileprivate static let waitChannel = "main thread's wait channel"
     fileprivate static let runDelay = "main thread's time waiting for a CPU in the window"
 }
 
@@ -16,10 +19,30 @@ extension LinuxDetails {
         package let sleeping: Duration
     }
 
+    /// The name of the system call on which the verdict rests; nil if none was read.
+    package var mainThreadCall: String? {
+        value(of: EvidenceStatement.call).map { String($0.prefix { $0 != ":" }) }
+    }
+
+    /// Whether the main thread waited for the lock of the process's memory map.
+    package var isWaitingForMemoryMap: Bool {
+        MemoryMapWait.isOne(state: value(of: EvidenceStatement.state)?.first, waitChannel: mainThreadWaitChannel)
+    }
+
+    /// Whether the main thread waited until somebody thaws a file system.
+    package var isOnFrozenFileSystem: Bool {
+        FrozenFileSystem.isAwaited(
+            state: value(of: EvidenceStatement.state)?.first, waitChannel: mainThreadWaitChannel, call: mainThreadCall)
+    }
+
+    private var mainThreadWaitChannel: String? { value(of: EvidenceStatement.waitChannel) }
+
+    private func value(of what: String) -> String? { evidence.first { $0.what == what }?.value }
+
     /// Nil when the window or one of its counters is not known.
     package var mainThreadTimes: MainThreadTimes? {
         func time(_ what: String) -> Duration? {
-            guard let value = evidence.first(where: { $0.what == what })?.value, value.hasSuffix(" s"),
+            guard let value = value(of: what), value.hasSuffix(" s"),
                 let seconds = Double(value.dropLast(2)), seconds >= 0, seconds < 1e9
             else { return nil }
             return .microseconds(Int64((seconds * 1_000_000).rounded()))
@@ -47,12 +70,17 @@ extension HangEvidence {
         note(EvidenceStatement.window, window.map(Self.text), "CLOCK_MONOTONIC")
         note(EvidenceStatement.runTime, runTime.map(Self.text), "\(task)/schedstat field 1")
         note(EvidenceStatement.runDelay, runDelay.map(Self.text), "\(task)/schedstat field 2")
-        note("main thread's state", state.map(String.init), "\(task)/stat field 3")
-        note("main thread's system call", syscall.map(Self.callText), "\(task)/syscall")
+        if stopped > .zero {
+            note(
+                "time for which watchdogd stopped the main thread to read its stack", Self.text(stopped),
+                "CLOCK_MONOTONIC")
+        }
+        note(EvidenceStatement.state, state.map(String.init), "\(task)/stat field 3")
+        note(EvidenceStatement.call, syscall.map(Self.callText), "\(task)/syscall")
         note(
             "subject of the system call", subject ?? WaitText(waits).whole,
             subject == nil ? Self.sources(waits) : "/proc")
-        note("main thread's wait channel", waitChannel, "\(task)/wchan")
+        note(EvidenceStatement.waitChannel, waitChannel, "\(task)/wchan")
         note("tracer", tracer.map { $0 == 0 ? "none" : "pid \($0)" }, "/proc/\(pid)/status TracerPid")
         note("cgroup frozen", isFrozen.map { $0 ? "yes" : "no" }, "cgroup.events")
         note("CPUs online", String(processorCount), "sysconf(3) _SC_NPROCESSORS_ONLN")
@@ -69,7 +97,7 @@ extension HangEvidence {
     private static func text(_ duration: Duration) -> String { "\(duration.seconds(fractionDigits: 6)) s" }
 
     private static func callText(_ text: String) -> String {
-        guard case .inside(let call) = SystemCall.position(in: text), let name = call.name else { return text }
+        guard let name = SystemCall.blocking(text)?.name else { return text }
         return "\(name): \(text)"
     }
 }

@@ -157,7 +157,7 @@ public struct IncidentFacts: Equatable, Sendable {
     public var log: LogDetails?
     /// The app's transitions between foreground, background and suspension.
     public var lifecycle: LifecycleDetails?
-    /// The launch as far as it came, with secrets redacted.
+    /// The launch as far as it got, with secrets redacted.
     public var launch: LaunchDetails?
     /// How the process ended, for a ``ReportKind/crash``.
     public var crash: CrashDetails?

@@ -19,13 +19,14 @@ struct Insight {
         let all =
             facts.crash == nil
             ? Finding.all(
-                in: capture, main: main, evidence: facts.evidence, samples: facts.samples,
+                in: capture, main: main, evidence: facts.evidence, samples: facts.samples, tree: Self.tree(facts),
                 awaits: facts.kind == .capture ? .nothing : facts.missed?.kind == .readiness ? .readiness : .answer)
             : []
         findings = all.map { finding in
             Finding(
                 kind: finding.kind, text: finding.text.singleLine(limit: ReportLimits.lineLength),
-                source: finding.source.singleLine(limit: 255), thread: finding.thread)
+                source: finding.source.singleLine(limit: 255), thread: finding.thread,
+                processes: finding.processes)
         }
         let frames = capture?.threads.first { $0.id == main }?.frames ?? []
         stages =
@@ -44,6 +45,12 @@ struct Insight {
                 Self.stackLine(others.contains(id) ? Self.other : Self.holder, $0.offset, $0.element)
             }
         }
+    }
+
+    /// The app's processes; nil unless the main thread slept, because they explain nothing else.
+    private static func tree(_ facts: IncidentFacts) -> Descendants? {
+        guard !facts.others.isEmpty, Verdict(judging: facts.judgedEvidence).mayWaitForOthers else { return nil }
+        return Descendants(main: facts.pid, others: Array(facts.others.prefix(ReportLimits.processes)))
     }
 
     /// The labels of lines with the innermost calls of a thread other than the main one.

@@ -40,19 +40,48 @@ extension LaunchDetails {
         return words.joined(separator: ", ")
     }
 
+    /// What took long before the app's first message, as far as the kernel recorded it: `library constructors 375 ms (16 %)`,
+    /// or what had not ended: `own constructors not finished in 1.00 s`; nil if nothing did.
+    package var slowStart: String? {
+        let words = phases.filter(\.isActivity).compactMap { phase -> String? in
+            let length = Self.bounded(phase.nanoseconds)
+            if phase.isOpen { return "\(phase.title) not finished in \(Self.span(length))" }
+            let percent = percent(min(length, duration))
+            return percent >= Self.leastPercent ? "\(phase.title) \(Self.span(length)) (\(percent) %)" : nil
+        }
+        return words.isEmpty ? nil : words.joined(separator: ", ")
+    }
+
     /// The phases in one line: `exec 1.2 ms, hello 40 ms, first frame after 19.96 s without one`.
     package var phaseWords: String {
         phases.map { phase in
-            let words = Self.words[phase.name] ?? phase.name
             let length = Self.span(Self.bounded(phase.nanoseconds))
-            return phase.isOpen ? "\(words) not reached in \(length)" : "\(words) \(length)"
+            guard phase.isOpen else { return "\(phase.title) \(length)" }
+            return phase.isActivity
+                ? "\(phase.title) not finished in \(length)" : "\(phase.title) not reached in \(length)"
         }.joined(separator: ", ")
+    }
+
+    /// How the first thread spent the longest phase: `on a CPU 41 %, preempted 2 %, blocked 57 %`; nil if unknown.
+    private var longestPhase: String? {
+        guard let phase = phases.filter({ $0.name != "exec" }).max(by: { $0.nanoseconds < $1.nanoseconds }),
+            let running = phase.runningNanoseconds, let blocked = phase.blockedNanoseconds
+        else { return nil }
+        let shares = [("on a CPU", running), ("preempted", phase.preemptedNanoseconds ?? 0), ("blocked", blocked)]
+        let whole = max(1, shares.reduce(Int64(0)) { $0 + Self.bounded($1.1) })
+        let words = shares.compactMap { name, part in
+            let percent = (Self.bounded(part) * 100 + whole / 2) / whole
+            return percent > 0 ? "\(name) \(percent) %" : nil
+        }
+        return "\(phase.fullTitle), first thread \(words.joined(separator: ", "))"
     }
 
     /// Lines for the reader, each beginning with a word and a colon.
     package var lines: [String] {
         let end = isReady ? "ready" : "not ready"
         var lines = ["Launch: \(end) after \(Self.span(duration))" + (phases.isEmpty ? "" : ": \(phaseWords)")]
+        if let longestPhase { lines.append("Longest phase: \(longestPhase)") }
+        if let unrecorded { lines.append("Launch phases: before the first message unknown: \(unrecorded)") }
         if let spent { lines.append("Launch time: \(spent)") }
         if let usefulNanoseconds { lines.append("Useful: after \(Self.span(Self.bounded(usefulNanoseconds)))") }
         if !tasks.isEmpty {
@@ -64,8 +93,6 @@ extension LaunchDetails {
         if let lostMarks { lines.append("Launch marks: \(lostMarks) are missing") }
         return lines
     }
-
-    private static let words = ["exec": "exec", "hello": "hello", "first-frame": "first frame", "ready": "ready"]
 
     // MARK: - Intervals
 
@@ -132,4 +159,17 @@ extension LaunchDetails {
         default: Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) + " s"
         }
     }
+}
+
+extension LaunchDetails.Phase {
+    private var phase: LaunchPhaseName? { LaunchPhaseName(rawValue: name) }
+
+    /// Whether it is named after what happens in it, not after what ends it.
+    package var isActivity: Bool { phase?.isActivity == true }
+
+    /// The name for people.
+    package var title: String { phase?.title ?? name }
+
+    /// The name for people that does not need the phases before it.
+    fileprivate var fullTitle: String { phase?.fullTitle ?? "until \(name)" }
 }

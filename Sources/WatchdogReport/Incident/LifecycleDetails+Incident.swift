@@ -89,7 +89,7 @@ extension LifecycleDetails {
     }
 
     private static func age(_ task: BackgroundTask, _ incident: Incident) -> String {
-        "\(max(.zero, incident.decidedAt - task.begunAt).seconds(fractionDigits: 1)) s"
+        "\(max(.zero, incident.decidedAt - task.begunAt).seconds(fractionDigits: 2)) s"
     }
 
     private static func list(_ items: [String], of count: Int? = nil) -> String {

@@ -46,16 +46,22 @@ struct StackInfo {
     /// - Parameter first: the process's first thread.
     init(of captured: CapturedProcess, first: Int, frameBytes: Int) {
         var captured = captured
-        let used = Set(
-            captured.threads.flatMap { ($0.frames + $0.asynchronousFrames).map(\.imageIndex) }
-                .filter(captured.images.indices.contains))
-        let kept = used.sorted()
+        // Frames beyond these are left out below.
+        let most = ReportLimits.framesPerThread
+        var used: Set<Int> = []
+        for thread in captured.threads.prefix(ReportLimits.threads) {
+            used.formUnion(thread.frames.prefix(most).lazy.map(\.imageIndex))
+            used.formUnion(thread.asynchronousFrames.prefix(most).lazy.map(\.imageIndex))
+        }
+        let kept = used.filter(captured.images.indices.contains).sorted()
         let numbers = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($0.element, $0.offset) })
         captured.images = kept.map { captured.images[$0] }
         func renumber(_ frames: inout [Frame]) {
-            for index in frames.indices { frames[index].imageIndex = numbers[frames[index].imageIndex] ?? kept.count }
+            for index in frames.indices.prefix(most) {
+                frames[index].imageIndex = numbers[frames[index].imageIndex] ?? kept.count
+            }
         }
-        for index in captured.threads.indices {
+        for index in captured.threads.indices.prefix(ReportLimits.threads) {
             renumber(&captured.threads[index].frames)
             renumber(&captured.threads[index].asynchronousFrames)
         }
@@ -68,7 +74,7 @@ struct StackInfo {
     func stack(of thread: Int, executable: String) -> ReportStack? {
         threads.firstIndex { $0.id == thread }.map { index in
             ReportStack(
-                index, threads[index], details[index], images: images, executable: executable,
+                index, threads[index], details[index], images: ImageOrigins(images, executable: executable),
                 isFaulting: index == faultingThread)
         }
     }

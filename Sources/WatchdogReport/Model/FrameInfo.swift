@@ -19,7 +19,8 @@ public struct FrameInfo: Codable, Equatable, Sendable {
     /// The language of a function that an interpreter runs or compiled at run time, such as `python` or `javascript`;
     /// absent for other machine code.
     ///
-    /// An interpreted frame has the offset of the interpreter's function that evaluates it, and stands in its place.
+    /// An interpreted frame has the offset of the interpreter's function that evaluates it, and replaces that
+    /// function's frame.
     public var language: String?
 
     /// Creates the values.

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A launch as far as it came, from the request to its end, as part of ``LinuxDetails``.
+/// A launch as far as it got, from the request to its end, as part of ``LinuxDetails``.
 ///
-/// All times count from `execve`. What the app marked is in its own words and its own times; watchdogd measured the rest.
+/// All times count from the moment at which watchdogd learned that the program was executed; what the kernel recorded
+/// may begin shortly before. What the app marked is in its own words and its own times; watchdogd measured the rest.
 public struct LaunchDetails: Codable, Equatable, Sendable {
     /// A part of the launch between two moments that watchdogd knows.
     public struct Phase: Codable, Equatable, Sendable {
-        /// `exec` (from the request until the program was executed), `hello` (until the app's library spoke),
-        /// `first-frame` (until the app showed itself), or `ready`.
+        /// What the phase ends with: `exec` (the program was executed), `hello` (the app's library spoke),
+        /// `first-frame` (the app showed itself), or `ready`.
+        ///
+        /// If the kernel recorded the start of the program, also what happens in it: `mapping`, `relocation`,
+        /// `library-constructors` and `own-constructors`, in this order after `exec`.
         public var name: String
         /// When it began; negative before `execve`.
         public var startNanoseconds: Int64
@@ -15,13 +19,25 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
         public var nanoseconds: Int64
         /// Whether the launch ended within it.
         public var isOpen: Bool
+        /// How long the process's first thread was on a CPU; nil if unknown.
+        public var runningNanoseconds: Int64?
+        /// How long another thread had the CPU that it wanted; nil if unknown.
+        public var preemptedNanoseconds: Int64?
+        /// How long it was blocked, or waited for a CPU after that; nil if unknown.
+        public var blockedNanoseconds: Int64?
 
         /// Creates a phase.
-        public init(name: String, startNanoseconds: Int64, nanoseconds: Int64, isOpen: Bool) {
+        public init(
+            name: String, startNanoseconds: Int64, nanoseconds: Int64, isOpen: Bool, runningNanoseconds: Int64? = nil,
+            preemptedNanoseconds: Int64? = nil, blockedNanoseconds: Int64? = nil
+        ) {
             self.name = name
             self.startNanoseconds = startNanoseconds
             self.nanoseconds = nanoseconds
             self.isOpen = isOpen
+            self.runningNanoseconds = runningNanoseconds
+            self.preemptedNanoseconds = preemptedNanoseconds
+            self.blockedNanoseconds = blockedNanoseconds
         }
     }
 
@@ -90,11 +106,14 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
     public var tasks: [Task]
     /// Marks that were lost or left out; nil if there were none.
     public var lostMarks: Int?
+    /// Why the kernel did not record the start of the program; nil if it did, or was not asked to.
+    public var unrecorded: String?
 
     /// Creates details.
     public init(
         isReady: Bool, nanoseconds: Int64, phases: [Phase], firstFrameNanoseconds: Int64? = nil,
-        usefulNanoseconds: Int64? = nil, signposts: [Signpost] = [], tasks: [Task] = [], lostMarks: Int? = nil
+        usefulNanoseconds: Int64? = nil, signposts: [Signpost] = [], tasks: [Task] = [], lostMarks: Int? = nil,
+        unrecorded: String? = nil
     ) {
         self.isReady = isReady
         self.nanoseconds = nanoseconds
@@ -104,5 +123,6 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
         self.signposts = signposts
         self.tasks = tasks
         self.lostMarks = lostMarks
+        self.unrecorded = unrecorded
     }
 }

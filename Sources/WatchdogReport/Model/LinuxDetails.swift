@@ -68,7 +68,7 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var log: LogDetails?
     /// The app's transitions between foreground, background and suspension; nil when there are none to report.
     public var lifecycle: LifecycleDetails?
-    /// The launch as far as it came, with what the app marked in it; nil when nothing of it is known.
+    /// The launch as far as it got, with what the app marked in it; nil when nothing of it is known.
     public var launch: LaunchDetails?
     /// How the process ended and where the stacks come from, for a ``ReportKind/crash``.
     public var crash: CrashDetails?

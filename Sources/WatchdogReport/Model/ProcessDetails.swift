@@ -32,10 +32,11 @@ public struct ProcessDetails: Codable, Equatable, Sendable {
 
     /// All stacks in the order of ``threads``.
     public var stacks: [ReportStack] {
-        threads.indices.map { index in
+        let images = ImageOrigins(usedImages, executable: nil)
+        return threads.indices.map { index in
             ReportStack(
                 index, threads[index], threadDetails.indices.contains(index) ? threadDetails[index] : nil,
-                images: usedImages, executable: nil, isFaulting: false)
+                images: images, isFaulting: false)
         }
     }
 }

@@ -58,10 +58,10 @@ package enum SignalText {
     static func meaning(of code: String) -> String? {
         switch code {
         case "SEGV_MAPERR": "where no memory is mapped"
-        case "SEGV_ACCERR": "which may not be accessed so"
+        case "SEGV_ACCERR": "which does not permit this kind of access"
         case "SEGV_PKUERR": "which a protection key forbids"
         case "BUS_ADRALN": "which is not aligned"
-        case "BUS_ADRERR": "which lies behind the end of a file"
+        case "BUS_ADRERR": "which lies beyond the end of a file"
         case "BUS_MCEERR_AR", "BUS_MCEERR_AO": "where the memory is broken"
         case "FPE_INTDIV": "a division by zero"
         case "FPE_INTOVF": "an integer overflow"

@@ -2,7 +2,7 @@
 
 public import WatchdogBase
 
-/// A stored report, of which only the first line has been read: a file, or a field of a journal entry.
+/// A stored report whose first line was read: a file, or a field of a journal entry.
 public struct StoredReport: Equatable, Sendable {
     /// The journal entry that carries a report.
     public struct Entry: Hashable, Sendable {

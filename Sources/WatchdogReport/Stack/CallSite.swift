@@ -37,9 +37,8 @@ public struct CallSite: Equatable, Sendable {
     /// - Parameters:
     ///   - number: the position on the stack.
     ///   - images: the images of the report.
-    ///   - executable: the path of the process's executable.
-    init(_ number: Int, _ frame: FrameInfo, in images: [ImageInfo], executable: String?, trust: Frame.Trust?) {
-        let image = images.indices.contains(frame.imageIndex) ? images[frame.imageIndex] : .absent
+    init(_ number: Int, _ frame: FrameInfo, in images: ImageOrigins, trust: Frame.Trust?) {
+        let (image, origin) = images[frame.imageIndex]
         self.number = number
         // Some demanglers leave a space when they do not know the enclosing function.
         function = frame.symbol.map { symbol in
@@ -55,6 +54,6 @@ public struct CallSite: Equatable, Sendable {
         isInlined = frame.inline ?? false
         language = frame.language
         self.trust = trust
-        origin = CodeOrigin(of: frame, in: image, executable: executable)
+        self.origin = CodeOrigin(of: frame, in: origin)
     }
 }

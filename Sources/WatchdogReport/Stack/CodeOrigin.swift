@@ -35,27 +35,40 @@ public enum CodeOrigin: String, Codable, Sendable {
     /// Functions that the linker adds to every executable.
     private static let startFunctions: Set<String> = ["_start", "__libc_csu_init", "__libc_start_main", "start"]
 
+    /// What an image's path says about the code in it.
+    ///
     /// - Parameters:
+    ///   - image: the image.
     ///   - executable: the path of the process's executable.
-    package init(of frame: FrameInfo, in image: ImageInfo, executable: String?) {
-        if let language = frame.language {
-            self = Self.managed(language, frame)
-            return
-        }
+    package init(of image: ImageInfo, executable: String?) {
         guard let path = image.path ?? image.name, !path.isEmpty, image.source != "A" else {
             self = .unknown
             return
         }
-        if Self.isRuntime(image.name ?? path) {
+        let name = image.name ?? path
+        if Self.isRuntime(name) {
             self = .runtime
-        } else if let symbol = frame.symbol, Self.startFunctions.contains(symbol) || Self.isOurs(symbol) {
-            self = .runtime
-        } else if Self.isInterpreter(image.name ?? path) || Self.isInstalledForInterpreter(path) {
+        } else if Self.isInterpreter(name) || Self.isInstalledForInterpreter(path) {
             self = .library
         } else if path == executable || !Self.isSystem(path) {
             self = .application
         } else {
             self = .library
+        }
+    }
+
+    /// - Parameters:
+    ///   - frame: the frame.
+    ///   - image: the origin of its image.
+    package init(of frame: FrameInfo, in image: CodeOrigin) {
+        if let language = frame.language {
+            self = Self.managed(language, frame)
+        } else if image != .unknown, let symbol = frame.symbol,
+            Self.startFunctions.contains(symbol) || Self.isOurs(symbol)
+        {
+            self = .runtime
+        } else {
+            self = image
         }
     }
 

@@ -34,19 +34,17 @@ public struct ReportStack: Equatable, Sendable {
     }
 
     /// The system call that the thread is in.
-    public var systemCall: SystemCall? {
-        guard case .inside(let call)? = details?.syscall.flatMap(SystemCall.position(in:)) else { return nil }
-        return call
-    }
+    public var systemCall: SystemCall? { SystemCall.blocking(details?.syscall) }
 
     /// `Thread 2 (downloader)`.
     public var title: String { "Thread \(index)" + (name.map { " (\($0))" } ?? "") }
 
-    init(_ index: Int, in body: ReportBody) {
+    init(_ index: Int, in body: ReportBody) { self.init(index, in: body, body.imageOrigins) }
+
+    fileprivate init(_ index: Int, in body: ReportBody, _ images: ImageOrigins) {
         let details = body.linux.flatMap { $0.threads.indices.contains(index) ? $0.threads[index] : nil }
         self.init(
-            index, body.threads[index], details, images: body.usedImages, executable: body.procPath,
-            isFaulting: index == body.faultingThread)
+            index, body.threads[index], details, images: images, isFaulting: index == body.faultingThread)
     }
 
     /// - Parameters:
@@ -54,11 +52,9 @@ public struct ReportStack: Equatable, Sendable {
     ///   - thread: what Apple's keys say about it.
     ///   - details: what Linux adds, if it is about the same thread.
     ///   - images: the images of the report.
-    ///   - executable: the path of the process's executable.
     ///   - isFaulting: whether the report is about this thread.
     init(
-        _ index: Int, _ thread: ThreadInfo, _ details: ThreadDetails?, images: [ImageInfo], executable: String?,
-        isFaulting: Bool
+        _ index: Int, _ thread: ThreadInfo, _ details: ThreadDetails?, images: ImageOrigins, isFaulting: Bool
     ) {
         let own = details?.id == thread.id ? details : nil
         self.index = index
@@ -71,19 +67,26 @@ public struct ReportStack: Equatable, Sendable {
         calls =
             thread.frames.enumerated().map { number, frame in
                 CallSite(
-                    number, frame, in: images, executable: executable,
+                    number, frame, in: images,
                     trust: trust.indices.contains(number) ? trust[number] : nil)
             }
             + asynchronous.enumerated().map { number, frame in
                 CallSite(
-                    thread.frames.count + number, frame, in: images, executable: executable, trust: .asynchronous)
+                    thread.frames.count + number, frame, in: images, trust: .asynchronous)
             }
     }
 }
 
+extension ReportBody {
+    fileprivate var imageOrigins: ImageOrigins { ImageOrigins(usedImages, executable: procPath) }
+}
+
 extension Report {
     /// All stacks in the order of ``ReportBody/threads``.
-    public var stacks: [ReportStack] { body.threads.indices.map { ReportStack($0, in: body) } }
+    public var stacks: [ReportStack] {
+        let images = body.imageOrigins
+        return body.threads.indices.map { ReportStack($0, in: body, images) }
+    }
 
     /// The stack of the thread to blame; nil when the report names none.
     public var faultingStack: ReportStack? {

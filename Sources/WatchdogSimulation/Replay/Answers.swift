@@ -56,7 +56,7 @@ struct Answers: Hashable, Sendable {
     }
 
     /// When a question that is due at this instant is asked: at once during a silence of the app, otherwise with the
-    /// next recorded question, because about the time between nothing is known; nil if there is none.
+    /// next recorded question, because nothing is known about the time in between; nil if there is none.
     func sending(dueAt due: Duration) -> Duration? {
         if let latest = latest(until: due), latest.isOpen(at: due) || due - latest.sent <= Self.tolerance { return due }
         return next(after: due)?.sent
@@ -64,7 +64,7 @@ struct Answers: Hashable, Sendable {
 
     /// When an app that is asked now answers; nil if it never does.
     ///
-    /// An app of whose silence nothing is recorded answers at once.
+    /// An app without a recorded silence answers at once.
     ///
     /// - Parameter patience: how long after now a recorded question may be this one.
     func answer(at now: Duration, within patience: Duration = .zero) -> Duration? {

@@ -35,7 +35,7 @@ struct RecordedLaunch: Sendable {
     let end: Duration
     /// All events, in order.
     let events: [TraceEvent]
-    /// Those that the machine hears of; the others say how it is answered.
+    /// Those that reach the machine; the others say how it is answered.
     let inputs: [TraceEvent]
     private(set) var questions: [TraceEvent.Question: Answers] = [:]
     private(set) var pings = Answers()

@@ -273,7 +273,7 @@ extension SimulatedAllowance {
     /// What the history would need; nil for what most apps do not have.
     fileprivate var lack: String? {
         switch self {
-        case .launch, .backgroundLaunch: "launches"
+        case .launch, .backgroundLaunch: "launch that became ready"
         case .update: "pings and no WATCHDOG=1"
         case .probeTimeout: "liveness probes"
         case .terminate: "requests to end"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 import WatchdogPolicy
 
 /// The text of `watchdogd simulate`: what the app's allowances would have done, how long it takes, and what others
@@ -13,11 +13,16 @@ public struct SimulationText: Sendable {
     public var columns: Int
     /// Whether characters beyond ASCII may be used.
     public var isUnicode: Bool
+    /// Returns the reader's time zone at a time.
+    public var zone: @Sendable (WallTime) -> LocalZone
 
     /// Creates a style.
-    public init(columns: Int = 79, isUnicode: Bool = true) {
+    public init(
+        columns: Int = 79, isUnicode: Bool = true, zone: @escaping @Sendable (WallTime) -> LocalZone = { _ in .utc }
+    ) {
         self.columns = max(60, columns)
         self.isUnicode = isUnicode
+        self.zone = zone
     }
 
     /// The text of a simulation, with a final newline.
@@ -38,7 +43,7 @@ public struct SimulationText: Sendable {
     private func heading(_ simulation: Simulation) -> [String] {
         let launches = "\(simulation.launches) \(simulation.launches == 1 ? "launch" : "launches")"
         let files = simulation.traces.count == 1 ? "1 file" : "\(simulation.traces.count) files"
-        var line = "\(simulation.app): \(launches) in \(simulation.span.short), from \(files)"
+        var line = "\(simulation.app): \(launches) in \(simulation.span.brief), from \(files)"
         if simulation.credits > 0 {
             line += "; \(number(simulation.credits, "allowance")) extended for waiting for a CPU"
         }
@@ -68,7 +73,8 @@ public struct SimulationText: Sendable {
 
     private func time(of incident: Simulation.ComparedIncident) -> String {
         guard let time = incident.timeUSec else { return "+\(incident.at.short)" }
-        return WallTime(seconds: time / 1_000_000).text(fractionDigits: 0).prefix(19) + "Z"
+        let wall = WallTime(seconds: time / 1_000_000)
+        return zone(wall).text(wall)
     }
 
     private func words(for incident: Simulation.ComparedIncident) -> String {

@@ -108,10 +108,11 @@ struct FlatObject {
     private static func text(_ bytes: ArraySlice<UInt8>) -> String {
         guard bytes.contains(UInt8(ascii: "\\")) else { return String(decoding: bytes, as: UTF8.self) }
         var units: [UInt16] = []
-        var rest = Substring(decoding: bytes, as: UTF8.self)
-        while let character = rest.popFirst() {
-            guard character == "\\", let escape = rest.popFirst() else {
-                units += String(character).utf16
+        // By scalars, because a combining mark makes one character of itself and the end of an escape.
+        var rest = Substring(decoding: bytes, as: UTF8.self).unicodeScalars
+        while let scalar = rest.popFirst() {
+            guard scalar == "\\", let escape = rest.popFirst() else {
+                units += String(scalar).utf16
                 continue
             }
             switch escape {
@@ -121,7 +122,7 @@ struct FlatObject {
             case "b": units.append(0x08)
             case "f": units.append(0x0c)
             case "u":
-                units.append(UInt16(rest.prefix(4), radix: 16) ?? 0xfffd)
+                units.append(UInt16(Substring(rest.prefix(4)), radix: 16) ?? 0xfffd)
                 rest = rest.dropFirst(4)
             default: units += String(escape).utf16
             }

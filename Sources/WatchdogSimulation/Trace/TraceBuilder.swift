@@ -12,6 +12,9 @@ public struct TraceBuilder: Sendable {
         let kind: TraceEvent.Kind
     }
 
+    /// Nobody reads more sentences, and each new one is compared with all others.
+    private static let noteLimit = 100
+
     private var entries: [Entry] = []
     private var trace: Trace
     /// When the latest process ended, and how long ago an allowance began to run out, by the order of what was added.
@@ -38,7 +41,7 @@ public struct TraceBuilder: Sendable {
     /// Adds what an exhausted allowance shows of the app: that it did not do something for so long.
     ///
     /// - Parameters:
-    ///   - isLate: whether the source tells of it only when its report is written, which is after the kill.
+    ///   - isLate: whether the source has it only when its report is written, which is after the kill.
     public mutating func add(
         incident event: WatchdogEvent, allowance: Duration, elapsed: Duration? = nil, isKill: Bool, at time: Int64,
         isLate: Bool = false
@@ -68,7 +71,7 @@ public struct TraceBuilder: Sendable {
 
     /// Adds a sentence about what is left out.
     public mutating func note(_ sentence: String) {
-        if !trace.notes.contains(sentence) { trace.notes.append(sentence) }
+        if trace.notes.count < Self.noteLimit, !trace.notes.contains(sentence) { trace.notes.append(sentence) }
     }
 
     /// The trace.

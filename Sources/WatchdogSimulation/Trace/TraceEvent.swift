@@ -59,7 +59,7 @@ public struct TraceEvent: Hashable, Sendable {
         case continued
         /// An examination found that somebody held the process.
         case paused(Pause)
-        /// Nobody holds the process any more.
+        /// The process is no longer held.
         case resumed
         /// watchdogd itself had not run for this long.
         case overslept(Duration)

@@ -7,23 +7,32 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogVerdict
 
-/// Reports to the operator, to the journal, and to those who watch through the control socket.
+/// Reports to the operator, the journal, and the clients that monitor through the control socket.
 ///
 /// Isolation: the loop's thread.
 final class Announcer {
-    /// Passes events on to those who watch; nil until the control socket is served.
+    /// How much may be written.
+    private struct Room {
+        var lines = TokenBucket(capacity: 200, perSecond: 50)
+        /// The journal has more, and needs it: a thousand apps may be launched at once.
+        var entries = TokenBucket(capacity: 4_000, perSecond: 200)
+    }
+
+    /// Passes events on to clients that monitor; nil until the control socket is served.
     var control: ControlServer?
 
     private let verbosity: RunConfiguration.Verbosity
     private let loop: EventLoop
     private let log: EventLog
-    private var limiter = TokenBucket(capacity: 200, perSecond: 50)
-    /// The journal holds more, and asks for it: a thousand apps may be launched at once.
-    private var recordLimiter = TokenBucket(capacity: 4_000, perSecond: 200)
+    private var room = Room()
+    /// Apps that fail without a pause leave no room for others, but a watchdog's incident must not go untold.
+    private var incidentRoom = Room()
+    /// What is dropped is counted for a second: told after each turn of the loop, the counts would be a flood themselves.
+    private var countLimiter = TokenBucket(capacity: 1, perSecond: 1)
     private var unsaid = 0
-    /// Lines that standard error did not take, since the start.
+    /// Lines that standard error has not accepted since the start.
     private(set) var droppedLines = 0
-    /// Entries that the journal did not take, since the start.
+    /// Entries that the journal has not accepted since the start.
     var droppedEntries: Int { log.droppedCount }
 
     init(on loop: EventLoop, _ log: EventLog, verbosity: RunConfiguration.Verbosity) {
@@ -33,22 +42,35 @@ final class Announcer {
     }
 
     /// A line for the operator.
-    func say(_ line: String) { tell(line, nil) }
+    func say(_ line: String, as level: LogLevel = .info) { tell(line, nil, level) }
 
     /// A line for the operator, and an entry for the journal.
-    func tell(_ line: String?, _ entry: @autoclosure () -> JournalEntry?) {
+    ///
+    /// - Parameter level: of a line without an entry.
+    func tell(_ line: String?, _ entry: @autoclosure () -> JournalEntry?, _ level: LogLevel = .info) {
+        tell(line, entry(), level, &room)
+    }
+
+    private func tell(
+        _ line: String?, _ entry: @autoclosure () -> JournalEntry?, _ level: LogLevel, _ room: inout Room
+    ) {
         let now = loop.now
-        if log.hasJournal, recordLimiter.admit(at: now), log.record(entry()) { return }
+        if log.hasJournal, room.entries.admit(at: now), log.record(entry()) { return }
         guard let line else { return }
-        let level = StandardError.showsLevels ? entry().map { LogLevel($0) } : nil
-        guard limiter.admit(at: now), StandardError.mention(line, as: level ?? .info) else {
+        let shown = StandardError.showsLevels ? entry() : nil
+        guard room.lines.admit(at: now), say(line, shown, level) else {
             unsaid += 1
             droppedLines += 1
             return
         }
-        guard unsaid > 0 else { return }
+        guard unsaid > 0, countLimiter.admit(at: now) else { return }
         let text = "messages dropped because there were too many or nothing read them: \(unsaid)"
         if log.tell(JournalEntry(.messagesDropped, text), line: text) { unsaid = 0 }
+    }
+
+    private func say(_ line: String, _ entry: JournalEntry?, _ level: LogLevel) -> Bool {
+        guard let entry else { return StandardError.mention(line, as: level) }
+        return StandardError.say(line, entry, within: .zero)
     }
 
     /// A line for an operator who wants to read everything.
@@ -56,7 +78,7 @@ final class Announcer {
         if verbosity == .verbose { say(line()) }
     }
 
-    /// Reports what the launch history has to say.
+    /// Reports a message of the launch history.
     func publish(_ news: HistoryWriter.News) {
         switch news {
         case .problem(let sentence): say(sentence)
@@ -77,7 +99,7 @@ final class Announcer {
     /// Reports a notice.
     func publish(_ notice: Notice, of app: String, _ subject: EventSubject) {
         let narration = Narration(name: app, verbosity: .verbose)
-        // An incident is reported when its report is written; only those who watch hear of it now.
+        // An incident is reported when its report is written; only clients that monitor get it now.
         if case .transgressed(let incident) = notice {
             tell(.exhausted, of: app, narration.exhausted(by: incident), pid: subject.pid)
             return
@@ -99,9 +121,9 @@ final class Announcer {
     ) {
         let narration = Narration(name: app, verbosity: verbosity)
         tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
-        tell(
-            isTold(event) ? narration.lines(of: event, pid: subject.pid, report) : nil,
-            JournalEntry(event, report, about: subject, carriesReport: carriesReport))
+        let lines = isTold(event) ? narration.lines(of: event, pid: subject.pid, report) : nil
+        var entry: JournalEntry { JournalEntry(event, report, about: subject, carriesReport: carriesReport) }
+        if event is Incident { tell(lines, entry, .info, &incidentRoom) } else { tell(lines, entry) }
     }
 
     func publish(

@@ -24,10 +24,18 @@ final class AppLaunch {
     private(set) var stateBegan = Timestamp.now()
     /// Whether the observation was ended, and not the process.
     private(set) var isLetGo = false
-    /// What the previous watchdogd left of the launch; nil once it is resumed.
-    private var inherited: InheritedLaunch?
-    /// The process that was found; nil once it is adopted.
-    private var found: (process: Pidfd, startTime: UInt64?, launched: LaunchMoment?)?
+    /// Nil once the launch is resumed or the process is adopted.
+    private var origin: Origin?
+
+    /// Whose launch it was, if not this daemon's.
+    ///
+    /// Indirect: an idle launch must not have the room for it.
+    private indirect enum Origin {
+        /// The previous watchdogd's, with what it left.
+        case inherited(InheritedLaunch)
+        /// Somebody's whose process was found.
+        case found(Pidfd, startTime: UInt64?, LaunchMoment?)
+    }
 
     /// Creates the sockets and the cgroup of a launch.
     ///
@@ -49,7 +57,7 @@ final class AppLaunch {
         id = LaunchID(inherited.state.launchID.description)
         supervisor = Supervisor(resuming: inherited, machine: machine, shell: shell)
         readiness = machine.readinessSource
-        self.inherited = inherited
+        origin = .inherited(inherited)
     }
 
     /// Prepares to adopt a process whose state is lost; call ``adopt()`` next.
@@ -61,7 +69,7 @@ final class AppLaunch {
             host, resuming: configuration, cgroup: cgroup, descriptors, notifyAddress: notifyAddress)
         shell.keeper = host.survival?.keeper(for: configuration.launchID)
         id = LaunchID(configuration.launchID.description)
-        found = (process, nil, nil)
+        origin = .found(process, startTime: nil, nil)
         supervisor = Supervisor(spec: configuration.sharedSpec, shell: shell)
     }
 
@@ -71,7 +79,7 @@ final class AppLaunch {
             host, resuming: configuration, cgroup: process.cgroup.flatMap { try? Cgroup(opening: $0) },
             InheritedDescriptors(), notifyAddress: "")
         id = LaunchID(configuration.launchID.description)
-        found = (process.process, process.startTime, process.launched)
+        origin = .found(process.process, startTime: process.startTime, process.launched)
         supervisor = Supervisor(spec: configuration.sharedSpec, shell: shell)
     }
 
@@ -79,6 +87,12 @@ final class AppLaunch {
 
     /// When the main process was launched.
     var launchedAt: Instant? { supervisor.machine.launchedAt }
+
+    /// How long each phase of the launch took that has ended; empty if another watchdogd began it.
+    var phases: [LaunchPhaseName: Duration] {
+        let record = supervisor.record
+        return record.trace.durations(launchedAt: launchedAt, ready: record.launchDuration, until: shell.now)
+    }
 
     /// How the launch ended; nil before that.
     var outcome: Outcome? {
@@ -89,7 +103,8 @@ final class AppLaunch {
     var isSilent: Bool { supervisor.machine.phase == .launching && !supervisor.machine.hasSpoken }
 
     func takeInherited() -> InheritedLaunch? {
-        defer { inherited = nil }
+        guard case .inherited(let inherited) = origin else { return nil }
+        origin = nil
         return inherited
     }
 
@@ -124,10 +139,10 @@ final class AppLaunch {
 
     /// Starts the program, or adopts the process that was found.
     func begin() {
-        if found == nil { supervisor.launch() } else { adopt() }
+        if case .found = origin { adopt() } else { supervisor.launch() }
     }
 
-    /// Asks the program to terminate; a process that someone else owns is merely no longer observed.
+    /// Asks the program to terminate; for a process that someone else owns, only ends the observation.
     func end() {
         guard shell.configuration.observed != nil else { return supervisor.requestTermination() }
         isLetGo = true
@@ -136,11 +151,10 @@ final class AppLaunch {
 
     /// Adopts the process that was found.
     func adopt() {
-        if let (process, startTime, launched) = found {
-            LaunchResumption(shell: shell, supervisor: supervisor)
-                .adopt(process, startTime: startTime, launched: launched)
-        }
-        found = nil
+        guard case .found(let process, let startTime, let launched) = origin else { return }
+        origin = nil
+        LaunchResumption(shell: shell, supervisor: supervisor)
+            .adopt(process, startTime: startTime, launched: launched)
     }
 
     /// Saves everything for the watchdogd that follows immediately.

@@ -13,6 +13,7 @@ import WatchdogVerdict
 final class AppNotices {
     private let name: String
     private let announcer: Announcer
+    private let lastFailure: LastFailureFile?
     private let loop: EventLoop
     private(set) var lastIncident: IncidentSummary?
     private(set) var lastExit: String?
@@ -22,6 +23,7 @@ final class AppNotices {
     init(of name: String, by daemon: Daemon, resuming kept: KeptApp?) {
         self.name = name
         announcer = daemon.announcer
+        lastFailure = daemon.lastFailure
         loop = daemon.host.loop
         reportsInJournal = daemon.reportsInJournal
         (lastIncident, lastExit) = (kept?.lastIncident, kept?.lastExit)
@@ -52,6 +54,7 @@ final class AppNotices {
                 verdict: report.verdict.line, report: report.path)
         }
         announcer.publish(crash, report, of: name, launch.shell.subject, carriesReport: reportsInJournal)
+        if case .signaled = crash.status { failed(crash.status.words, report, launch) }
     }
 
     func reported(_ incident: Incident, _ report: ReportOutcome, of launch: AppLaunch) {
@@ -60,6 +63,13 @@ final class AppNotices {
             kind: .watchdog, time: .now(), summary: (incident.isEnforced ? "killed: " : "reported: ") + what,
             event: incident.event.rawValue, verdict: report.verdict.line, report: report.path)
         announcer.publish(incident, report, of: name, launch.shell.subject, carriesReport: reportsInJournal)
+        if incident.isEnforced {
+            failed(incident.words(in: Narration(name: name, verbosity: .quiet)), report, launch)
+        }
+    }
+
+    private func failed(_ words: String, _ report: ReportOutcome?, _ launch: AppLaunch) {
+        lastFailure?.note("\(name)[\(launch.shell.pid ?? 0)] \(words)", report)
     }
 
     // MARK: - What the app's machine reports
@@ -70,6 +80,7 @@ final class AppNotices {
         case .launchFailed(let reason):
             let message = "could not be started: \(reason)"
             announcer.publish(.launchFailed, of: name, message)
+            lastFailure?.note("\(name) was not started: \(reason)")
             lastIncident = IncidentSummary(kind: .spawn, time: .now(), summary: message)
         case .exited(let id, let status): if let launch = find(id) { exited(launch, status) }
         case .decided(let decision, let outcome, let limit): decided(decision, outcome, limit)
@@ -92,7 +103,9 @@ final class AppNotices {
             lastIncident = IncidentSummary(kind: .exit, time: .now(), summary: words)
             announcer.publish(.leftBehind, of: name, words, launch.shell.subject, status: status)
         case .exited: lastIncident = IncidentSummary(kind: .exit, time: .now(), summary: status.words)
-        case .signaled: lastIncident = IncidentSummary(kind: .crash, time: .now(), summary: status.words)
+        case .signaled:
+            lastIncident = IncidentSummary(kind: .crash, time: .now(), summary: status.words)
+            failed(status.words, nil, launch)
         case .unknown: break
         }
     }

@@ -5,8 +5,8 @@ import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Observes the process of an app that someone else owns, over all its restarts; an app that was never observed since the
-/// daemon's start has none.
+/// Observes the process of an app that someone else owns, over all its restarts; an app that this daemon never observed
+/// has none.
 ///
 /// Isolation: the loop's thread.
 final class AppObserving {
@@ -52,7 +52,7 @@ final class AppObserving {
             app.show(launch)
             launch.notes.cause = app.takeLaunchCause()
             app.driver.receive(.created(launch.id, hasPreparations: false))
-            say(process.words(app.name, probe, unit))
+            say(process.words(app.name, probe, unit, restarts: configuration.observed?.restartsUnit == true))
             observation?.follow(process, unit, with: launch.supervisor)
         } catch {
             observation?.refuse(.unavailable("\(error)"))
@@ -83,12 +83,12 @@ final class AppObserving {
         observation?.restart { [weak self] _, text in self?.say(text) }
     }
 
-    /// Whether nobody is told: what follows the end of an observed process is its owner's business.
+    /// Whether to report nothing: what follows the end of an observed process is its owner's business.
     func isSilent(about notice: AppNotice) -> Bool {
         if case .decided = notice { app.configuration?.observed != nil } else { false }
     }
 
-    /// Looks no further.
+    /// Stops searching.
     func stop() { observation?.stop() }
 
     private func say(_ text: String) { app.daemon.announcer.say(text) }

@@ -157,7 +157,7 @@ final class AppReload {
         configuration.environment["MAINPID"] = launch.pid.map { "\($0)" }
         configuration.environment[LaunchConfiguration.launchVariable] = configuration.launchID.description
         // The state of a resumed launch does not include the attributes.
-        configuration.attributes = ProcessAttributes(program)
+        configuration.attributes = ProcessAttributes(program, recordsStartup: false)
         return configuration
     }
 
@@ -181,7 +181,7 @@ final class AppReload {
             .failed(
                 "ExecReload: \(program.reloadCommands[index].program) did not end within \(machine.allowance.brief), "
                     + "and was killed")
-        case .appTimedOut: .failed("it did not say READY=1 within \(machine.allowance.brief) after RELOADING=1")
+        case .appTimedOut: .failed("it did not send READY=1 within \(machine.allowance.brief) after RELOADING=1")
         }
     }
 }

@@ -89,7 +89,7 @@ final class AppReloads {
 
     private func ended(_ result: AppReload.Result, of launch: AppLaunch) {
         switch (result, launch.supervisor.machine.phase) {
-        // What ended the app also ended the command.
+        // The app's end also ended the command.
         case (.failed, .dying), (.failed, .ended): return abandon()
         default: break
         }
@@ -98,7 +98,7 @@ final class AppReloads {
         switch result {
         case .done(let duration, let isConfirmed):
             app.count { $0.reloaded(in: duration) }
-            let how = isConfirmed ? "" : "; it did not confirm it"
+            let how = isConfirmed ? "" : "; the app did not confirm that"
             app.daemon.announcer.publish(.appReloaded, of: app.name, "reloaded within \(duration.brief)\(how)", subject)
             answer?.succeed(ReloadAppReply(duration: duration, isConfirmed: isConfirmed))
         case .failed(let reason):

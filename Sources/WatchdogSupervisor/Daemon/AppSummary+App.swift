@@ -45,6 +45,7 @@ extension AppSummary {
             isAnswering: app.live.flatMap { AppSummary.isAnswering($0.supervisor.machine) },
             since: app.current?.stateBegan ?? app.since,
             pid: app.current?.pid,
+            cgroup: app.current?.shell.tree.containingCgroup,
             uptime: app.current?.launchedAt.map { now - $0 },
             restarts: app.machine.restartCount + app.machine.requestedRestarts,
             nextLaunch: nextLaunch,
@@ -71,6 +72,7 @@ extension AppDetails {
             launch?.add(
                 app.latest?.supervisor.trace ?? LaunchTrace(), requestedAt: app.latest?.shell.tree.launched?.instant,
                 launchedAt: machine?.launchedAt, ready: duration)
+            launch?.add(app.latest?.phases ?? [:])
         }
         let requests = app.machine.requestedRestarts
         var causes = Dictionary(uniqueKeysWithValues: app.machine.restartsByCause.map { ($0.key.rawValue, $0.value) })
@@ -96,6 +98,14 @@ extension AppDetails {
 }
 
 extension LaunchSummary {
+    /// Adds the phases, if any is known.
+    mutating func add(_ durations: [LaunchPhaseName: Duration]) {
+        guard !durations.isEmpty else { return }
+        phases = LaunchPhaseName.allCases.compactMap { phase in
+            durations[phase].map { LaunchPhaseSummary(phase, $0) }
+        }
+    }
+
     /// Adds the moments of the launch, as far as they are known.
     fileprivate mutating func add(_ trace: LaunchTrace, requestedAt: Instant?, launchedAt: Instant?, ready: Duration) {
         guard let launchedAt else { return }

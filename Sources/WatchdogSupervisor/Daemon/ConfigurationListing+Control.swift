@@ -45,3 +45,8 @@ extension ControlDiagnostic {
         )
     }
 }
+
+extension LogLevel {
+    /// The level of a line about a configuration.
+    init(_ diagnostic: ControlDiagnostic) { self = diagnostic.severity == .error ? .error : .warning }
+}

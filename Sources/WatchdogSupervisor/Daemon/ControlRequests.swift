@@ -8,7 +8,7 @@ import WatchdogReport
 import WatchdogReportStore
 import WatchdogVerdict
 
-/// Answers those who ask through the control socket.
+/// Answers requests on the control socket.
 ///
 /// Isolation: the loop's thread.
 final class ControlRequests: ControlHandler {

@@ -18,6 +18,10 @@ final class Daemon {
     /// Whether journal entries carry reports of apps that do not say no.
     let reportsInJournal: Bool
     let announcer: Announcer
+    /// Keeps why an app failed last; nil if nobody wants to know.
+    let lastFailure: LastFailureFile?
+    /// The time from an engine's request to end the container to its kill; nil if it is not known.
+    let gracePeriod: Duration?
     let disks: DiskReading
     /// Keeps launches; nil if none are kept.
     private(set) var history: LaunchHistory?
@@ -40,35 +44,34 @@ final class Daemon {
     private var unconfigured: [String: DaemonApp] = [:]
     /// Apps that are no longer configured, until their last reports are written.
     private var departing: [DaemonApp] = []
-    /// Whether it ends as soon as nothing runs any more.
+    /// Whether it ends as soon as nothing runs.
     private(set) var isStopping = false
 
     /// What a service manager shows of the daemon; nil without one.
     private(set) var status: ServiceStatus?
     private var signOfLife: Timer?
 
-    /// What was launched last.
+    /// The latest launch.
     private var latest: LaunchConfiguration?
     private var postponed: [() -> Void] = []
     private var postponement: CallSource?
 
-    init(
-        host: Host, places: DaemonPlaces, store: ReportStore, history settings: HistorySettings? = nil,
-        reportsInJournal: Bool = true, verbosity: RunConfiguration.Verbosity
-    ) throws {
+    init(_ serving: ServeConfiguration, host: Host, store: ReportStore) throws {
         self.host = host
-        self.reportsInJournal = reportsInJournal
-        self.places = places
+        reportsInJournal = serving.reportsInJournal
+        places = serving.places
         self.store = store
-        announcer = Announcer(on: host.loop, host.log, verbosity: verbosity)
+        announcer = Announcer(on: host.loop, host.log, verbosity: serving.verbosity)
+        lastFailure = serving.terminationMessage.flatMap { LastFailureFile($0) }
+        gracePeriod = serving.gracePeriod
         disks = DiskReading(on: host)
-        self.history = try settings.map { settings throws(LinuxError) in
+        history = try serving.history.map { settings throws(LinuxError) in
             try LaunchHistory(settings, on: host) { [announcer] in announcer.publish($0) }
         }
         postponement = try host.loop.soon(priority: .important) { [unowned self] in doPostponed() }
     }
 
-    /// Does something when what is being done now is over.
+    /// Does something after the current work.
     func later(_ action: @escaping () -> Void) {
         if postponed.isEmpty { postponement?.callAgain() }
         postponed.append(action)
@@ -133,7 +136,7 @@ final class Daemon {
     /// An app that runs without a configuration, for the configuration that it gets.
     func claim(_ name: String) -> DaemonApp? { unconfigured.removeValue(forKey: name) }
 
-    /// Every app of which something is left.
+    /// Every app that still has a process, a report or saved state.
     var allApps: [DaemonApp] { Array(apps.values) + Array(unconfigured.values) + departing }
 
     /// An app is no longer configured, and its process has ended.
@@ -162,7 +165,7 @@ final class Daemon {
 
     /// Tells a service manager that all enabled apps have been started, and answers its watchdog from the loop.
     ///
-    /// From then on it is told how many apps are in which state.
+    /// From then on, it gets the number of apps in each state.
     func announceReadiness() {
         guard let notifier = host.survival?.notifier else { return }
         let line = statusLine
@@ -196,7 +199,7 @@ final class Daemon {
 
     // MARK: - The end
 
-    /// Asks every app to end, and ends when all have; said again, what still runs is killed.
+    /// Asks every app to end, and ends when all have; a second call kills what still runs.
     func stop() {
         if !isStopping {
             isStopping = true

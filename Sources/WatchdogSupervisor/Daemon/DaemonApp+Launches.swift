@@ -82,7 +82,7 @@ extension DaemonApp {
     }
 
     private func count(_ notice: Notice, of launch: AppLaunch) {
-        count { $0.noticed(notice) }
+        count { $0.noticed(notice, phases: launch.phases) }
         guard current === launch else { return }
         let isRunning = launch.supervisor.machine.phase == .running
         let now = daemon.host.loop.now
@@ -147,7 +147,7 @@ extension DaemonApp {
         if isThere, former == nil, configuration == nil {
             let isGone = machine.standing == .removed
             daemon.announcer.say(
-                "\(name) runs on, but has no \(isGone ? "configuration; it is ended" : "valid configuration")")
+                "\(name) is still running, but has no \(isGone ? "configuration; ending it" : "valid configuration")")
         }
         driver.answer(
             .resumed(

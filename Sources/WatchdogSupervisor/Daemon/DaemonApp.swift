@@ -15,20 +15,20 @@ import WatchdogReportStore
 final class DaemonApp {
     /// The cause of a launch that nobody requested and that follows no end.
     private static let ordinaryCause = "start"
-    /// What an app without a configuration has.
+    /// The settings of an app without a configuration.
     private static let defaultRestart = Shared(wrappedValue: RestartSettings())
 
     let name: String
     unowned let daemon: Daemon
     private(set) var file: String
-    /// Nil while there is none that is valid: a launch of the previous watchdogd is supervised without one.
+    /// Nil without a valid one: a launch of the previous watchdogd is supervised without a configuration.
     private(set) var configuration: AppConfiguration?
     let driver: AppDriver
     /// Everything of the app that still has a process, sockets or a report to be written.
     private(set) var launches: [LaunchID: AppLaunch] = [:]
     /// The latest launch, which may be over.
     private(set) var latest: AppLaunch?
-    /// When the app came into its phase.
+    /// When the app entered its phase.
     private(set) var since = Timestamp.now()
     let notices: AppNotices
     let creation: LaunchCreation
@@ -36,17 +36,17 @@ final class DaemonApp {
     var observing: AppObserving?
     private(set) lazy var reloads = AppReloads(of: self)
 
-    /// What was counted of the app since the daemon's start.
+    /// The app's counts since the daemon's start.
     private(set) var meter = AppMeter()
 
     private var phase: AppPhase
     private var preparation: Preparation?
     /// The event that the next launch is for.
     private var launchingEvent: LaunchingEvent?
-    /// Where the history's calls run: they hold up no launch.
+    /// Where the history's calls run, so that they delay no launch.
     let historyLane: Int
     private var askers = AppAskers()
-    /// Why the next launch comes about.
+    /// The cause of the next launch.
     private var launchCause = DaemonApp.ordinaryCause
     private var isUnsaved = false
     private var isForgotten = false
@@ -248,6 +248,6 @@ final class DaemonApp {
         connect(launch)
     }
 
-    /// The launch is the one that people see.
+    /// Shows this launch to people.
     func show(_ launch: AppLaunch) { latest = launch }
 }

@@ -5,14 +5,14 @@ import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Reads the files of the apps, and gives each app what they say of it.
+/// Reads the files of the apps, and gives each app its configuration.
 ///
 /// Isolation: the loop's thread.
 final class DaemonConfiguration {
     private unowned let daemon: Daemon
     /// The files that cannot be used.
     private(set) var invalidFiles: [InvalidFile] = []
-    /// What the files of each app say, for comparison.
+    /// The configuration of each app, for comparison.
     private var settings: [String: [String]] = [:]
 
     init(of daemon: Daemon) {
@@ -23,11 +23,24 @@ final class DaemonConfiguration {
     ///
     /// An app whose files are invalid is listed with its diagnostics.
     func begin(with listing: ConfigurationListing) {
-        for diagnostic in listing.allDiagnostics { daemon.announcer.say(diagnostic.description) }
+        for diagnostic in diagnostics(of: listing) {
+            daemon.announcer.say(diagnostic.description, as: LogLevel(ControlDiagnostic(diagnostic)))
+        }
         invalidFiles = listing.invalidFiles
         settings = listing.settings
         handDownControllers(for: listing)
-        daemon.add(listing.valid.map { makeApp($0.configuration, file: $0.file, resuming: true) })
+        var neighbour: AppConfiguration?
+        daemon.add(
+            listing.valid.map { configuration, file in
+                let configuration = configuration.sharing(with: neighbour)
+                neighbour = configuration
+                return makeApp(configuration, file: file, resuming: true)
+            })
+    }
+
+    /// What is wrong or doubtful, and what does not fit into the time that the daemon has.
+    private func diagnostics(of listing: ConfigurationListing) -> [ConfigurationDiagnostic] {
+        listing.allDiagnostics + listing.warnings(ofGracePeriod: daemon.gracePeriod)
     }
 
     /// Reads the configuration again, beside the loop; nothing changes unless all of it is valid.
@@ -84,12 +97,14 @@ final class DaemonConfiguration {
         guard !isDryRun else { return }
         let line = "the configuration is invalid; nothing was changed"
         daemon.announcer.tell(line, JournalEntry(.configurationInvalid, line))
-        for diagnostic in diagnostics { daemon.announcer.say(diagnostic.description) }
+        for diagnostic in diagnostics {
+            daemon.announcer.say(diagnostic.description, as: LogLevel(diagnostic))
+        }
     }
 
     /// What ``apply(_:)`` would change.
     private func plan(_ listing: ConfigurationListing) -> ReloadReply {
-        var reply = ReloadReply(warnings: listing.allDiagnostics.map(ControlDiagnostic.init))
+        var reply = ReloadReply(warnings: diagnostics(of: listing).map(ControlDiagnostic.init))
         var changes: [AppChange] = []
         let new = listing.settings
         var removed = Set(daemon.appNames)
@@ -118,15 +133,14 @@ final class DaemonConfiguration {
 
     private func apply(_ listing: ConfigurationListing) -> ReloadReply {
         guard !daemon.isStopping else { return ReloadReply(unchanged: daemon.apps.count) }
-        var reply = ReloadReply(warnings: listing.allDiagnostics.map(ControlDiagnostic.init))
+        var reply = ReloadReply(warnings: diagnostics(of: listing).map(ControlDiagnostic.init))
         var added: [DaemonApp] = []
         var claimed: [(app: DaemonApp, AppConfiguration, file: String)] = []
         var removed = Set(daemon.appNames)
         var neighbour: AppConfiguration?
         for (configuration, file) in listing.valid {
             let name = configuration.name.description
-            var configuration = configuration
-            if let neighbour { configuration.share(with: neighbour) }
+            let configuration = configuration.sharing(with: neighbour)
             neighbour = daemon.apps[name]?.configuration ?? configuration
             removed.remove(name)
             guard let app = daemon.apps[name] else {

@@ -13,7 +13,7 @@ public struct DaemonPlaces: Hashable, Sendable {
         /// One user: the directories of the XDG Base Directory Specification.
         case user
 
-        /// The machine for root, else the user.
+        /// The machine for root, otherwise the user.
         public static var ofThisUser: Scope { geteuid() == 0 ? .system : .user }
     }
 

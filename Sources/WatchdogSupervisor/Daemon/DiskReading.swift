@@ -7,7 +7,7 @@ import WatchdogLinux
 ///
 /// Isolation: the loop's thread.
 final class DiskReading {
-    /// What was read; the number says for whom.
+    /// What was read; the number identifies the caller.
     struct Result: Sendable {
         fileprivate let number: Int
         fileprivate let value: any Sendable
@@ -25,7 +25,7 @@ final class DiskReading {
 
     /// - Parameters:
     ///   - other: where to read; nil for the queue that all readings share.
-    ///   - read: what may wait for a disk.
+    ///   - read: the work that may wait for a disk.
     ///   - end: gets the result on the loop, later.
     func read<Value: Sendable>(
         on other: DispatchQueue? = nil, _ read: @escaping @Sendable () -> Value, then end: @escaping (Value) -> Void

@@ -3,11 +3,12 @@
 import WatchdogBase
 import WatchdogLinux
 
-/// Leaves the apps to the next watchdogd: to one that somebody starts, or to this process once it has executed itself again.
+/// Passes the apps to the next watchdogd: to one that somebody starts, or to this process after it executes itself
+/// again.
 ///
 /// Isolation: the loop's thread.
 final class Handover {
-    /// Whether the daemon ends without ending its apps.
+    /// Whether the daemon exits without ending its apps.
     private(set) var isLeaving = false
     private unowned let daemon: Daemon
     private var retry: Timer?
@@ -29,11 +30,13 @@ final class Handover {
         reexecute(attempts: 100)
     }
 
-    /// Waits for captures and reports that are under way, up to a limit: the next watchdogd would begin them again.
+    /// Waits for unfinished captures and reports, up to a limit: the next watchdogd would start them again.
     private func reexecute(attempts: Int) {
         guard !daemon.isStopping, !isLeaving else { return }
-        // Before commands that are under way are ended: the next watchdogd would begin them anew.
-        if let obstacle = Reexecution.obstacle { return daemon.announcer.say("\(obstacle); this watchdogd goes on") }
+        // Before running commands are ended: the next watchdogd would start them again.
+        if let obstacle = Reexecution.obstacle {
+            return daemon.announcer.say("\(obstacle); this watchdogd keeps running")
+        }
         guard !daemon.host.isBusy || attempts == 0 else {
             retry = try? daemon.host.loop.timer { [unowned self] _ in reexecute(attempts: attempts - 1) }
             retry?.arm(at: daemon.host.loop.now + .milliseconds(50))
@@ -47,7 +50,7 @@ final class Handover {
         let error = Reexecution.execute(keeping: descriptors)
         OpenFileLimit.raise()
         daemon.host.requestScheduling()
-        daemon.announcer.say("\(error); this watchdogd goes on")
+        daemon.announcer.say("\(error); this watchdogd keeps running")
     }
 
     /// Saves everything as it is now, and returns the descriptors that belong to it.

@@ -24,7 +24,7 @@ public struct HostFileSystem: ConfigurationFileSystem, Sendable {
 
     /// The same, but through no link that others than root and watchdogd's user could have made.
     ///
-    /// What an app gets to read must not be a file of root's to which the app's user points.
+    /// The app's user must not be able to have root read another file for the app.
     func guardedContents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
         try contents(of: path, limit: limit) { flags throws(LinuxError) in try GuardedPath(path).open(flags: flags) }
     }
@@ -78,7 +78,7 @@ public struct HostFileSystem: ConfigurationFileSystem, Sendable {
 
     /// Adds the missing right to an error about permissions.
     private static func failure(_ error: LinuxError) -> ConfigurationReadError {
-        let who = geteuid() == 0 ? "" : "; it must be readable by user \(geteuid()), or run this as root"
+        let who = geteuid() == 0 ? "" : "; make it readable by user \(geteuid()), or run this as root"
         let hint = error.errno == .permissionDenied ? who : ""
         return ConfigurationReadError(isMissing: error.errno == .noSuchFile, error.description + hint)
     }

@@ -51,7 +51,7 @@ extension LaunchConfiguration {
         executable = try Self.executable(program.command, environment, directory)
         let variables = environment
         arguments = program.command.argumentsReplacingVariables { variables[$0] }.map { ByteString($0) }
-        attributes = ProcessAttributes(program)
+        attributes = ProcessAttributes(program, recordsStartup: app.watchdog.recordsLaunchPhases)
         cgroupLimits = program.cgroupLimits
         takesCrashStacks = app.watchdog.takesCrashStacks
     }
@@ -95,10 +95,10 @@ extension LaunchConfiguration {
         guard wanted.user == user, program.group == nil || wanted.group == group else {
             return LaunchRefusal(
                 "User= and Group= are \(wanted.user):\(wanted.group), and watchdogd runs as \(user):\(group): "
-                    + "only root's can launch as somebody else")
+                    + "only root's can launch as another user")
         }
         guard program.supplementaryGroups.isEmpty else {
-            return LaunchRefusal("SupplementaryGroups= is set, and only root's watchdogd can give them")
+            return LaunchRefusal("SupplementaryGroups= is set, but only root's watchdogd can apply it")
         }
         return nil
     }
@@ -186,13 +186,14 @@ extension LaunchConfiguration {
 
 extension ProcessAttributes {
     /// The attributes in the app's files.
-    init(_ program: ProgramSettings) {
+    init(_ program: ProgramSettings, recordsStartup: Bool) {
         self.init(
             limits: program.limits.map(ResourceLimit.init),
             niceness: program.niceness.map(Int32.init),
             oomScoreAdjustment: program.oomScoreAdjustment,
             fileModeMask: program.fileModeMask,
-            noNewPrivileges: program.noNewPrivileges
+            noNewPrivileges: program.noNewPrivileges,
+            recordsStartup: recordsStartup
         )
     }
 }

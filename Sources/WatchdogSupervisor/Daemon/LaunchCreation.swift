@@ -43,13 +43,15 @@ final class LaunchCreation {
         }
     }
 
-    /// Nothing more is heard of it.
+    /// Cancels it; no callback follows.
     func cancel() {
         if let lookup { daemon.host.work.cancel(lookup) }
         lookup = nil
     }
 
     private func create(_ found: LaunchLookup, for event: LaunchingEvent?) throws -> AppLaunch {
+        // Others whose look-ups began in the same turn have taken theirs since.
+        try OpenFileLimit.checkRoom()
         for warning in found.warnings { daemon.announcer.say("\(name): \(warning)") }
         var launching = found.configuration
         daemon.share(&launching)

@@ -11,7 +11,7 @@ import WatchdogReport
 /// Isolation: the loop's thread.
 final class LostLaunches {
     private unowned let daemon: Daemon
-    /// Those of launches of which nothing else is known.
+    /// Those of launches about which nothing else is known.
     private var descriptors: [String: InheritedDescriptors] = [:]
 
     init(of daemon: Daemon) {
@@ -27,7 +27,7 @@ final class LostLaunches {
         daemon.host.survival?.notifier?.removeStored(launchID)
     }
 
-    /// Adopts the process of an app of which no state is left, found by the app's cgroup.
+    /// Adopts the process of an app without saved state, found by the app's cgroup.
     func adoptInstance(of app: DaemonApp) {
         guard let cgroup = daemon.host.populatedCgroup(of: app.name) else { return }
         let processes = cgroup.processes()

@@ -6,6 +6,7 @@ import WatchdogCapture
 import WatchdogConfiguration
 import WatchdogControl
 import WatchdogLinux
+import WatchdogRecorder
 import WatchdogReportStore
 
 /// The daemon: every app of a configuration directory.
@@ -29,6 +30,7 @@ public struct Serve {
     public func execute() throws -> Int32 {
         ProcessMemory.protect()
         StandardStreams.openMissing()
+        StandardError.use(configuration.logFormat, app: nil)
         // Fork before there is a second thread or much memory to copy.
         let examinerSource = ExaminerSource.start()
         // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
@@ -66,7 +68,7 @@ public struct Serve {
         do throws(LinuxError) {
             return try ServiceNotifier(on: loop)
         } catch {
-            StandardError.say("\(error); it does not hear of this service")
+            StandardError.say("\(error); systemd gets no messages about this service")
             return nil
         }
     }
@@ -97,7 +99,7 @@ public struct Serve {
             switch error {
             case .inUse: throw .unavailable("\(error); 'watchdogd list' shows what it runs")
             case .failed(let cause) where cause.errno == .permissionDenied:
-                throw .notPermitted("--control: \(error); only root serves the machine, use --user")
+                throw .notPermitted("--control: \(error); only root can serve the machine; use --user")
             case .notASocket, .notListening, .failed: throw .cannotCreate("--control: \(error)")
             }
         }
@@ -116,10 +118,9 @@ public struct Serve {
         let inheritance = survival.inherit(passed)
         let host = try Host(
             loop: loop, store: store, launcher: launcher, survival: survival, log: log, examinerSource: examinerSource,
-            limitsRepeats: true)
-        let daemon = try Daemon(
-            host: host, places: configuration.places, store: store, history: configuration.history,
-            reportsInJournal: configuration.reportsInJournal, verbosity: configuration.verbosity)
+            limitsRepeats: true, recordsStartups: true)
+        let daemon = try Daemon(configuration, host: host, store: store)
+        defer { daemon.lastFailure?.finish() }
         defer { daemon.history?.stop() }
         defer { host.stop(leaving: daemon.handover.isLeaving) }
         defer { if !daemon.handover.isLeaving { Strays.end() } }
@@ -143,6 +144,8 @@ public struct Serve {
             }
         }
         try host.start()
+        // Apps of the previous watchdogd must not wait.
+        if inheritance.launches.isEmpty { host.perfEvents?.wait(limit: .milliseconds(50)) }
         // Consume the listing: it would keep a kilobyte per app for the daemon's lifetime.
         daemon.begin(with: consume listing, inheritance)
         daemon.announceReadiness()

@@ -12,6 +12,12 @@ public struct ServeConfiguration: Sendable {
     public var metrics: MetricsSettings
     /// Whether journal entries carry reports of apps whose `ReportsInJournal=` does not say no.
     public var reportsInJournal: Bool
+    /// The file for the last kill, crash or failed launch of any app; nil for none.
+    public var terminationMessage: String?
+    /// The time from an engine's request to end the container to its kill; nil if it is not known.
+    public var gracePeriod: Duration?
+    /// How messages on standard error are written.
+    public var logFormat = LogFormat.text
     /// How much is printed on stderr.
     public var verbosity: RunConfiguration.Verbosity
 

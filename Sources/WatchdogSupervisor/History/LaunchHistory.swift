@@ -143,7 +143,8 @@ final class LaunchHistory {
         }
         return KeptLaunch(
             app: launch.shell.configuration.name, time: request?.time ?? .now(), outcome: outcome,
-            cause: launch.notes.cause, version: launch.notes.version, host: hostName, moments: moments)
+            cause: launch.notes.cause, version: launch.notes.version, host: hostName, moments: moments,
+            phases: launch.phases)
     }
 
     private func resumed(_ launch: AppLaunch, after duration: Duration) {
@@ -152,6 +153,7 @@ final class LaunchHistory {
         record.cause = "resume"
         record.time = .now()
         record.moments = [.ready: duration]
+        record.phases = [:]
         keep(.launch(record))
     }
 

@@ -7,7 +7,7 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogVerdict
 
-/// What a hook is told about an incident, in its environment.
+/// The facts about an incident that a hook gets in its environment.
 struct HookFacts {
     let app: String
     private let event: String
@@ -34,7 +34,7 @@ struct HookFacts {
         isHang = true
     }
 
-    /// What is counted together: many hangs that end by themselves must not use up the commands of a kill.
+    /// The group whose hooks count together: many hangs that end by themselves must not use up the commands for kills.
     var limitKey: String { isHang ? "\(app) hang" : app }
 
     /// An unexpected end; nil if there is nothing to tell.
@@ -49,7 +49,7 @@ struct HookFacts {
         self.init(app: app, event: ReportKind.crash.rawValue, code: code, report)
     }
 
-    /// The variables; one whose value is not known is empty, so that none of an outer watchdogd remains.
+    /// The variables; those with unknown values are empty, so that none of an outer watchdogd remains.
     var variables: [(name: String, value: String)] {
         [
             ("WATCHDOGD_APP", app), ("WATCHDOGD_EVENT", event), ("WATCHDOGD_CODE", code),

@@ -13,9 +13,9 @@ struct HookLimit {
     static let atOnce = 16
 
     enum Answer: Equatable {
-        /// The hook may run; so many incidents of the app had none since its last one.
+        /// The hook may run; this many incidents of the app had none since its last one.
         case run(dropped: Int)
-        /// The hook is dropped; `isFirst` after one that ran, so that it is said once.
+        /// The hook is dropped; `isFirst` after one that ran, so that this is reported once.
         case drop(isFirst: Bool)
     }
 
@@ -26,7 +26,7 @@ struct HookLimit {
     ///
     /// - Parameter current: how many run or wait now.
     mutating func admit(_ app: String, current: Int, at now: Instant) -> Answer {
-        // What is as old as the interval no longer counts.
+        // Hooks from before the interval do not count.
         var recent = (starts[app] ?? []).filter { now - $0 < Self.interval }
         defer { starts[app] = recent.isEmpty ? nil : recent }
         guard recent.count < Self.perApp, current < Self.atOnce else {

@@ -55,8 +55,8 @@ final class IncidentHooks {
 
     // MARK: - Starting
 
-    /// Runs the hook of an app for an incident, if it has one and there is something to tell; first, its files are
-    /// looked at, off the loop.
+    /// Runs the hook of an app for an incident, if it has one and the incident calls for it; first, checks the app's
+    /// files off the loop.
     func run(of app: AppConfiguration?, scope: DaemonPlaces.Scope, for facts: HookFacts?) {
         guard let app, let hook = app.watchdog.incidentHook, let facts, hook.admits(facts),
             let dropped = admit(facts)
@@ -75,7 +75,7 @@ final class IncidentHooks {
         }
     }
 
-    /// Runs the hook of a run, if it has one and there is something to tell.
+    /// Runs the hook of a run, if it has one and the incident calls for it.
     func run(_ configuration: RunConfiguration, for facts: HookFacts?) {
         guard let facts else { return }
         if let hook = configuration.onIncident {
@@ -108,7 +108,8 @@ final class IncidentHooks {
         }
     }
 
-    /// Starts those that wait, in order, but one at a time of each app: one app's slow hooks must not hold up the others.
+    /// Starts those that wait, in order, but one at a time of each app: one app's slow hooks must not hold up the
+    /// others.
     private func startNext() {
         while running.count < Self.runningLimit,
             let index = waiting.firstIndex(where: { hook in !running.values.contains { $0.app == hook.facts.app } })
@@ -161,7 +162,7 @@ final class IncidentHooks {
         host.spentCgroups.append(cgroup)
     }
 
-    /// Kills all hooks; nobody is told.
+    /// Kills all hooks without a callback.
     func stop() {
         for hook in running.values {
             hook.process.cancel()

@@ -5,6 +5,7 @@ import WatchdogBase
 import WatchdogCapture
 import WatchdogHistory
 import WatchdogLinux
+import WatchdogRecorder
 import WatchdogReport
 import WatchdogReportStore
 
@@ -23,7 +24,7 @@ final class Host {
         case looked(number: Int)
         /// Something that was read off the loop.
         case read(DiskReading.Result)
-        /// The launch history has something to say.
+        /// The launch history reports a message.
         case history(HistoryWriter.News)
         /// A client of the metrics server waits for the text.
         case metricsWanted
@@ -32,6 +33,8 @@ final class Host {
     let loop: EventLoop
     let system: any LaunchSystem
     private let launcher: Launcher
+    /// The kernel's events, with which starts of programs are recorded; nil if none is.
+    let perfEvents: PerfEvents?
     let facts: HostFacts
     let mailbox: Mailbox<Message>
     /// Calls that other parties can delay.
@@ -55,10 +58,10 @@ final class Host {
     /// The scheduling of the loop; requested after the other threads exist, so that they do not inherit it.
     private(set) var scheduling: SchedulingGrant?
 
-    /// Called with what was read beside the loop.
+    /// Called with what was read off the loop.
     var onRead: (DiskReading.Result) -> Void = { _ in }
 
-    /// Called with what the launch history has to say.
+    /// Called with the launch history's messages.
     var onHistoryNews: (HistoryWriter.News) -> Void = { _ in }
 
     /// Called when a client of the metrics server waits for the text.
@@ -99,10 +102,12 @@ final class Host {
         loop: EventLoop, store: ReportStore, launcher: LauncherProcess? = nil, survival: Survival? = nil,
         log: EventLog = .standardError, system: any LaunchSystem = LinuxSystem(),
         examinerSource: OwnedDescriptor? = nil, cgroupName: String? = nil, limitsRepeats: Bool = false,
-        printsReports: Bool = false
+        printsReports: Bool = false, recordsStartups: Bool = false
     ) throws {
         self.loop = loop
         self.system = system
+        // First, because the kernel takes its time.
+        perfEvents = recordsStartups ? try PerfEvents() : nil
         self.survival = survival
         self.log = log
         // Real-time like the loop, so that a launch does not wait for a CPU on a busy machine.
@@ -209,11 +214,12 @@ final class Host {
         unsettle()
     }
 
-    /// Starts a program; see ``Launcher/launch(_:onEnd:)``.
+    /// Starts a program; see ``Launcher/launch(_:onHeld:onEnd:)``.
     func launch(
-        _ request: SpawnRequest, onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
+        _ request: SpawnRequest, onHeld: ((HeldProcess) -> Void)? = nil,
+        onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
     ) throws(SpawnError) -> PendingLaunch {
-        try system.launch(request, by: launcher, onEnd: onEnd)
+        try system.launch(request, by: launcher, onHeld: onHeld, onEnd: onEnd)
     }
 
     /// Creates a timer, not yet armed.
@@ -256,8 +262,8 @@ final class Host {
         guard survival != nil, !hasToldOfMoves else { return }
         hasToldOfMoves = true
         say(
-            "clone3(2) is refused here, as RestrictNamespaces= and filters of containers do: "
-                + "each launch takes some milliseconds longer")
+            "clone3(2) is refused here, for example by RestrictNamespaces= or a container's filter: "
+                + "each launch takes a few milliseconds longer")
     }
 
     /// Reports that an app is not in its cgroup: processes that leave its session may be lost.
@@ -300,8 +306,8 @@ final class Host {
 
     /// Counts a capture, because a wait in the meantime would consume the stops that the capture thread waits for.
     ///
-    /// - Parameter budget: the capture counts no longer than this, so that a stuck one does not keep the ends of all
-    ///   apps from being handled.
+    /// - Parameter budget: the capture counts at most this long, so that a stuck one does not delay the ends of all
+    ///   apps.
     /// - Returns: its number, for ``captureEnded(_:)``.
     func captureBegan(within budget: Duration) -> Int {
         _ = pacer.schedule(after: budget) { [weak self] in self?.expireCaptures() }

@@ -26,7 +26,7 @@ extension HostFacts {
 }
 
 extension WorkloadDetails {
-    /// What the environment of watchdogd says.
+    /// The facts in watchdogd's environment.
     static var current: WorkloadDetails? {
         let environment = Environment.inherited
         return WorkloadDetails { environment[$0] }

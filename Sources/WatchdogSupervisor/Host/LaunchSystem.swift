@@ -21,7 +21,7 @@ protocol LaunchSystem {
     ) throws(LinuxError) -> NotifySocket
     func socketPair() throws(LinuxError) -> (supervisor: Channel, app: OwnedDescriptor)
     func launch(
-        _ request: SpawnRequest, by launcher: Launcher,
+        _ request: SpawnRequest, by launcher: Launcher, onHeld: ((HeldProcess) -> Void)?,
         onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
     ) throws(SpawnError) -> PendingLaunch
     func openProcess(_ pid: Int32) throws(LinuxError) -> Pidfd
@@ -67,10 +67,10 @@ struct LinuxSystem: LaunchSystem {
     func socketPair() throws(LinuxError) -> (supervisor: Channel, app: OwnedDescriptor) { try Channel.pair() }
 
     func launch(
-        _ request: SpawnRequest, by launcher: Launcher,
+        _ request: SpawnRequest, by launcher: Launcher, onHeld: ((HeldProcess) -> Void)?,
         onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
     ) throws(SpawnError) -> PendingLaunch {
-        launcher.launch(request, onEnd: onEnd)
+        launcher.launch(request, onHeld: onHeld, onEnd: onEnd)
     }
 
     func openProcess(_ pid: Int32) throws(LinuxError) -> Pidfd { try Pidfd(opening: pid) }

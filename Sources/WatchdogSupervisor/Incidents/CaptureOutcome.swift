@@ -44,7 +44,7 @@ struct ReportOutcome: Sendable {
     var isUnwritten = false
     /// Why it was not written.
     var failure: String?
-    /// What the report says in ten seconds; nil if there is none.
+    /// The short explanation of the report; nil if there is none.
     var explanation: Explanation?
     /// The report's file for the journal; nil if there is no new report.
     var data: ReportData?

@@ -33,7 +33,7 @@ struct OpenIncident {
     var kind: Kind
     /// The facts that had to be read before the process was gone.
     var facts: IncidentFacts?
-    /// What the examiner finds out in the meantime.
+    /// What the examiner finds in the meantime.
     var blocking: BlockingEvidence?
     /// The stacks at the time of the incident; nil until they are captured.
     var capture: CaptureOutcome?

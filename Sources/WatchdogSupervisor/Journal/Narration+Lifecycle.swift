@@ -20,12 +20,12 @@ extension Narration {
             (
                 false,
                 "\(name) began the background task \"\(task.name.printable(limit: 128))\" \(age.brief) ago and has not"
-                    + " ended it; in the background that is a reason to be killed"
+                    + " ended it; in the background, the app could be killed for that"
             )
         case .suspended(let after):
             (true, "\(name) suspended, frozen after \(after.brief)")
         case .suspensionIncomplete:
-            (false, "\(name) could not be frozen at once: a process of it waits in the kernel")
+            (false, "\(name) could not be frozen at once: one of its processes waits in the kernel")
         case .locksHeld(let files):
             (
                 false,

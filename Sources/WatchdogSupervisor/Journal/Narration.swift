@@ -31,7 +31,7 @@ struct Narration {
             (
                 false,
                 "\(name) has not reported that it is ready within \(after.brief); assuming it launched"
-                    + " (Readiness= or --readiness says how to find out)"
+                    + " (set Readiness= or --readiness to the way it reports that)"
             )
         case .ready(let source, let after):
             (true, "\(name) ready \(after.sinceLaunch) (\(source.rawValue))")
@@ -113,7 +113,7 @@ extension Narration {
     func lines(of event: some ReportedEvent, pid: Int32?, _ report: ReportOutcome) -> String {
         let place =
             switch (report.path, report.repeats) {
-            case (let path?, let count?): "\(path) counts it: \(count) more like it"
+            case (let path?, let count?): "counted in \(path): \(count) more like it"
             case (let path?, nil): path
             case (nil, _) where report.printed != nil: "the crash log is printed above"
             case (nil, _): "\(event.absenceOfReport): \(report.failure ?? "unknown reason")"

@@ -10,7 +10,7 @@ protocol ReportedEvent {
     var eventKind: EventKind { get }
     /// Whether it is announced at every verbosity.
     var isToldWhenQuiet: Bool { get }
-    /// The text in place of a report's path, before the reason.
+    /// The text instead of a report's path, before the reason.
     var absenceOfReport: String { get }
 
     /// As in "HangMain[42] *answered again after 3 s*".
@@ -55,7 +55,7 @@ extension Hang: ReportedEvent {
 /// An end that nobody requested.
 extension Crash: ReportedEvent {
     var eventKind: EventKind { .crashed }
-    // After several reports in an hour no more are written, which is not a failure.
+    // After several reports in an hour, watchdogd writes no more, which is not a failure.
     var absenceOfReport: String { "no report" }
 
     func words(in narration: Narration) -> String { status.words }

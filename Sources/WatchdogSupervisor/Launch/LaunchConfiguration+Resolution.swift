@@ -92,12 +92,7 @@ extension LaunchConfiguration {
     }
 
     private static func checkSummary(_ target: RunConfiguration.SummaryTarget?) throws {
-        guard case .file(let path) = target else { return }
-        do {
-            try AtomicFile.check(path)
-        } catch {
-            throw RunError.cannotCreate("--json \(path): \(error)")
-        }
+        if case .file(let path) = target { try AtomicFile.check(path, of: "--json") }
     }
 }
 

@@ -72,6 +72,8 @@ struct ProcessAttributes {
     var oomScoreAdjustment: Int?
     var fileModeMask: UInt32?
     var noNewPrivileges = false
+    /// Whether the kernel records how the program starts.
+    var recordsStartup = false
     /// Whether the app may be asked to block its main loop.
     var allowsFaults = false
 

@@ -33,7 +33,7 @@ extension LaunchDetails {
         let lost = trace.lost + signposts.count - kept.count
         self.init(
             isReady: ready != nil, nanoseconds: duration.nanoseconds,
-            phases: Self.phases(trace, launchedAt: launchedAt, duration, isReady: ready != nil),
+            phases: LaunchPhases(trace, launchedAt: launchedAt, until: over, isReady: ready != nil).phases,
             firstFrameNanoseconds: trace.firstFrame.map { max(.zero, $0 - launchedAt).nanoseconds },
             usefulNanoseconds: trace.useful.map { max(.zero, $0 - launchedAt).nanoseconds },
             signposts: kept,
@@ -43,7 +43,7 @@ extension LaunchDetails {
                     name: Self.words(task.name), startNanoseconds: (start - launchedAt).nanoseconds,
                     nanoseconds: max(.zero, (task.end ?? max(end, over)) - start).nanoseconds, isOpen: task.end == nil)
             },
-            lostMarks: lost > 0 ? lost : nil)
+            lostMarks: lost > 0 ? lost : nil, unrecorded: trace.startup.log == nil ? trace.startup.refusal : nil)
     }
 
     private static func words(_ text: String) -> String { Redaction.value(text).singleLine(limit: 64) }
@@ -61,30 +61,5 @@ extension LaunchDetails {
         }.prefix(signpostLimit - open.count)
         let all = isKept.union(longest.map(\.offset))
         return sorted.filter { all.contains($0.offset) }.map(\.element)
-    }
-
-    private static func phases(
-        _ trace: LaunchTrace, launchedAt: Instant, _ duration: Duration, isReady: Bool
-    ) -> [Phase] {
-        var phases: [Phase] = []
-        if let requested = trace.requested, requested <= launchedAt {
-            let length = (launchedAt - requested).nanoseconds
-            phases.append(Phase(name: "exec", startNanoseconds: -length, nanoseconds: length, isOpen: false))
-        }
-        var start = Duration.zero
-        for (name, moment) in [("hello", trace.hello), ("first-frame", trace.firstFrame)] {
-            guard let moment, moment >= launchedAt + start, moment <= launchedAt + duration else { continue }
-            let end = moment - launchedAt
-            phases.append(
-                Phase(
-                    name: name, startNanoseconds: start.nanoseconds, nanoseconds: (end - start).nanoseconds,
-                    isOpen: false))
-            start = end
-        }
-        phases.append(
-            Phase(
-                name: "ready", startNanoseconds: start.nanoseconds, nanoseconds: (duration - start).nanoseconds,
-                isOpen: !isReady))
-        return phases
     }
 }

@@ -2,6 +2,7 @@
 
 import WatchdogBase
 import WatchdogPolicy
+import WatchdogRecording
 
 /// Executes what a ``Supervisor`` decides for one launch.
 ///
@@ -21,6 +22,12 @@ protocol LaunchEffects: AnyObject {
 
     /// Starts the process; ends in `spawned` once `execve` has succeeded, or in ``LaunchEvent/spawnFailed(_:)``.
     func spawn()
+
+    /// What the kernel has recorded of the program's start until now, or why it records nothing.
+    func readStartup() -> StartupReading
+
+    /// Ends the recording of the program's start.
+    func endStartup()
 
     /// Sends one datagram on the channel; drops it if there is no room.
     func send(_ datagram: [UInt8])
@@ -93,7 +100,16 @@ protocol LaunchEffects: AnyObject {
         _ machine: inout ProcessMachine, _ account: AppAccount, suspendedTime: Duration, isChanged: Bool)
 }
 
+/// What is known of a program's start.
+struct StartupReading: Hashable, Sendable {
+    var log: StartupLog?
+    /// Why the kernel recorded nothing; nil if it did, or was not asked to.
+    var refusal: String?
+}
+
 extension LaunchEffects {
+    func readStartup() -> StartupReading { StartupReading() }
+    func endStartup() {}
     func prepare(
         for effects: [ProcessEffect], _ machine: ProcessMachine, _ account: AppAccount, suspendedTime: Duration
     ) {}

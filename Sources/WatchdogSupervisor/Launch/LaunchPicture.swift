@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
+import WatchdogReport
 
 /// A launch drawn as bars on a time axis: the main thread first, everything else below, compared with the goals.
 ///
@@ -22,6 +23,8 @@ struct LaunchPicture {
 
     /// Where an interval is drawn.
     enum Lane: String, Hashable, CaseIterable {
+        /// What the kernel recorded of the program's start.
+        case start
         case main
         case beside
         /// The tasks that extend the launch.
@@ -60,9 +63,15 @@ struct LaunchPicture {
     /// Whether characters beyond ASCII may be used.
     var isUnicode: Bool
 
-    private static let labelWidth = 22
-    private static let chartWidth = 46
+    private static let laneWidth = 7
+    private static let chartAndLabelWidth = 60
     private static let timeWidth = 9
+
+    /// The phases of the start have their whole names; an app's own labels are cut.
+    private var labelWidth: Int {
+        min(20, max(14, bars.filter { $0.lane == .start }.map(\.label.count).max() ?? 0))
+    }
+    private var chartWidth: Int { Self.chartAndLabelWidth - labelWidth }
 
     /// Lines of at most 80 columns, each with a newline.
     var text: String {
@@ -72,7 +81,9 @@ struct LaunchPicture {
             lines += bars.prefix(Self.most).enumerated().map { line($1, lane: $0 > 0 ? "" : lane.rawValue) }
             if bars.count > Self.most { lines.append("      and \(bars.count - Self.most) more") }
         }
-        if bars.isEmpty { lines.append("      the app has marked nothing (Signposter marks intervals)") }
+        if bars.allSatisfy({ $0.lane == .start }) {
+            lines.append("      the app has marked nothing (Signposter marks intervals)")
+        }
         if lost > 0 { lines.append("      \(lost == 1 ? "1 mark is" : "\(lost) marks are") missing") }
         lines += verdicts
         return lines.joined(separator: "\n") + "\n"
@@ -99,22 +110,21 @@ struct LaunchPicture {
 
     private var scale: String {
         let end = ascii(whole.brief)
-        let blanks = String(repeating: " ", count: max(1, Self.chartWidth - 1 - end.count))
-        return String(repeating: " ", count: Self.labelWidth) + "0" + blanks + end
+        let blanks = String(repeating: " ", count: max(1, chartWidth - 1 - end.count))
+        return String(repeating: " ", count: Self.laneWidth + labelWidth + 1) + "0" + blanks + end
     }
 
     private func column(_ time: Duration) -> Int {
         let share = Double(max(.zero, time).nanoseconds) / Double(whole.nanoseconds)
-        return min(Self.chartWidth, max(0, Int((share * Double(Self.chartWidth)).rounded())))
+        return min(chartWidth, max(0, Int((share * Double(chartWidth)).rounded())))
     }
 
     private func line(_ bar: Bar, lane: String) -> String {
-        let laneWidth = 7
-        let room = Self.labelWidth - laneWidth - 1
+        let room = labelWidth
         let label = bar.label.count > room ? bar.label.prefix(room - 1) + (isUnicode ? "…" : "~") : bar.label[...]
         let safe = isUnicode ? String(label) : String(label.map { $0.isASCII ? $0 : "?" })
-        let left = pad(lane, laneWidth) + pad(safe, room) + " "
-        let start = min(column(bar.start), Self.chartWidth - 1)
+        let left = pad(lane, Self.laneWidth) + pad(safe, room) + " "
+        let start = min(column(bar.start), chartWidth - 1)
         let before = String(repeating: " ", count: start)
         guard let end = bar.end else {
             return left + before + (isUnicode ? "◆" : "*")
@@ -125,7 +135,7 @@ struct LaunchPicture {
         let tail = bar.isOpen ? (isUnicode ? "▸" : ">") : ""
         let time = ascii((end - bar.start).brief)
         let gap = String(
-            repeating: " ", count: max(1, Self.chartWidth - start - length - tail.count + Self.timeWidth - time.count))
+            repeating: " ", count: max(1, chartWidth - start - length - tail.count + Self.timeWidth - time.count))
         return left + before + full + tail + gap + time
     }
 
@@ -181,11 +191,18 @@ extension LaunchPicture {
                 label: task.name, lane: .tasks, start: start, end: max(start, (task.end ?? over) - launchedAt),
                 isOpen: task.end == nil)
         }
+        let start = LaunchPhases(trace, launchedAt: launchedAt, until: over, isReady: end == .ready).phases
+        let phases = start.filter(\.isActivity).map { phase in
+            let begin = max(.zero, Duration.nanoseconds(phase.startNanoseconds))
+            return Bar(
+                label: phase.title, lane: .start, start: begin, end: begin + .nanoseconds(phase.nanoseconds),
+                isOpen: phase.isOpen)
+        }
         self.init(
             name: name, end: end, duration: duration,
             firstFrame: trace.firstFrame.map { max(.zero, $0 - launchedAt) },
             useful: trace.useful.map { max(.zero, $0 - launchedAt) }, limit: limit,
-            bars: intervals.sorted { ($0.start, $0.label) < ($1.start, $1.label) } + tasks, lost: trace.lost,
+            bars: phases + intervals.sorted { ($0.start, $0.label) < ($1.start, $1.label) } + tasks, lost: trace.lost,
             blockedPercent: blockedPercent, isUnicode: isUnicode)
     }
 }

@@ -14,7 +14,10 @@ import WatchdogWire
 /// Isolation: the loop's thread.
 final class LaunchShell: LaunchEffects {
     let host: Host
-    private(set) var configuration: LaunchConfiguration
+    /// Without the streams, of which a copy would keep them open; several components share it.
+    @Shared private(set) var configuration: LaunchConfiguration
+    /// Closed once the program has them.
+    private var streams: StandardStreams?
     /// Saves the state of the launch; nil if there will be no next watchdogd.
     var keeper: LaunchKeeper?
 
@@ -23,6 +26,7 @@ final class LaunchShell: LaunchEffects {
     let evidence: LaunchEvidence
     let commands: LaunchCommands
     let incidents: LaunchIncidents
+    private let startup: LaunchStartup
     let output = LaunchOutput()
     private let key: Int
     private var deadline: Timer?
@@ -77,13 +81,12 @@ final class LaunchShell: LaunchEffects {
         _ sockets: LaunchSockets, terminal: ForegroundTerminal?, _ relay: LaunchRelay
     ) {
         self.host = host
-        self.configuration = configuration
-        self.sockets = sockets
-        // The streams are closed once the program has them; a copy would keep them open.
         var copy = configuration
         copy.streams = nil
-        // One shared copy for several components.
         let plain = Shared(wrappedValue: copy)
+        _configuration = plain
+        streams = configuration.streams
+        self.sockets = sockets
         let emit = { (event: LaunchEvent) in relay.shell?.handle(event) ?? () }
         key = host.makeKey()
         tree = LaunchTree(
@@ -97,6 +100,7 @@ final class LaunchShell: LaunchEffects {
         incidents = LaunchIncidents(
             host, key: key, IncidentScene(host: host, launch: plain, tree: tree, evidence: evidence), output,
             emit: emit)
+        startup = LaunchStartup(host, app: configuration.name)
         relay.shell = self
     }
 
@@ -124,6 +128,7 @@ final class LaunchShell: LaunchEffects {
         commands.reload.cancel()
         commands.stop()
         incidents.stop()
+        startup.stop()
         deadline?.cancel()
         host.remove(key)
         sockets.stop()
@@ -152,15 +157,17 @@ final class LaunchShell: LaunchEffects {
     // MARK: - The launch
 
     func spawn() {
-        let request = configuration.request(channel: sockets.appEnd, notifyAddress: sockets.notifyAddress)
+        var launched = configuration
+        launched.streams = streams
+        let request = launched.request(channel: sockets.appEnd, notifyAddress: sockets.notifyAddress)
         evidence.launching()
         // Before the start: if watchdogd is killed during it, the next one can still talk to the process.
         storeSockets()
-        tree.spawn(request)
+        tree.spawn(request, onHeld: configuration.attributes.recordsStartup ? startup.beginning : nil)
     }
 
     private func spawned(_ pid: Int32) {
-        let log = configuration.streams.map(\.log) ?? StandardStreams.ownLog
+        let log = streams.map(\.log) ?? StandardStreams.ownLog
         closePassed()
         evidence.follow(pid, startTime: tree.main?.startTime, isNew: true)
         output.begin(log, of: pid, launchedAt: tree.launched?.instant ?? now, isInCgroup: tree.isInCgroup)
@@ -170,7 +177,7 @@ final class LaunchShell: LaunchEffects {
     /// Closes the descriptors that only a process yet to be started needs.
     private func closePassed() {
         sockets.closeAppEnd()
-        configuration.streams = nil
+        streams = nil
     }
 
     /// Limits the app's use of the machine; returns what could not be limited.
@@ -267,6 +274,8 @@ final class LaunchShell: LaunchEffects {
         deadline?.arm(at: instant)
     }
 
+    func readStartup() -> StartupReading { StartupReading(log: startup.read(), refusal: startup.refusal) }
+    func endStartup() { startup.stop() }
     func send(_ datagram: [UInt8]) { sockets.send(datagram) }
     /// Asks the app to block its main loop; returns false if the message is lost.
     func requestHang(_ message: SupervisorMessage) -> Bool { sockets.send(message.datagram) }

@@ -2,6 +2,7 @@
 
 import WatchdogBase
 import WatchdogPolicy
+import WatchdogRecording
 import WatchdogWire
 
 /// What an app marked in its launch: intervals, events, tasks, the first frame and the first use.
@@ -42,6 +43,11 @@ struct LaunchTrace: Hashable, Sendable {
     private(set) var firstFrame: Instant?
     /// When the app reported that it does what it was launched for.
     private(set) var useful: Instant?
+    /// What the kernel recorded of the program's start.
+    private(set) var startup = StartupReading()
+    /// How the first thread had spent its time at the hello and at the first frame.
+    private(set) var helloAccount: ThreadTime?
+    private(set) var firstFrameAccount: ThreadTime?
     /// The tasks that extend the launch, in the order in which they began.
     private(set) var tasks: [Task] = []
     /// The kinds of marks that ``newMarks(launchedAt:ready:)`` has returned.
@@ -55,7 +61,10 @@ struct LaunchTrace: Hashable, Sendable {
 
     /// - Parameter isReady: whether the launch is over, so that a task can begin only while another is open.
     mutating func note(_ message: ClientMessage, at now: Instant, isReady: Bool = false) {
-        if message.isFirstFrame, firstFrame == nil { firstFrame = now }
+        if message.isFirstFrame, firstFrame == nil {
+            firstFrame = now
+            firstFrameAccount = startup.log?.account(at: now)
+        }
         if message.isUseful { noteUse(at: now) }
         for name in message.launchTasksBegun { begin(name, at: now, isReady: isReady) }
         for name in message.launchTasksEnded { end(name, at: now) }
@@ -66,8 +75,13 @@ struct LaunchTrace: Hashable, Sendable {
     mutating func noteRequest(at now: Instant) { requested = now }
 
     mutating func noteHello(at now: Instant) {
-        if hello == nil { hello = now }
+        guard hello == nil else { return }
+        hello = now
+        helloAccount = startup.log?.account(at: now)
     }
+
+    /// Notes what the kernel has recorded until now.
+    mutating func note(_ reading: StartupReading) { startup = reading }
 
     /// Whether the app marked anything.
     var hasMarks: Bool { firstFrame != nil || useful != nil || !intervals.isEmpty || !tasks.isEmpty }
@@ -104,9 +118,12 @@ struct LaunchTrace: Hashable, Sendable {
 
     // MARK: - Marks
 
+    /// A mark and its time from the launch.
+    typealias NewMark = (mark: WatchdogPolicy.LaunchMark, after: Duration)
+
     /// The marks since the last call, each with its time from the launch; each is returned once.
-    mutating func newMarks(launchedAt: Instant, ready: Duration?) -> [(mark: LaunchMark, after: Duration)] {
-        var marks: [(mark: LaunchMark, after: Duration)] = []
+    mutating func newMarks(launchedAt: Instant, ready: Duration?) -> [NewMark] {
+        var marks: [NewMark] = []
         if let firstFrame, !isFirstFrameTold {
             isFirstFrameTold = true
             marks.append((.firstFrame, max(.zero, firstFrame - launchedAt)))

@@ -71,7 +71,9 @@ final class Supervisor {
 
     /// What reports contain of the launch.
     var record: LaunchRecord {
-        LaunchRecord(
+        var trace = trace
+        if machine.launchDuration == nil { trace.note(shell.readStartup()) }
+        return LaunchRecord(
             account: account, lifecycle: machine.lifecycleRecord, lifecycleState: machine.lifecycleState,
             launchedAt: machine.launchedAt, launchDuration: machine.launchDuration, trace: trace,
             lastPingSent: machine.lastPingSent,
@@ -155,7 +157,7 @@ final class Supervisor {
         }
     }
 
-    /// Announces what the app has marked in its launch; marks change no allowance, so the machine does not hear of them.
+    /// Announces what the app has marked in its launch; marks change no allowance, so the machine does not get them.
     private func announceMarks() {
         guard let launchedAt = machine.launchedAt else { return }
         for (mark, after) in trace.newMarks(launchedAt: launchedAt, ready: machine.launchDuration) {
@@ -234,14 +236,18 @@ final class Supervisor {
         case .terminate:
             var message = SupervisorMessage()
             message.isTerminating = true
-            shell.send(message.datagram)
+            // The signal goes first: a program that acts on the message at once may have given up its handler, as
+            // asyncio does when it closes a loop, and a SIGTERM that comes later would kill it.
             shell.signal(SIGTERM)
+            shell.send(message.datagram)
             // A stopped process does not handle SIGTERM until it is continued.
             shell.signal(SIGCONT)
         case .inspect(let id):
             queue.append(.inspected(id: id, shell.inspect()))
         case .capture(let incident):
             shell.capture(incident)
+            // After that, the program is stopped and killed by us.
+            if machine.launchDuration == nil { endStartup() }
         case .terminateTree:
             shell.terminateTree()
         case .killTree:
@@ -251,6 +257,8 @@ final class Supervisor {
         case .lifecycle(let effect):
             perform(effect)
         case .announce(let notice):
+            // Whoever hears that the app is ready asks how it started.
+            if case .ready = notice { endStartup() }
             onNotice(notice)
             switch notice {
             case .launched: sendCauses()
@@ -283,6 +291,11 @@ final class Supervisor {
         receive(.machineResumed(suspension: suspension))
     }
 
+    private func endStartup() {
+        trace.note(shell.readStartup())
+        shell.endStartup()
+    }
+
     // MARK: - Bytes to events
 
     /// Notes how far the app's clock is ahead of ours, before its launch.
@@ -297,6 +310,10 @@ final class Supervisor {
     private func events(of message: ClientMessage, isLimited: Bool) -> [ProcessEvent] {
         // Not limited: a lost end would leave a task open. The machine keeps only a few.
         var events = message.processEvents
+        let isLaunching = machine.launchDuration == nil
+        // Once for each: an app may send them without end.
+        let isMark = message.hello != nil && trace.hello == nil || message.isFirstFrame && trace.firstFrame == nil
+        if isLaunching, isMark { trace.note(shell.readStartup()) }
         if message.hello != nil { trace.noteHello(at: shell.now) }
         if message.pong != nil {
             showSignOfLife(at: shell.now)
@@ -307,7 +324,7 @@ final class Supervisor {
             account.dropped += 1
             return events
         }
-        trace.note(message, at: shell.now, isReady: machine.launchDuration != nil)
+        trace.note(message, at: shell.now, isReady: !isLaunching)
         if let hello = message.hello { account.library = hello.library ?? account.library }
         if let status = message.status { account.status = status }
         if let summary = message.summary { account.summary = summary }

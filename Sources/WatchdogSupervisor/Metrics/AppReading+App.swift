@@ -34,7 +34,7 @@ extension AppReading {
     /// What is known of the program of a run.
     ///
     /// - Parameters:
-    ///   - meter: what was counted of it.
+    ///   - meter: its counts.
     ///   - now: the time of the reading.
     ///   - wall: the same, since 1970-01-01 00:00 UTC.
     init(ofRun launch: AppLaunch, _ spec: AppSpec, _ meter: AppMeter, at now: Instant, _ wall: Duration) {

@@ -7,10 +7,10 @@ import WatchdogLinux
 import WatchdogMetrics
 import WatchdogPolicy
 
-/// Reads all metrics of a daemon or a run and has them rendered beside the loop.
+/// Reads all metrics of a daemon or a run and has them rendered off the loop.
 ///
-/// The apps are read a few at a time, after everything more important, so that a thousand of them delay nothing. Those who
-/// ask while a collection is under way share the next one: each app is read after it was asked for.
+/// It reads the apps a few at a time, after everything more important, so that a thousand of them delay nothing.
+/// Requests that arrive during a collection share the next one, so that each app is read after the request.
 ///
 /// Isolation: the loop's thread.
 final class MetricsCollection {
@@ -26,11 +26,11 @@ final class MetricsCollection {
     private unowned let source: any MetricsSource
     private let queue = DispatchQueue(label: "org.watchdogd.metrics", qos: .utility)
     private var turn: Timer?
-    /// Those who get the text of the collection under way; empty if there is none.
+    /// The requests that the current collection answers; empty if there is none.
     private var served: [(Metrics) -> Void] = []
-    /// Those who came since it began.
+    /// The requests that arrived since it began.
     private var waiting: [(Metrics) -> Void] = []
-    /// Those who are to be read.
+    /// The apps that are still to be read.
     private var names: ArraySlice<String> = []
     private var readings: [Reading] = []
     private var hasToldOfLimit = false
@@ -81,7 +81,7 @@ final class MetricsCollection {
         guard names.count > MetricsText.mostApps, !hasToldOfLimit else { return }
         hasToldOfLimit = true
         source.say(
-            "metrics of \(names.count) apps are summed: more than \(MetricsText.mostApps) have no series of their own")
+            "metrics of \(names.count) apps are summed: at most \(MetricsText.mostApps) can have series of their own")
     }
 
     private func readSome() {

@@ -54,11 +54,11 @@ final class MetricsFile {
         if let sentence = note.sentence(for: problem, path) { source.say(sentence) }
     }
 
-    /// Says a problem once, and its end.
+    /// Reports a problem once, and its end.
     struct ProblemNote {
         private var problem: String?
 
-        /// What is to be said; nil for nothing new.
+        /// The message; nil for nothing new.
         ///
         /// - Parameter problem: why the file was not written; nil if it was.
         mutating func sentence(for problem: String?, _ path: String) -> String? {

@@ -3,7 +3,7 @@
 import WatchdogLinux
 import WatchdogMetrics
 
-/// The ways out of metrics besides the control interface: a file and a TCP port.
+/// Where metrics go besides the control interface: a file and a TCP port.
 ///
 /// Isolation: the loop's thread.
 final class MetricsOutlets {
@@ -26,6 +26,6 @@ final class MetricsOutlets {
         }
     }
 
-    /// Ends the server; the file stays, and grows old.
+    /// Ends the server; the file stays.
     func stop() { server?.stop() }
 }

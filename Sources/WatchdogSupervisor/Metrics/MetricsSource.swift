@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogMetrics
 
-/// Those whose metrics are collected: a daemon, or the run of one program.
+/// A source of metrics: a daemon, or the run of one program.
 ///
 /// Isolation: the loop's thread.
 protocol MetricsSource: AnyObject {
@@ -18,7 +18,7 @@ protocol MetricsSource: AnyObject {
     var invalidFileCount: Int { get }
     /// Reports that could not be written.
     var failedReports: Int { get }
-    /// Lines that standard error did not take.
+    /// Lines that standard error has not accepted.
     var droppedLines: Int { get }
 
     /// What is known of an app; nil if it is gone.

@@ -7,7 +7,7 @@ import WatchdogLinux
 
 /// The names of this machine's containers, from the engines' files and their monitors' command lines.
 ///
-/// No engine is asked: a client could hang as the engine does, and would run with our rights.
+/// It queries no engine: a client could hang as the engine does, and would run with watchdogd's rights.
 struct ContainerNames {
     /// A process that may be a container's monitor.
     struct Process {
@@ -16,7 +16,7 @@ struct ContainerNames {
         let arguments: [String]
     }
 
-    /// What was found, and where it was looked for.
+    /// What was found, and where the search looked.
     struct Answer: Equatable {
         var ids: Set<String> = []
         /// As in "/var/lib/docker/containers (permission denied)".

@@ -9,7 +9,7 @@ import WatchdogPolicy
 ///
 /// Isolation: the loop's thread.
 final class Observation {
-    /// How long a look at systemd and at the process may take.
+    /// How long it may take to query systemd and to inspect the process.
     private static let patience = Duration.seconds(5)
 
     let target: ObservedTarget
@@ -18,19 +18,19 @@ final class Observation {
     private let lane: Int
     private var poll: Timer?
     private var look: BlockingWork.Ticket?
-    /// False once nobody wants to hear of the target.
+    /// False once the target is of no interest.
     private var isWanted = false
     private var supervisor: Supervisor?
     private var known: Int32?
     private var pushes = ObservedPushes()
     /// Whether the process is that of a container, although a service might have had that name.
     private var isContainer = false
-    /// Looks in a row that found neither a service nor a container.
+    /// Consecutive searches that found neither a service nor a container.
     private var failures = 0
     /// The last text about a target without a process, so that it is not repeated.
     private var lastNews = ""
 
-    /// Called with a process that has to be followed, and its service; a former one is over.
+    /// Called with a process to follow, and its service; the former process is over.
     var onProcess: (ObservedProcess, ServiceUnit?) -> Void = { _, _ in }
     /// Called when there is no process, once for each reason; whether one is expected.
     var onAbsence: (RunError, _ isExpected: Bool) -> Void = { _, _ in }
@@ -71,7 +71,7 @@ final class Observation {
         begin()
     }
 
-    /// Looks no further until ``begin()``.
+    /// Stops searching until ``begin()``.
     func stop() {
         isWanted = false
         poll?.arm(at: nil)
@@ -101,7 +101,7 @@ final class Observation {
         switch target {
         case .process: break
         case .container where known != nil, .service where known != nil && isContainer: break
-        // A look for a container reads all of /proc.
+        // A search for a container reads all of /proc.
         case .container, .service:
             poll?.arm(at: host.loop.now + (failures > 10 ? .seconds(10) : ObservedPushes.poll(unit)))
         }
@@ -130,7 +130,7 @@ final class Observation {
         }
     }
 
-    /// Asks systemd to restart the service; tells what came of it.
+    /// Asks systemd to restart the service, and reports the result.
     func restart(then tell: @escaping (EventKind, String) -> Void) {
         guard case .service(let name) = target else { return }
         host.work.run(in: lane, within: Self.patience) { [bus] in

@@ -81,7 +81,8 @@ final class ObservedApp {
             try launch.shell.start(launch.supervisor)
             self.launch = launch
             launch.adopt()
-            say(.adopted, process.words(name, configuration.probe, unit), launch)
+            let restarts = configuration.consequence == .restartUnit
+            say(.adopted, process.words(name, configuration.probe, unit, restarts: restarts), launch)
             observation.follow(process, unit, with: launch.supervisor)
         } catch {
             observation.refuse(.internalFailure("\(target.name) cannot be observed: \(error)"))
@@ -99,7 +100,7 @@ final class ObservedApp {
             name: launch.shell.configuration.name.printable(limit: 64), verbosity: configuration.verbosity)
         launch.supervisor.onNotice = { [unowned self, unowned launch] notice in
             switch notice {
-            // Said already, and better; an end is said when it is handled.
+            // Already reported, with more detail; an end is reported when it is handled.
             case .adopted, .exited, .transgressed: return
             default: break
             }
@@ -153,11 +154,12 @@ final class ObservedApp {
 }
 
 extension ObservedProcess {
-    /// What is watched, and how.
-    func words(_ name: String, _ probe: ProbeSettings?, _ unit: ServiceUnit?) -> String {
+    /// What is watched, how, and what follows a hang.
+    func words(_ name: String, _ probe: ProbeSettings?, _ unit: ServiceUnit?, restarts: Bool) -> String {
         let probe = probe.map { "probes \($0.probe.target) every \($0.interval.brief)" }
         let pushes = unit?.watchdogInterval.map { "expects WATCHDOG=1 every \($0.brief)" }
-        let means = [probe, pushes].compactMap(\.self).joined(separator: ", ")
+        let restart = restarts ? "restarts it after a hang" : nil
+        let means = [probe, pushes, restart].compactMap(\.self).joined(separator: ", ")
         return "observing \(name), pid \(process.pid): \(means)"
     }
 }

@@ -18,7 +18,7 @@ struct ObservedDetails: Hashable, Sendable {
 
 /// A running process that someone else started, and what reports say of it.
 struct ObservedProcess: Sendable {
-    /// What a look for a target's process found.
+    /// What a search for a target's process found.
     enum Finding: Sendable {
         case found(ObservedProcess, ServiceUnit?)
         /// The service still has the known main process.
@@ -98,7 +98,7 @@ struct ObservedProcess: Sendable {
         guard let pid = unit.mainProcess else { return .stopped(unit) }
         if pid == known { return .unchanged(unit) }
         var process = try ObservedProcess(pid, owner: "by systemd, as \(unit.name)")
-        // It is held: what is true of its number now is true of it.
+        // The pidfd holds the process, so its number refers to it.
         process.cgroup = directory(of: unit, with: pid)
         if process.cgroup == nil {
             guard (try? bus.service(name))?.mainProcess == pid else {
@@ -116,7 +116,7 @@ struct ObservedProcess: Sendable {
         return Cgroup.directory(of: cgroup)
     }
 
-    /// What is known of it, in the place of what a launch would have resolved.
+    /// What is known of it, instead of what a launch would have resolved.
     ///
     /// Probe commands run with watchdogd's own environment: the process chose its environment itself.
     func configuration(

@@ -18,7 +18,7 @@ struct ObservedPushes: Sendable {
     }
 
     private static let shortestPoll = Duration.milliseconds(50)
-    /// The time between two looks at a service without `WatchdogSec=`.
+    /// The time between two checks of a service without `WatchdogSec=`.
     static let longestPoll = Duration.seconds(1)
     /// For the capture.
     private static let shortestMargin = Duration.milliseconds(500)

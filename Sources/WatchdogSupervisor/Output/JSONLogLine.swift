@@ -15,9 +15,9 @@ public enum LogFormat: String, Sendable, CaseIterable {
 
 /// How important a message is.
 public enum LogLevel: String, Sendable {
-    /// The app was killed, has crashed, or could not be started.
+    /// The app was killed, has crashed, or could not be started, or its configuration is invalid.
     case error
-    /// Something is wrong that nobody was killed for.
+    /// Something else is wrong.
     case warning
     /// What else happens.
     case info

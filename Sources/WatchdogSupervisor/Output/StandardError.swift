@@ -24,7 +24,7 @@ public enum StandardError {
                 case .warning: .caution
                 case .info: .faint
                 }
-            return style(isTime ? ClockTime.now : "watchdogd:", meaning) + " "
+            return style(isTime ? LocalZone.text(.now()) : "watchdogd:", meaning) + " "
         }
     }
 
@@ -41,7 +41,7 @@ public enum StandardError {
     ///
     /// - Parameters:
     ///   - isColored: whether the beginning of each message has the color of its level.
-    ///   - showsTime: whether messages begin with the local time in place of `watchdogd:`.
+    ///   - showsTime: whether messages begin with the local time instead of `watchdogd:`.
     public static func decorate(isColored: Bool, showsTime: Bool = false) {
         prefix.withLock { $0 = Prefix(style: TextStyle(isColored: isColored), isTime: showsTime) }
     }
@@ -103,7 +103,7 @@ public enum StandardError {
     static func say(_ text: String, as level: LogLevel = .warning, within limit: Duration) -> Bool {
         let (format, app) = style.withLock(\.self)
         if format == .json { return write(JSONLogLine(level, text, app: app).bytes, within: limit) }
-        // Names of files and apps come from anywhere, also with escape sequences for the terminal.
+        // Names of files and apps may contain escape sequences for the terminal.
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).singleLine() }
         let prefix = prefix.withLock { $0.text(level) }
         return say(lines.joined(separator: "\n"), prefix: prefix, within: limit)

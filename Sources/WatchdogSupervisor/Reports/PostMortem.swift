@@ -37,7 +37,7 @@ struct PostMortem: Sendable {
     var launched: Int64
     /// Directories that may hold the core file, likeliest first.
     var directories: [String]
-    /// Whether the core file exists only because watchdogd asked for it, and is deleted once read.
+    /// Whether the core file exists only because watchdogd enabled it, and is deleted once read.
     var removesCore = false
     /// Whether `CrashStacks=` is set.
     var isAsked = false
@@ -81,7 +81,7 @@ struct PostMortem: Sendable {
                 let isRemoved = removesCore && candidate.remove()
                 crash.stacks =
                     isRemoved
-                    ? "taken at the crash by option: from the core file \(path), which was removed then"
+                    ? "taken at the crash, as requested, from the core file \(path), which was then removed"
                     : "from the core file \(path)"
                 return .core(core.snapshot)
             } catch {

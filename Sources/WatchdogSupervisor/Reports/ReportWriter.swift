@@ -11,9 +11,11 @@ import WatchdogReport
 import WatchdogReportStore
 import WatchdogVerdict
 
-/// Writes reports to disk, one after the other, off the loop.
+/// Writes reports to disk, off the loop.
 ///
-/// Every incident gets its report, however many are waiting; stacks beyond the limit of ``StackBacklog`` are dropped.
+/// Reports of crashes have a queue of their own, and the others never wait for them: an app that fails again and again
+/// fills its queue, while somebody waits for the report of another that hangs. Every incident gets its report, however
+/// many are waiting; stacks beyond the limit of ``StackBacklog`` are dropped.
 ///
 /// Isolation: any thread may call `write`, which never blocks; results arrive through the mailbox.
 final class ReportWriter: Sendable {
@@ -23,6 +25,7 @@ final class ReportWriter: Sendable {
     private let prints: Bool
     private let mailbox: Mailbox<Host.Message>
     private let queue = DispatchQueue(label: "org.watchdogd.reports")
+    private let crashQueue = DispatchQueue(label: "org.watchdogd.crash-reports")
     /// Waits for systemd-coredump without delaying other reports.
     private let examining = DispatchQueue(label: "org.watchdogd.crashes", attributes: .concurrent)
     /// The memory and descriptors that waiting reports hold.
@@ -85,7 +88,7 @@ final class ReportWriter: Sendable {
             if let outcome = written() { return finish(outcome) }
             var facts = facts
             let finding = find(postMortem, &facts)
-            queue.async { [self, facts] in finish(makeCrashReport(facts, host, finding, log)) }
+            crashQueue.async { [self, facts] in finish(makeCrashReport(facts, host, finding, log)) }
         }
     }
 
@@ -100,7 +103,7 @@ final class ReportWriter: Sendable {
         let stacks = OtherStacks(others, symbolicator)
         (captured, facts.samples) = name(capture, record?.sampling, facts, stacks)
         stacks.complete(&facts)
-        facts.countPendingRunDelay()
+        facts.completeTimes()
         switch capture {
         case .taken:
             facts.completeCall(from: captured)
@@ -177,8 +180,9 @@ final class ReportWriter: Sendable {
     /// Counts the incident in the newest report of its fault; nil if it gets its own.
     private func count(_ signature: Signature, at time: WallTime) -> (path: String, count: Int)? {
         guard let path = repeats?.withLock({ $0.report(counting: signature, at: .now()) }),
-            // Someone may have removed or edited it.
-            let stored = try? store.find(path), var report = try? store.read(stored)
+            // Someone may have removed or edited it, or put a link in its place.
+            let name = path.split(separator: "/").last,
+            let stored = try? store.find(String(name)), stored.isInStore, var report = try? store.read(stored)
         else { return nil }
         report.countRepeat(at: time)
         guard (try? store.replace(stored, with: report)) != nil else { return nil }

@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// What expectations are judged by: what a run came to.
+/// The results of a run, which expectations are checked against.
 struct RunFacts {
     /// How the run ended.
     var outcome: Outcome
@@ -66,8 +66,7 @@ extension Expectation {
         }
     }
 
-    /// Whether the words for a wait name what a condition asks for: `tcp:10.0.0.1:443` asks for a TCP socket and this
-    /// address.
+    /// Whether the words for a wait match a condition: `tcp:10.0.0.1:443` requires a TCP socket and this address.
     private static func names(_ text: String, in wait: String) -> Bool {
         let (wait, text) = (wait.lowercased(), text.lowercased())
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -90,7 +89,7 @@ extension Expectation {
         return Judgement(isMet: isInTime, actual: "\(moment.rawValue) came after \(time.brief)")
     }
 
-    /// A hang that was never answered is over no limit, but an incident.
+    /// A hang without an answer exceeds no limit, but is an incident.
     private static func hang(_ limit: Duration?, _ run: RunFacts) -> Judgement {
         if let incident = run.incidents.first(where: { $0.event == .sceneUpdate }) {
             return Judgement(

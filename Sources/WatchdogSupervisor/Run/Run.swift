@@ -7,6 +7,7 @@ import WatchdogConfiguration
 import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogRecorder
 import WatchdogReport
 import WatchdogReportStore
 
@@ -45,10 +46,15 @@ public struct Run {
         signal(SIGPIPE, SIG_IGN)
         // A report that exceeds the file size limit is an error to report, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
+        if let warning = configuration.spec.warning(ofGracePeriod: configuration.gracePeriod) {
+            StandardError.say(warning)
+        }
         var launch = try LaunchConfiguration.resolving(configuration)
         try surroundings.disks.check(
             outputs: configuration.outputs + (configuration.printsReports ? [] : [launch.store.directory]))
+        try configuration.resultFiles.check()
         launch.attributes.allowsFaults = configuration.allowsHangs
+        launch.attributes.recordsStartup = configuration.recordsStartup
         launch.launchingEvent = configuration.script?.launchingEvent
         let socket = try configuration.controlPath.map { path throws(RunError) in try RunControl.bind(path) }
         // In case the run fails before anybody serves it.
@@ -82,7 +88,7 @@ public struct Run {
         defer { log.finish() }
         let host = try Host(
             loop: loop, store: launch.store, launcher: launcher, log: log, examinerSource: examinerSource,
-            printsReports: configuration.printsReports)
+            printsReports: configuration.printsReports, recordsStartups: configuration.recordsStartup)
         defer { host.stop() }
         defer { Strays.end() }
         var launch = launch
@@ -112,6 +118,7 @@ public struct Run {
         }
         for refusal in refusals { StandardError.say("\(launch.name) \(refusal)") }
         try app.shell.start(app.supervisor)
+        host.perfEvents?.wait(limit: .milliseconds(50))
         describe(app.shell)
         session.begin()
         return try withExtendedLifetime((session, sources, keyboard)) { try loop.run() }

@@ -44,6 +44,8 @@ public struct RunConfiguration: Sendable {
     public var livenessTarget: ProbeSettings.Target?
     /// Whether the kernel should write a core file when a signal ends the program, for the stacks in the report.
     public var takesCrashStacks = false
+    /// Whether the kernel records how the program starts, for the phases of its launch.
+    public var recordsStartup = true
     /// What runs after each report; nil for nothing, or for the command of the app's file.
     public var onIncident: IncidentHook?
     /// The directory for reports; nil for the user's default.
@@ -54,6 +56,8 @@ public struct RunConfiguration: Sendable {
     public var printsReports = false
     /// The file for a short message that says why the program was killed; nil for none.
     public var terminationMessage: String?
+    /// The time from an engine's request to end the container to its kill; nil if it is not known.
+    public var gracePeriod: Duration?
     /// The control socket's path; nil for none.
     public var controlPath: String?
     /// Where metrics go; a run writes no file.
@@ -74,7 +78,7 @@ public struct RunConfiguration: Sendable {
     public var faults: [Fault] = []
     /// Where the trace for `watchdogd simulate` goes; nil for none.
     public var trace: String?
-    /// Where the results of the expectations go.
+    /// Where the results of the expectations and of the script go.
     public var resultFiles = TestResultFiles()
     /// The user to run as.
     public var user: String?

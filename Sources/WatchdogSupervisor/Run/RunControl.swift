@@ -5,7 +5,7 @@ import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Answers those who ask a run through its control socket: what its program does, and nothing that would change it.
+/// Answers requests on a run's control socket: queries about its program, and none that would change it.
 ///
 /// Isolation: the loop's thread.
 final class RunControl: ControlHandler {
@@ -58,6 +58,7 @@ final class RunControl: ControlHandler {
         return AppSummary(
             name: name, state: AppState(ofRun: machine),
             isAnswering: AppSummary.isAnswering(machine), since: launch.stateBegan, pid: launch.pid,
+            cgroup: launch.shell.tree.containingCgroup,
             uptime: machine.launchedAt.map { launch.shell.now - $0 })
     }
 
@@ -72,6 +73,7 @@ final class RunControl: ControlHandler {
             status: launch.supervisor.account.status, lifecycle: machine.lifecycleState.rawValue)
         if let duration = machine.launchDuration, let source = machine.readinessSource {
             details.launch = LaunchSummary(duration: duration, source: source)
+            details.launch?.add(launch.phases)
         }
         answer.succeed(DescribeReply(app: app, details: details))
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
-import WatchdogLinux
 import WatchdogPolicy
 import WatchdogRendering
 import WatchdogReport
@@ -52,32 +51,6 @@ struct RunExpectations {
     }
 }
 
-/// Where `watchdogd run` writes what came of its expectations; nil for nowhere.
-public struct TestResultFiles: Sendable {
-    /// The file for JUnit XML.
-    public var junit: String?
-    /// The file for TAP; `-` is standard output.
-    public var tap: String?
-
-    /// Creates the paths.
-    public init(junit: String? = nil, tap: String? = nil) {
-        self.junit = junit
-        self.tap = tap
-    }
-
-    /// Whether there is nothing to write.
-    var isEmpty: Bool { junit == nil && tap == nil }
-
-    func write(_ suite: TestSuite) throws {
-        if let junit { try AtomicFile.write(Array(suite.junit.utf8), to: junit) }
-        switch tap {
-        case "-"?: print(suite.tap, terminator: "")
-        case let path?: try AtomicFile.write(Array(suite.tap.utf8), to: path)
-        case nil: break
-        }
-    }
-}
-
 /// The report of a run's last incident, as far as results need it.
 struct ReportedStack {
     /// More text than this no CI service shows.
@@ -120,10 +93,12 @@ struct ReportedStack {
 }
 
 extension TestSuite {
-    /// The results of a run; a run of which nothing was expected is one test that passed if its exit code is 0.
+    /// The results of a run: one test for each expectation and each step of its script.
+    ///
+    /// A run without any is one test, which passed if the exit code is 0.
     init(
-        run name: String, results: [RunExpectations.Result], script: (path: String, failure: String?)?, exit: Int32,
-        end: String, duration: Duration, crashLog: String?
+        run name: String, results: [RunExpectations.Result], script: ScriptRecord?, exit: Int32, end: String,
+        duration: Duration, crashLog: String?
     ) {
         let details = crashLog ?? ""
         var cases = results.map { result in
@@ -133,10 +108,7 @@ extension TestSuite {
                     ? .passed
                     : .failed("expected \(result.expectation), but \(result.judgement.actual)", details: details))
         }
-        if let script {
-            cases.append(
-                Case("script \(script.path)", script.failure.map { .failed($0, details: details) } ?? .passed))
-        }
+        cases += script?.cases(details: details) ?? []
         if cases.isEmpty { cases = [Case("exit code 0", exit == 0 ? .passed : .failed(end, details: details))] }
         self.init(name: "watchdogd run \(name)", cases: cases, duration: duration)
     }

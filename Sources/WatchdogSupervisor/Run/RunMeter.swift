@@ -7,7 +7,7 @@ import WatchdogMetrics
 import WatchdogPolicy
 import WatchdogVerdict
 
-/// Counts what the program of a run does, for those who ask for its metrics.
+/// Counts what the program of a run does, for its metrics.
 ///
 /// Isolation: the loop's thread.
 final class RunMeter: MetricsSource {
@@ -16,7 +16,7 @@ final class RunMeter: MetricsSource {
     let started = Duration(since1970: .now())
     let invalidFileCount = 0
     private(set) var failedReports = 0
-    /// As far as the session said it.
+    /// As far as the session reported it.
     var droppedLines = 0
     private(set) lazy var metrics = MetricsCollection(of: self)
 
@@ -36,7 +36,7 @@ final class RunMeter: MetricsSource {
     // MARK: - Events
 
     func noticed(_ notice: Notice) {
-        counts.noticed(notice)
+        counts.noticed(notice, phases: launch.phases)
         counts.run(launch.supervisor.machine.phase == .running, at: host.loop.now)
     }
 

@@ -5,7 +5,7 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogWire
 
-/// Tells the service manager of this watchdogd what the program tells watchdogd, so that a unit keeps its `Type=notify`:
+/// Passes the program's notifications on to watchdogd's own service manager, so that a unit keeps its `Type=notify`:
 /// sd_notify(3).
 ///
 /// Isolation: the loop's thread.
@@ -17,12 +17,12 @@ final class RunNotifier {
 
     /// Connects to the service manager; nil if none listens.
     ///
-    /// An invalid inherited variable keeps nobody from running a program.
+    /// An invalid inherited variable must not keep a program from running.
     static func connect(hearing supervisor: Supervisor, on loop: EventLoop) -> RunNotifier? {
         do throws(LinuxError) {
             return try RunNotifier(hearing: supervisor, on: loop)
         } catch {
-            StandardError.mention("\(error); it does not hear of this program")
+            StandardError.mention("\(error); systemd gets no messages about this program")
             return nil
         }
     }

@@ -251,22 +251,25 @@ final class RunSession {
         tellEnd(outcome, in: facts.end)
         drawLaunch()
         terminationMessage?.write(terminationText(outcome))
-        do {
-            try summary(of: outcome, results, exitCode: exitCode).write(to: configuration.summary)
-            if !configuration.resultFiles.isEmpty {
-                try configuration.resultFiles.write(
-                    TestSuite(
-                        run: narration.name, results: results,
-                        script: configuration.script.map { ($0.path, script?.failure) }, exit: exitCode,
-                        end: facts.end,
-                        duration: supervisor.machine.launchedAt.map { (endedAt ?? shell.now) - $0 } ?? .zero,
-                        crashLog: crash?.text))
-            }
-        } catch {
-            StandardError.say("the summary could not be written: \(error)")
-            if exitCode == 0 { exitCode = RunError.cannotCreate("").exitCode }
-        }
+        let summary = summary(of: outcome, results, exitCode: exitCode)
+        let suite = TestSuite(
+            run: narration.name, results: results, script: script?.record, exit: exitCode, end: facts.end,
+            duration: supervisor.machine.launchedAt.map { (endedAt ?? shell.now) - $0 } ?? .zero,
+            crashLog: crash?.text)
+        exitCode = completed(exitCode) { () throws(RunError) in try summary.write(to: configuration.summary) }
+        exitCode = completed(exitCode) { () throws(RunError) in try configuration.resultFiles.write(suite) }
         return exitCode
+    }
+
+    /// The exit code after a file of the run is written: 0 becomes that of a failure, which is printed.
+    private func completed(_ exitCode: Int32, _ write: () throws(RunError) -> Void) -> Int32 {
+        do throws(RunError) {
+            try write()
+            return exitCode
+        } catch {
+            StandardError.say(error.description)
+            return exitCode == 0 ? error.exitCode : exitCode
+        }
     }
 
     private func tellEnd(_ outcome: Outcome, in words: String) {
@@ -356,7 +359,8 @@ final class RunSession {
             name: narration.name, launchedAt: launchedAt, end, after: duration,
             limit: configuration.spec.lifecycle.launchesInBackground
                 ? configuration.spec.lifecycle.backgroundLaunch : configuration.spec.allowances.launch,
-            trace: supervisor.trace, blockedPercent: readiness?.mainThreadBlockedPercent, isUnicode: Locale.isUnicode)
+            trace: supervisor.record.trace, blockedPercent: readiness?.mainThreadBlockedPercent,
+            isUnicode: Locale.isUnicode)
         StandardError.show(picture.text)
     }
 
@@ -411,12 +415,17 @@ final class RunSession {
 }
 
 extension RunSummary {
-    fileprivate func write(to target: RunConfiguration.SummaryTarget?) throws {
+    fileprivate func write(to target: RunConfiguration.SummaryTarget?) throws(RunError) {
         guard let target else { return }
-        let text = try text()
+        let text: String
+        do {
+            text = try self.text()
+        } catch {
+            throw .cannotCreate("--json: \(error)")
+        }
         switch target {
         case .standardOutput: print(text, terminator: "")
-        case .file(let path): try AtomicFile.write(Array(text.utf8), to: path)
+        case .file(let path): try AtomicFile.write(text, to: path, of: "--json")
         }
     }
 }

@@ -2,10 +2,11 @@
 
 import WatchdogBase
 import WatchdogPolicy
+import WatchdogReport
 import WatchdogWire
 
 extension RunSummary.Launch {
-    /// The launch with what the app told about it.
+    /// The launch with what the app reported about it.
     func adding(_ trace: LaunchTrace, launchedAt: Instant?, ready: Duration?) -> Self {
         var launch = self
         launch.add(trace, launchedAt: launchedAt, ready: ready)
@@ -23,6 +24,15 @@ extension RunSummary.Launch {
                     name: task.name,
                     startMilliseconds: (task.start - launchedAt).milliseconds,
                     milliseconds: task.end.map { ($0 - task.start).milliseconds })
+            }
+        }
+        if let ready {
+            let all = LaunchPhases(trace, launchedAt: launchedAt, until: launchedAt + ready, isReady: true).phases
+            phases = all.map { phase in
+                RunSummary.Phase(
+                    name: phase.name, startMilliseconds: Duration.nanoseconds(phase.startNanoseconds).milliseconds,
+                    milliseconds: Duration.nanoseconds(phase.nanoseconds).milliseconds,
+                    runningMilliseconds: phase.runningNanoseconds.map { Duration.nanoseconds($0).milliseconds })
             }
         }
         signpostsLost = trace.lost > 0 ? trace.lost : nil

@@ -14,6 +14,8 @@ struct RunSummary: Codable, Equatable {
         var usefulMilliseconds: Double?
         /// From the launch to the end of its last task; absent while a task is open.
         var extendedMilliseconds: Double?
+        /// The phases from the request until the app was ready.
+        var phases: [Phase]?
         /// The tasks that extend the launch.
         var tasks: [Task]?
         /// The percentage of the launch in which the main thread neither ran nor waited for a CPU.
@@ -21,6 +23,16 @@ struct RunSummary: Codable, Equatable {
         var signposts: [Signpost]?
         /// The number of lost marks.
         var signpostsLost: Int?
+    }
+
+    struct Phase: Codable, Equatable {
+        /// As in the report.
+        var name: String
+        /// Counted from the launch; negative before it.
+        var startMilliseconds: Double
+        var milliseconds: Double
+        /// How long the first thread was on a CPU; absent if unknown.
+        var runningMilliseconds: Double?
     }
 
     struct Task: Codable, Equatable {

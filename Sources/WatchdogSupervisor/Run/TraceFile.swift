@@ -10,8 +10,8 @@ import WatchdogSimulation
 
 /// Writes the trace of a run while it lasts, for `watchdogd simulate`.
 ///
-/// Isolation: the loop's thread. A queue writes: a disk may not answer. What does not fit into its memory is lost, and
-/// that is said at the end.
+/// Isolation: the loop's thread. A queue writes, because a disk may not answer. The queue drops what exceeds its
+/// memory, and reports that at the end.
 final class TraceFile {
     /// How much waits for a slow disk.
     static let limit = 4 << 20
@@ -92,7 +92,7 @@ final class TraceFile {
         self.path = path
         self.shell = shell
         do throws(LinuxError) {
-            // A FIFO without a reader would block the launch for ever.
+            // A FIFO without a reader would block the launch forever.
             let flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK
             let file = try OwnedDescriptor(opening: path, flags: flags, mode: 0o640, isForeign: true)
             // Only the writer's queue waits for a reader from here on.

@@ -63,8 +63,8 @@ struct ForeignProcess {
     private static func refusal(_ id: Int32, _ name: String, _ status: ProcessStatus) -> RunError {
         let why =
             status.user != geteuid()
-            ? "it runs as user \(status.user), this as user \(geteuid()); run as root (CAP_SYS_PTRACE) or as that user"
-            : "it has more rights than this or has made itself non-dumpable; run as root (CAP_SYS_PTRACE)"
+            ? "it runs as user \(status.user), you are user \(geteuid()); run as root (CAP_SYS_PTRACE) or as that user"
+            : "it has more rights than you or has made itself non-dumpable; run as root (CAP_SYS_PTRACE)"
         return .notPermitted("not permitted to read process \(id) (\(name)): \(why)")
     }
 }

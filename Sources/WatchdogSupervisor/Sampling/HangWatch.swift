@@ -81,9 +81,22 @@ final class HangWatch: Sendable {
         private struct State {
             var gauge: StrainGauge?
             var consumers: CPUConsumers?
+            var use: (of: CPUUse, at: Instant)?
+            /// Not before: what reading all processes costs must stay small beside their work.
+            var nextUse = Instant.now()
             var first: StrainGauge.Reading?
             var last: StrainGauge.Reading?
+
+            mutating func measuring(_ read: (inout State) -> Void) {
+                let began = Instant.now()
+                read(&self)
+                let ended = Instant.now()
+                nextUse = ended + (ended - began) * useRarity
+            }
         }
+
+        /// Reading all processes takes at most one part of this many of a CPU.
+        private static let useRarity = 20
 
         private let process: Int32
         private let thread: Int32
@@ -100,10 +113,13 @@ final class HangWatch: Sendable {
                 let reading = gauge.read()
                 // Keep the last values of a process that has died.
                 if reading.majorFaults != nil || state.last == nil { state.last = reading }
-                guard state.gauge == nil else { return }
-                state.gauge = gauge
-                state.first = reading
-                state.consumers = .read()
+                if state.gauge == nil {
+                    state.gauge = gauge
+                    state.first = reading
+                    state.measuring { $0.consumers = .read() }
+                } else if reading.majorFaults != nil, reading.at >= state.nextUse {
+                    state.measuring { state in state.use = state.consumers.map { ($0.use(), reading.at) } }
+                }
             }
         }
 
@@ -119,16 +135,19 @@ final class HangWatch: Sendable {
                 strain.memorySource = gauge.memorySource
                 strain.diskStalled = Self.difference(first.disk, last.disk)
                 strain.diskSource = gauge.diskSource
+                if let before = first.stolen, let after = last.stolen { strain.stolen = max(.zero, after - before) }
                 if let before = first.majorFaults, let after = last.majorFaults, after >= before {
                     strain.majorFaults = after - before
                 }
-                if let earlier = state.consumers {
-                    let now = CPUConsumers.read()
-                    strain.consumers = now.most(consumerCount, since: earlier).map {
+                // The app may be gone by now, and its CPU time with it.
+                if let (use, end) = state.use ?? state.consumers.map({ ($0.use(), .now()) }) {
+                    strain.processorWindow = end - first.at
+                    strain.consumers = use.most(consumerCount).map {
                         Strain.Consumer(process: Int($0.process), name: $0.name, time: $0.time)
                     }
-                    let time = now.time(since: earlier, below: process)
-                    strain.processorTime = Strain.ProcessorTime(total: time.total, own: time.own)
+                    strain.processorTime = use.time(below: process).map {
+                        Strain.ProcessorTime(total: $0.total, own: $0.own)
+                    }
                 }
                 return strain
             }

@@ -23,7 +23,6 @@ final class ScriptRunner {
     private let onEnd: () -> Void
     /// Called with each fault that the script injects.
     var onFault: (Fault) -> Void = { _ in }
-    private var index = 0
     private var timer: Timer?
     /// When the current command times out or is done; nil before it has started.
     private var due: Instant?
@@ -31,9 +30,11 @@ final class ScriptRunner {
     private var incidents: [Incident] = []
     private var refusal: (request: LifecycleRequest, reason: LifecycleRefusal)?
 
-    /// Why the script failed; nil if it succeeded or is not over.
-    private(set) var failure: String?
+    /// What came of the steps so far.
+    private(set) var record: ScriptRecord
     private(set) var isOver = false
+    /// Why the script failed; nil if it succeeded or is not over.
+    var failure: String? { record.failure }
 
     /// Prepares a script.
     ///
@@ -45,6 +46,7 @@ final class ScriptRunner {
         onEnd: @escaping () -> Void
     ) throws {
         self.script = script
+        record = ScriptRecord(of: script, at: loop.now)
         self.scale = scale
         self.name = name
         self.supervisor = supervisor
@@ -53,7 +55,10 @@ final class ScriptRunner {
         timer = try loop.timer { [unowned self] _ in advance() }
     }
 
-    func begin() { awaken() }
+    func begin() {
+        record = ScriptRecord(of: script, at: loop.now)
+        awaken()
+    }
 
     func noticed(_ notice: Notice) {
         switch notice {
@@ -80,27 +85,30 @@ final class ScriptRunner {
 
     private func advance() {
         while !isOver {
-            guard index < script.steps.count else { return end(nil) }
-            let step = script.steps[index]
+            let index = record.index
+            guard index < script.steps.count else { return end() }
             if let refusal {
-                return end(
-                    "\(refusal.request) was refused: \(refusal.reason.words)", at: script.steps[max(0, index - 1)])
+                return fail(max(0, index - 1), "\(refusal.request) was refused: \(refusal.reason.words)")
             }
-            switch perform(step.command) {
+            switch perform(script.steps[index].command) {
             case .done:
                 due = nil
-                index += 1
+                record.pass(at: loop.now)
             case .waiting(let instant):
                 timer?.arm(at: instant)
                 return
             case .failed(let reason):
-                return end(reason, at: step)
+                return fail(index, reason)
             }
         }
     }
 
-    private func end(_ reason: String?, at step: LifecycleScript.Step? = nil) {
-        if let reason, let step { failure = "\(script.path):\(step.line): \(step.text): \(reason)" }
+    private func fail(_ index: Int, _ reason: String) {
+        record.fail(index, because: reason, at: loop.now)
+        end()
+    }
+
+    private func end() {
         isOver = true
         timer?.cancel()
         if outcome == nil { supervisor.requestTermination() }
@@ -165,7 +173,7 @@ final class ScriptRunner {
         }
     }
 
-    /// What is true instead.
+    /// What happened instead.
     private var mismatch: String {
         guard outcome == nil else { return ending }
         let state = supervisor.machine.lifecycleState

@@ -60,7 +60,7 @@ extension TraceBuilder {
 }
 
 extension WallTime {
-    /// Microseconds since 1970; a time that does not fit is taken for the nearest one that does.
+    /// Microseconds since 1970; a time out of range becomes the nearest one in range.
     fileprivate var wholeMicroseconds: Int64 {
         let limit = Int64.max / 2_000_000
         return min(max(seconds, -limit), limit) * 1_000_000 + Int64(nanoseconds) / 1_000

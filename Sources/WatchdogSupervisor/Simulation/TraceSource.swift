@@ -9,7 +9,7 @@ import WatchdogReport
 import WatchdogReportStore
 public import WatchdogSimulation
 
-/// Reads what a user names as the history of an app, whatever kind of file it is.
+/// Reads the history of an app from any kind of file that has one.
 public enum TraceSource {
     /// Why a history cannot be used.
     public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {

@@ -28,7 +28,7 @@ final class LaunchTree {
     /// Whether someone else owns the processes: then none is signaled, stopped or ended, and the cgroup stays.
     private let isObserved: Bool
     private(set) var main: MainProcess?
-    /// Says hello and answers pings in place of the main process.
+    /// Says hello and answers pings instead of the main process.
     private var answering: MainProcess?
     /// Whether the main process itself speaks on the channel.
     private var mainSpeaks = false
@@ -94,6 +94,9 @@ final class LaunchTree {
         if case .cgroup = containment { true } else { false }
     }
 
+    /// The directory of the cgroup that holds the processes; nil if none does.
+    var containingCgroup: String? { isInCgroup ? cgroup?.path : nil }
+
     /// Whether watchdogd has stopped the processes.
     var isStoppedByUs: Bool { freezer.isOn }
 
@@ -148,7 +151,9 @@ final class LaunchTree {
     // MARK: - Start
 
     /// Starts the first process; reports `spawned` or ``LaunchEvent/spawnFailed(_:)``.
-    func spawn(_ request: SpawnRequest) {
+    ///
+    /// - Parameter onHeld: what to do with the process before its first step; nil not to hold it.
+    func spawn(_ request: SpawnRequest, onHeld: ((HeldProcess) -> Void)?) {
         do {
             var request = request
             request.session = terminal.map { .newProcessGroup(foregroundOf: $0.descriptor) } ?? .newSession
@@ -156,7 +161,7 @@ final class LaunchTree {
             // Taken before the start: the program may print before the parent knows that it is running.
             let moment = LaunchMoment.now()
             let isBornInCgroup = request.cgroup != nil
-            pending = try host.launch(request) { [unowned self] result in
+            pending = try host.launch(request, onHeld: onHeld) { [unowned self] result in
                 pending = nil
                 switch result {
                 case .success(let spawned): started(spawned, moment, isBornInCgroup: isBornInCgroup)

@@ -6,7 +6,7 @@ internal import WatchdogConversation
 internal import WatchdogPolicy
 internal import WatchdogWire
 
-/// Virtual time, those who sleep in it, and the policy that watches one app.
+/// Virtual time, the tasks that sleep in it, and the policy that watches one app.
 ///
 /// Isolation: any thread.
 final class VirtualWorld: Sendable {
@@ -143,7 +143,7 @@ final class VirtualWorld: Sendable {
             var message = SupervisorMessage()
             message.isTerminating = true
             state.inbox.append(message)
-        // A machine that has nothing else to do: no credit for a lack of CPU time.
+        // An idle machine: no credit for waiting for a CPU.
         case .inspect(let id): return [.inspected(id: id, Evidence(state: "S"))]
         case .capture(let incident):
             state.incidents.append(incident)

@@ -6,7 +6,7 @@ internal import Synchronization
 internal import WatchdogBase
 internal import WatchdogRemote
 
-/// Collects what happens to an app, and wakes those who wait for it.
+/// Collects what happens to an app, and wakes the tasks that wait for it.
 ///
 /// Isolation: any thread.
 final class AppJournal: Sendable {
@@ -32,7 +32,7 @@ final class AppJournal: Sendable {
     var history: AppHistory { state.withLock { $0.history } }
 
     func take(_ line: [UInt8]) {
-        // A later watchdogd may report what this kit does not know.
+        // A later watchdogd may report events that this kit does not know.
         guard let event = try? JSONDecoder().decode(RemoteEvent.self, from: Data(line)) else { return }
         change { $0.add(event) }
     }
@@ -47,7 +47,7 @@ final class AppJournal: Sendable {
         for (id, waiter) in waiters { look(id, waiter, history) }
     }
 
-    /// Outside the lock: what a waiter says of a failure may ask for the history.
+    /// Outside the lock: the message of a failure may read the history.
     private func look(_ id: Int, _ waiter: Waiter, _ history: AppHistory) {
         guard let resume = waiter.look(history), remove(id) != nil else { return }
         resume()

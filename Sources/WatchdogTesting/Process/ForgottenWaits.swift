@@ -41,7 +41,7 @@ enum ForgottenWaits {
     /// Whether anything waits.
     static var isPending: Bool { state.withLock { !$0.pending.isEmpty } }
 
-    /// Ends the runner with a failure if a test is over that still waits: nobody has seen the result.
+    /// Fails the runner if a test has ended while it still waits: nobody has seen the result.
     private static func report() {
         let pending = state.withLock { $0.pending.values.sorted() }
         guard !pending.isEmpty else { return }
@@ -55,7 +55,7 @@ enum ForgottenWaits {
     /// Warns of an app that nobody has awaited.
     static func warn(_ name: String) {
         let words =
-            "\(test) launched \(name) and awaited nothing of it; await ready(), an expectation or terminate(), and keep"
+            "\(test) launched \(name) but never awaited it; await ready(), an expectation or terminate(), and keep"
             + " the app until then"
         if Test.current != nil {
             Issue.record(Comment(rawValue: words), severity: .warning)

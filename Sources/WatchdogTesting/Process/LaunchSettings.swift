@@ -12,20 +12,20 @@ public struct LaunchSettings: Sendable {
     public var terminate: Duration?
     /// The time in the background for open tasks; watchdogd's default is 30 s.
     public var backgroundTime: Duration?
-    /// The time from one ping to the next: a hang is measured with this error.
+    /// The time from one ping to the next, which is also the error in the measured length of a hang.
     public var pingInterval: Duration = .milliseconds(100)
-    /// The shortest hang that gets a crash log although it ends by itself; watchdogd's default is 1 s, the minimum 250 ms.
+    /// The shortest hang with a crash log even if it ends by itself; watchdogd's default is 1 s, the minimum 250 ms.
     ///
     /// The time is not scaled. The app's threads stop briefly while the hang is examined, and a crash log delays the end
     /// of an app whose hang has just ended.
     public var hangReports: Duration?
     /// The factor that multiplies all allowances, so that a test of a 20 s allowance need not take 20 s.
     public var timeScale: Double = 1
-    /// How the program reports that it is ready, as after `watchdogd run --readiness`.
+    /// How the program reports that it is ready, as for `watchdogd run --readiness`.
     public var readiness: String?
-    /// Whether an exhausted allowance only writes a report, and the app lives on.
+    /// Whether an exhausted allowance only writes a report, and the app keeps running.
     public var reportsOnly = false
-    /// What goes wrong, and when, as after `watchdogd run --fault`.
+    /// What goes wrong, and when, as for `watchdogd run --fault`.
     ///
     /// For example `stop 2s at ready+1s`; the times are not scaled.
     public var faults: [String] = []

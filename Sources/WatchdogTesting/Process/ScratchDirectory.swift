@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// A directory for one app's output and reports, removed with its last reference unless it is kept.
 ///
-/// A runner that is killed leaves its directories behind; the next one removes them. They are told from others by a file
-/// that their runner holds locked.
+/// A runner that is killed leaves its directories behind; the next one removes them. The lock on a file in a directory
+/// shows whether its runner still exists.
 final class ScratchDirectory: Sendable {
     /// The most text of a file that is shown.
     private static let longest = 1 << 20

@@ -37,7 +37,7 @@ extension SupervisedApp {
         return termination
     }
 
-    /// Expects that the app is alive and has no incident for a while.
+    /// Expects that the app stays alive and has no incident for this long.
     ///
     /// - Throws: ``ExpectationFailure`` as soon as the app ends or exhausts an allowance.
     public func expectSurvival(for duration: Duration) async throws {
@@ -63,7 +63,7 @@ extension SupervisedApp {
     /// noticed with the next ping. The failure names the crash log of the longest hang that ended by itself, if it was
     /// as long as ``LaunchSettings/hangReports``.
     ///
-    /// - Throws: ``ExpectationFailure`` if the longest hang was longer or still went on, no ping was answered, or the
+    /// - Throws: ``ExpectationFailure`` if the longest hang was longer or has not ended, no ping was answered, or the
     ///   watchdog killed the app.
     @discardableResult
     public func expectHangs(atMost limit: Duration) async throws -> Termination {

@@ -3,19 +3,19 @@
 internal import WatchdogRemote
 
 extension SupervisedApp {
-    /// Sends the app to the background, and waits until it is there.
+    /// Sends the app to the background, and waits until it has entered it.
     public func background() async throws { try await move(.background, to: ["background"]) }
 
-    /// Brings the app to the foreground, and waits until it is there.
+    /// Brings the app to the foreground, and waits until it has entered it.
     public func foreground() async throws { try await move(.foreground, to: ["foreground"]) }
 
-    /// Suspends the app, after its chance to clean up, and waits until it is frozen.
+    /// Suspends the app after giving it a chance to clean up, and waits until it is frozen.
     public func suspend() async throws { try await move(.suspend, to: ["suspended"]) }
 
     /// Lets a suspended app continue, and waits until it runs.
     public func resume() async throws { try await move(.resume, to: ["foreground", "background", "inactive"]) }
 
-    /// Sends an event when the app is ready, and does not wait until it is handled: for an app that hangs in it.
+    /// Sends an event when the app is ready, without waiting until it is handled: for an app that hangs in the handler.
     public func post(event kind: String, payload: String = "") async throws {
         try await ready()
         send(.event(kind: kind, payload: payload))

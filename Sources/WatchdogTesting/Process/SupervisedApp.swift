@@ -17,9 +17,9 @@ internal import WatchdogRemote
 /// }
 /// ```
 ///
-/// `watchdogd run` supervises the app in a process of its own: a test reaps and signals no other child of its runner, and
-/// tests run in parallel. The app is killed when the last reference to it goes, or when the runner ends, however it ends.
-/// Nothing here polls or sleeps: each wait ends with the event that it is for, or throws after its limit.
+/// `watchdogd run` supervises the app in its own process, so no other child of the test runner is reaped or signaled,
+/// and tests run in parallel. watchdogd kills the app when its last reference goes away, or when the runner ends,
+/// however it ends. Nothing here polls or sleeps: each wait ends with its event, or throws after its limit.
 ///
 /// Isolation: any thread.
 public final class SupervisedApp: Sendable {
@@ -90,7 +90,7 @@ public final class SupervisedApp: Sendable {
 
     /// The ID of the main process.
     public var processID: Int32? { journal.history.process }
-    /// What this machine or user keeps watchdogd from doing, one sentence each.
+    /// What watchdogd cannot do on this machine or as this user, one sentence each.
     public var limits: [String] { journal.history.limits }
     /// What the app has printed on standard output.
     public var output: String { scratch.text("output") }

@@ -5,9 +5,9 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// A `watchdogd run` and the socket over which it is driven.
+/// A `watchdogd run` and the socket that drives it.
 ///
-/// When the last reference goes, or this process ends, the socket closes and watchdogd kills the app.
+/// When the last reference goes away, or this process ends, the socket closes and watchdogd kills the app.
 ///
 /// Isolation: any thread.
 final class SupervisorProcess: Sendable {
@@ -54,7 +54,7 @@ final class SupervisorProcess: Sendable {
         }
         source.setCancelHandler {
             close(socket)
-            wd_testing_reap(process, Self.patience)
+            _ = wd_testing_reap(process, Self.patience)
             onEnd()
         }
         source.activate()
@@ -62,7 +62,7 @@ final class SupervisorProcess: Sendable {
 
     deinit { source.cancel() }
 
-    /// Sends a line; a watchdogd that has ended hears nothing, and the end is reported anyway.
+    /// Sends a line; if watchdogd has ended, nothing happens, because its end is reported anyway.
     func send(_ line: String) {
         queue.async { [self] in
             guard !source.isCancelled else { return }
@@ -93,7 +93,7 @@ final class SupervisorProcess: Sendable {
 private final class LineBuffer: Sendable {
     private let received = Mutex<[UInt8]>([])
 
-    /// Reads all there is: the end may come together with the last bytes, and Dispatch need not tell of it again.
+    /// Reads all that has arrived: the end may come with the last bytes, and Dispatch need not announce it again.
     ///
     /// - Returns: false at the end.
     func read(_ descriptor: Int32, _ onLine: ([UInt8]) -> Void) -> Bool {

@@ -9,7 +9,7 @@ public struct Termination: Sendable, CustomStringConvertible {
     public enum Cause: Hashable, Sendable {
         /// It ended by itself.
         case exited
-        /// It ended within its allowance after the request.
+        /// It was asked to end, and ended within its allowance.
         case terminated
         /// The test killed it.
         case killedOnRequest
@@ -27,7 +27,7 @@ public struct Termination: Sendable, CustomStringConvertible {
     public let signal: Int32?
     /// The exhausted allowances, in order; if ``cause`` is ``Cause/watchdog``, the last one ended the app.
     public let incidents: [AppIncident]
-    /// The longest time that the main loop took to answer a ping, or had not answered one at the end; nil without pings.
+    /// The longest time that a ping waited for its answer, or at the end was still waiting for it; nil without pings.
     public let longestHang: Duration?
     /// Whether no process of the app remains.
     public let isDeathVerified: Bool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A test could not be set up; this says nothing about the app.
+/// A test could not be set up, for a reason that is not the app's.
 public struct TestSetupError: Error, Sendable, CustomStringConvertible {
     /// One sentence without a final period.
     public let description: String

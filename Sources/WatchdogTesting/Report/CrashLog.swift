@@ -37,13 +37,13 @@ public struct CrashLog: Sendable {
     /// What is known about the mistake, most certain first: `.dispatchSync`, `.sqliteBusy`, ….
     public var findings: [Finding.Kind] { report.body.linux?.findings?.map(\.kind) ?? [] }
 
-    /// How long the hang lasted that the report is about; nil unless it ended by itself.
+    /// How long the reported hang lasted; nil unless it ended by itself.
     var hangDuration: Duration? {
         guard let linux = report.body.linux, linux.kind == .hang else { return nil }
         return .nanoseconds(linux.allowance.elapsedNanoseconds)
     }
 
-    /// What the thread to blame waits for; nil if it does not wait in a system call.
+    /// What the blamed thread waits for; nil if it does not wait in a system call.
     public var wait: Wait? {
         let waits = report.body.linux?.waits ?? []
         let blamed = waits.first { $0.thread == faultingThread?.id } ?? waits.first

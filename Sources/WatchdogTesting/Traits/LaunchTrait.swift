@@ -19,7 +19,7 @@ public struct LaunchTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == LaunchTrait {
-    /// Kills an app that is not ready in time: the launch allowance of apps that the test launches.
+    /// Sets the launch allowance of the apps that the test launches; one that is not ready in time is killed.
     public static func launch(within limit: Duration) -> LaunchTrait {
         LaunchTrait(settings: LaunchSettings(launch: limit))
     }

@@ -6,16 +6,16 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 
-/// Asks the main queue again and again whether it turns, and samples this process when it does not.
+/// Repeatedly checks that the main queue runs, and samples this process when it does not.
 ///
 /// Isolation: any thread.
 final class MainLoopMonitor: Sendable {
-    /// A time in which the main queue did not turn.
+    /// A time in which the main queue did not run.
     struct Stall: Sendable {
         let duration: Duration
         /// The output of `watchdogd sample`, or nil.
         let sample: String?
-        /// The stack of the thread that served the main queue, or why there is none.
+        /// The stack of the thread that served the main queue, or why it is missing.
         let stack: String
     }
 
@@ -33,30 +33,67 @@ final class MainLoopMonitor: Sendable {
         var sample: Result<String, any Error>?
         var open: Open?
         var stalls: [Stall] = []
+        var finished: CheckedContinuation<Void, Never>?
     }
 
     private let limit: Duration
     private let state = Mutex(State())
-    private let queue = DispatchQueue(label: "org.watchdogd.testing.stalls", qos: .userInteractive)
-    // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
-    private nonisolated(unsafe) let timer: any DispatchSourceTimer
+    private let ending = DispatchSemaphore(value: 0)
 
-    init(limit: Duration) {
+    /// - Throws: ``TestSetupError`` if there can be no further thread.
+    init(limit: Duration) throws {
         self.limit = limit
-        timer = DispatchSource.makeTimerSource(queue: queue)
-        let nanoseconds = max(1_000_000, Int(limit / .nanoseconds(10)))
-        timer.schedule(deadline: .now(), repeating: .nanoseconds(nanoseconds))
-        timer.setEventHandler { [weak self] in self?.look() }
-        timer.activate()
+        // Tests may block all threads of Dispatch's pool, so this is one of its own.
+        let watch = Unmanaged.passRetained(Watch(self, ending, every: max(.milliseconds(1), limit / 10)))
+        var thread = pthread_t()
+        let error = pthread_create(
+            &thread, nil,
+            { watch in
+                if let watch { Unmanaged<Watch>.fromOpaque(watch).takeRetainedValue().run() }
+                return nil
+            }, watch.toOpaque())
+        guard error == 0 else {
+            watch.release()
+            throw TestSetupError("cannot start a thread to watch the main loop: \(String(cString: strerror(error)))")
+        }
+        pthread_detach(thread)
     }
 
-    /// Ends the watch, and returns the stalls; waits until the main queue turns.
+    deinit { ending.signal() }
+
+    /// Ends the watch, and returns the stalls; waits until the main queue runs again.
+    ///
+    /// Call it once.
     func finish() async -> [Stall] {
-        timer.cancel()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            queue.async { DispatchQueue.main.async { continuation.resume() } }
+            state.withLock { $0.finished = continuation }
+            ending.signal()
         }
         return state.withLock { $0.stalls }
+    }
+
+    /// The thread that looks.
+    private final class Watch {
+        private weak var monitor: MainLoopMonitor?
+        private let ending: DispatchSemaphore
+        private let interval: Duration
+
+        init(_ monitor: MainLoopMonitor, _ ending: DispatchSemaphore, every interval: Duration) {
+            self.monitor = monitor
+            self.ending = ending
+            self.interval = interval
+        }
+
+        func run() {
+            let nanoseconds = Int(interval / .nanoseconds(1))
+            repeat { monitor?.look() } while ending.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .timedOut
+            monitor?.resume()
+        }
+    }
+
+    private func resume() {
+        guard let finished = state.withLock({ $0.finished.take() }) else { return }
+        DispatchQueue.main.async { finished.resume() }
     }
 
     private func look() {
@@ -78,7 +115,7 @@ final class MainLoopMonitor: Sendable {
             state.sample = sample
             // The queue has turned in the meantime.
             guard let open = state.open else { return }
-            state.stalls.append(Stall(open.duration, open.thread, sample))
+            state.stalls.append(Stall(open.duration, open.thread, sample, endedBefore: true))
             (state.open, state.asked) = (nil, nil)
         }
     }
@@ -105,6 +142,9 @@ final class MainLoopMonitor: Sendable {
         }
     }
 
+    /// Whether the stack of the current stall has been taken.
+    var hasSample: Bool { state.withLock { $0.sample != nil } }
+
     /// How long each thread of this process has waited for a CPU, in nanoseconds: the second field of schedstat, see
     /// the kernel's sched-stats.
     private static func runDelays() -> [String: Int64] {
@@ -119,10 +159,15 @@ final class MainLoopMonitor: Sendable {
 }
 
 extension MainLoopMonitor.Stall {
-    init(_ duration: Duration, _ thread: Int32, _ result: Result<String, any Error>?) {
+    /// - Parameter endedBefore: whether the stall was over before the sample was complete.
+    fileprivate init(
+        _ duration: Duration, _ thread: Int32, _ result: Result<String, any Error>?, endedBefore: Bool = false
+    ) {
         self.duration = duration
         switch result {
-        case .success(let text): (sample, stack) = (text, SelfSample.stack(of: thread, in: text))
+        case .success(let text):
+            let remark = "; it was over before its stack was complete, which may be that of what came next:"
+            (sample, stack) = (text, (endedBefore ? remark : "") + SelfSample.stack(of: thread, in: text))
         case .failure(let error): (sample, stack) = (nil, "; no stack: \(error)")
         case nil: (sample, stack) = (nil, "")
         }
@@ -132,19 +177,27 @@ extension MainLoopMonitor.Stall {
 /// This process, sampled by watchdogd.
 enum SelfSample {
     private static let heading = "Call tree, "
+    /// In milliseconds.
+    private static let patience: Int32 = 30_000
 
     static func take() throws -> String {
         let watchdogd = try Installation.watchdogd()
         let scratch = try ScratchDirectory()
-        // Where only ancestors may trace, a child needs leave: prctl(2), Yama.
+        // Where only ancestors may trace, a child needs permission: prctl(2), Yama.
         wd_testing_allow_tracing(1)
         defer { wd_testing_allow_tracing(0) }
         let pid = try SupervisorProcess.spawn(
             watchdogd, ["sample", "--for", "50ms", "\(getpid())"], output: scratch["output"],
             errors: scratch["errors"])
-        wd_testing_reap(pid, 10_000)
+        let status = wd_testing_reap(pid, patience)
         let text = scratch.text("output")
-        guard text.contains(heading) else { throw TestSetupError(scratch.text("errors")) }
+        guard text.contains(heading) else {
+            let errors = scratch.text("errors")
+            // wait(2): the low seven bits are the signal.
+            let isKilled = status & 0x7f == SIGKILL
+            let end = isKilled ? "took longer than \(patience / 1_000) s" : "ended with the wait status \(status)"
+            throw TestSetupError(errors.isEmpty ? "watchdogd sample \(end)" : errors)
+        }
         return text
     }
 
@@ -152,8 +205,12 @@ enum SelfSample {
     static func stack(of thread: Int32, in text: String) -> String {
         let paragraphs = text.split(separator: "\n\n").map { $0.split(separator: "\n") }
         let own = paragraphs.first { lines in
-            let words = lines.first?.split { !$0.isNumber } ?? []
-            return lines.first?.contains("Thread") == true && words.contains { $0 == "\(thread)" }
+            // `6 each of Threads 7 "main", 9 "worker 5"`: how many samples, then each number with a name.
+            guard let title = lines.first, let word = title.firstRange(of: "Thread") else { return false }
+            let unquoted = title[word.upperBound...].split(separator: "\"", omittingEmptySubsequences: false)
+                .enumerated()
+                .filter { $0.offset.isMultiple(of: 2) }
+            return unquoted.contains { $0.element.split { !$0.isNumber }.contains { $0 == "\(thread)" } }
         }
         // The first two lines say which threads these are and how they spent the time.
         return (own ?? []).dropFirst(2).map { "\n  " + $0.drop { " 0123456789".contains($0) } }.joined()

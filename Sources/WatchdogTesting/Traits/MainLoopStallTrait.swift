@@ -10,7 +10,7 @@ public import Testing
 /// @MainActor func reloads() { Feed().reload() }
 /// ```
 public struct MainLoopStallTrait: TestTrait, SuiteTrait, TestScoping {
-    /// The longest time that the main queue may take to turn.
+    /// The longest time that the main queue may take to reach its next item.
     public let limit: Duration
 
     /// Watches a test or all tests of a suite.
@@ -20,7 +20,7 @@ public struct MainLoopStallTrait: TestTrait, SuiteTrait, TestScoping {
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        let monitor = MainLoopMonitor(limit: limit)
+        let monitor = try MainLoopMonitor(limit: limit)
         let result: Result<Void, any Error>
         do {
             result = .success(try await function())
@@ -40,7 +40,7 @@ public struct MainLoopStallTrait: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == MainLoopStallTrait {
     /// Fails the test if it keeps the main queue or main actor busy for longer.
     ///
-    /// Time in which the machine had no CPU for the main thread does not count. Tests that share a runner share its main
-    /// thread: run those with this trait `.serialized`, or a stall is blamed on its neighbor.
+    /// Time in which the machine had no CPU for the main thread does not count. Tests that share a runner share its
+    /// main thread: run those with this trait `.serialized`, or a stall may be blamed on another test.
     public static func mainLoopStall(limit: Duration) -> MainLoopStallTrait { MainLoopStallTrait(limit: limit) }
 }

@@ -141,7 +141,8 @@ public struct Frame: Codable, Sendable, Equatable {
         case interpreter
     }
 
-    /// The language of a function that is not machine code in a file: an interpreter runs it, or compiled it at run time.
+    /// The language of a function that is not machine code in a file: an interpreter runs it, or compiled it at run
+    /// time.
     public enum Language: String, Codable, Sendable {
         /// Python, run by CPython.
         case python
@@ -165,8 +166,8 @@ public struct Frame: Codable, Sendable, Equatable {
     public var imageOffset: UInt64
     /// The demangled function name; nil when unknown.
     public var symbol: String?
-    /// ``address`` minus the function's start; present exactly when ``symbol`` is, and 0 for an inlined frame and for one
-    /// from the interpreter's own list of calls.
+    /// ``address`` minus the function's start; present exactly when ``symbol`` is, and 0 for an inlined frame and for
+    /// one from the interpreter's own list of calls.
     public var symbolLocation: UInt64?
     /// The path of the source file, as in the debug information.
     public var sourceFile: String?
@@ -176,8 +177,8 @@ public struct Frame: Codable, Sendable, Equatable {
     public var isInlined: Bool
     /// The language of an interpreted function, or of one compiled at run time; nil for other machine code.
     ///
-    /// A frame with the trust ``Trust/interpreter`` has the address of the interpreter's function that evaluates it, and
-    /// stands in its place.
+    /// A frame with the trust ``Trust/interpreter`` has the address of the interpreter's function that evaluates it,
+    /// and replaces it.
     public var language: Language?
     /// How the frame was found.
     public var trust: Trust

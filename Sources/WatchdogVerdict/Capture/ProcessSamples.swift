@@ -76,15 +76,21 @@ public struct ProcessSamples: Sendable, Equatable {
         public var runTime: Duration
         /// The time runnable without a CPU during sampling.
         public var runDelay: Duration
+        /// How long sampling kept it stopped, at most.
+        public var stopped: Duration
         /// The stacks that the thread showed, in chronological order.
         public var runs: [Run]
 
         /// Creates a thread.
-        public init(id: Int, name: String, runTime: Duration = .zero, runDelay: Duration = .zero, runs: [Run]) {
+        public init(
+            id: Int, name: String, runTime: Duration = .zero, runDelay: Duration = .zero, stopped: Duration = .zero,
+            runs: [Run]
+        ) {
             self.id = id
             self.name = name
             self.runTime = runTime
             self.runDelay = runDelay
+            self.stopped = stopped
             self.runs = runs
         }
 

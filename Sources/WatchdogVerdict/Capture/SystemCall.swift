@@ -40,6 +40,12 @@ public struct SystemCall: Hashable, Sendable {
         }
     }
 
+    /// The call in which a thread is blocked, by the text of the file; nil if it is in none.
+    public static func blocking(_ text: String?) -> SystemCall? {
+        guard case .inside(let call)? = text.flatMap(position(in:)) else { return nil }
+        return call
+    }
+
     /// The name of the call; nil when the number is not in the table for this architecture.
     public var name: String? {
         #if arch(x86_64)
@@ -55,6 +61,18 @@ public struct SystemCall: Hashable, Sendable {
         // The kernel takes an int: the upper half of the register may contain anything.
         let descriptor = Int32(truncatingIfNeeded: word)
         return descriptor >= 0 ? descriptor : nil
+    }
+
+    /// Whether the call suspends its caller until a child has left the caller's memory: it executes a program or ends.
+    ///
+    /// The caller then sleeps uninterruptibly: vfork(2). Nil for clone3(2), whose flags are in the caller's memory.
+    var suspendsForChild: Bool? {
+        switch name {
+        case "vfork": true
+        case "clone": (arguments.first ?? 0) & 0x4000 != 0  // CLONE_VFORK, clone(2)
+        case "clone3": nil
+        default: false
+        }
     }
 
     /// Whether this is the call that the kernel makes on a thread's behalf after a stop interrupted its sleep,

@@ -14,11 +14,13 @@ struct CPUShares {
         guard let window = evidence.window, let runTime = evidence.runTime, let runDelay = evidence.runDelay,
             window > .zero, runTime >= .zero, runDelay >= .zero
         else { return nil }
-        self.window = window
+        // What watchdogd did to the thread says nothing about it. The time is an upper limit, and less than the rest.
+        let own = min(max(evidence.stopped, .zero), max(window - runTime - runDelay, .zero))
+        self.window = max(window - own, .nanoseconds(1))
         // The kernel updates a running thread's counter once per tick (4 ms at 250 Hz), so a difference may slightly
         // exceed the window.
-        running = min(runTime, window)
-        waiting = min(runDelay, window - running)
+        running = min(runTime, self.window)
+        waiting = min(runDelay, self.window - running)
     }
 
     /// Time neither on a CPU nor waiting for one.

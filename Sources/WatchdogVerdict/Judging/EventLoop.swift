@@ -20,7 +20,7 @@ struct EventLoop {
         return Finding(
             kind: .idleEventLoop,
             text: "The main thread is idle in its event loop: what should have answered waits elsewhere, such as in a "
-                + "suspended task, a worker or for a callback",
+                + "suspended task, in a worker, or for a callback",
             source: "frame \(index): \(name)")
     }
 

@@ -16,9 +16,11 @@ extension Finding {
     /// What the stacks reveal, the most direct cause first; empty when no name reveals anything.
     ///
     /// A pure function of its arguments. Frames that were found by scanning do not count.
+    ///
+    /// - Parameter tree: the main process and the app's others; nil if these are no explanation.
     public static func all(
         in capture: CapturedProcess?, main: Int, evidence: HangEvidence, samples: ProcessSamples? = nil,
-        awaits: Awaited = .answer
+        tree: Descendants? = nil, awaits: Awaited = .answer
     ) -> [Finding] {
         var findings: [Finding] = []
         if let inversion = priorityInversion(evidence) { findings.append(inversion) }
@@ -59,13 +61,15 @@ extension Finding {
             findings.insert(starved, at: 0)
         }
         if let full = cooperativePool(capture, evidence) { findings.append(full) }
-        if awaits != .nothing,
-            let other = OtherThread.finding(
-                in: capture, main: main, evidence, samples, beside: findings, computingOnly: awaits == .readiness)
-        {
-            findings.append(other)
-        }
-        return findings
+        guard awaits != .nothing else { return findings }
+        let other = OtherThread.finding(
+            in: capture, main: main, evidence, samples, beside: findings, computingOnly: awaits == .readiness)
+        let process = tree?.finding(
+            stack, isAlone: capture.threads.count == 1, evidence, beside: findings)
+        // A thread that waits for a child is not the cause if the child is stuck.
+        let waitsForChild = other.flatMap { other in capture.threads.first { $0.id == other.thread } }
+            .map { EventWait.children.contains(NamedStack($0, in: capture).syscall ?? "") }
+        return findings + [waitsForChild == false ? other : process ?? other].compactMap(\.self)
     }
 
     private func naming(_ threads: [CapturedThread], _ deed: String) -> Finding {
@@ -204,11 +208,7 @@ struct NamedStack {
         let own = owners.min()
         script = zip(calls, owners).first { $0.1 == own }?.0.place
         images = frames.map { capture.images.indices.contains($0.imageIndex) ? capture.images[$0.imageIndex].name : "" }
-        if case .inside(let call)? = thread.syscall.flatMap(SystemCall.position(in:)) {
-            syscall = call.name
-        } else {
-            syscall = nil
-        }
+        syscall = SystemCall.blocking(thread.syscall)?.name
         state = thread.state
     }
 

@@ -62,6 +62,8 @@ public struct Finding: Codable, Hashable, Sendable {
         case embeddedScript = "embedded-script"
         /// Another thread, where the main thread itself is not the cause.
         case otherThread = "other-thread"
+        /// Another process of the app, where the main thread only waits for it or for events.
+        case otherProcess = "other-process"
     }
 
     /// What was found.
@@ -72,12 +74,21 @@ public struct Finding: Codable, Hashable, Sendable {
     public var source: String
     /// The kernel's thread ID of another thread that is involved.
     public var thread: Int?
+    /// The IDs of the other processes that are involved; nil without any.
+    public var processes: [Int]?
+
+    /// The text in the middle of a sentence.
+    package var clause: String { Self.clause(text[...]) }
+
+    /// Text of a finding in the middle of a sentence.
+    static func clause(_ words: Substring) -> String { words.prefix(1).lowercased() + words.dropFirst() }
 
     /// Creates a finding.
-    public init(kind: Kind, text: String, source: String, thread: Int? = nil) {
+    public init(kind: Kind, text: String, source: String, thread: Int? = nil, processes: [Int]? = nil) {
         self.kind = kind
         self.text = text
         self.source = source
         self.thread = thread
+        self.processes = processes
     }
 }

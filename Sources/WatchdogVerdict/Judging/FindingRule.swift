@@ -76,7 +76,7 @@ struct FindingRule {
             kind: .dispatchGroup, text: "The thread waits for a DispatchGroup; nothing records who will leave it",
             functions: ["_dispatch_group_wait_slow", "dispatch_group_wait"], calls: waiting),
         FindingRule(
-            kind: .oneTimeInitialiser, text: "The thread waits for a one-time initialiser that another thread runs",
+            kind: .oneTimeInitialiser, text: "The thread waits for a one-time initializer that another thread runs",
             functions: [
                 "_dispatch_once_wait", "swift_once", "__pthread_once_slow", "pthread_once", "__cxa_guard_acquire",
             ],
@@ -145,8 +145,11 @@ struct FindingRule {
             calls: ["fsync", "fdatasync", "msync", "syncfs", "sync", "sync_file_range"]),
         FindingRule(
             kind: .childProcess, text: "The thread waits for a child process",
-            functions: ["waitpid", "wait4", "__wait4", "wait", "waitid", "__waitid", "system", "do_system", "pclose"],
-            depth: 6, calls: ["wait4", "waitid"]),
+            functions: [
+                "waitpid", "wait4", "__wait4", "wait", "waitid", "__waitid", "system", "do_system", "pclose", "vfork",
+                "__vfork", "posix_spawn", "posix_spawnp", "__spawni", "__spawnix",
+            ],
+            depth: 6, calls: EventWait.children),
         FindingRule(
             kind: .childProcess, text: "The thread waits for a child process of execSync or spawnSync",
             functions: ["node::SyncProcessRunner::TryInitializeAndRunLoop"], depth: 6, calls: polling),

@@ -10,6 +10,8 @@ public struct HangEvidence: Hashable, Sendable {
     public var runTime: Duration?
     /// Time runnable without a CPU within the window: the difference of field 2.
     public var runDelay: Duration?
+    /// How long watchdogd itself kept the thread stopped within the window, to read its stack.
+    public var stopped = Duration.zero
     /// The letter of `/proc/PID/task/PID/stat` field 3, read before anything stopped the process.
     public var state: Character?
     /// The text of `/proc/PID/task/PID/syscall`, read before anything stopped the process.
@@ -71,6 +73,24 @@ extension HangEvidence {
         guard state == "D", let waitChannel else { return false }
         return Self.freezers.contains(waitChannel)
     }
+
+    /// Whether the main thread sleeps until the child that it starts executes a program or ends, which no device delays.
+    var isStartingChild: Bool {
+        guard state == "D", let call = SystemCall.blocking(syscall) else { return false }
+        return call.suspendsForChild ?? (waits.first?.holder?.relation == .child)
+    }
+
+    /// Whether the main thread waits for another thread that changes the process's memory map.
+    var isWaitingForMemoryMap: Bool { MemoryMapWait.isOne(state: state, waitChannel: waitChannel) }
+
+    /// Whether the main thread waits until somebody thaws a file system.
+    var isOnFrozenFileSystem: Bool {
+        FrozenFileSystem.isAwaited(
+            state: state, waitChannel: waitChannel, call: SystemCall.blocking(syscall).map { $0.name ?? "" })
+    }
+
+    /// Whether the main thread sleeps uninterruptibly for what a process can end, and not a device.
+    var isWaitingForProcess: Bool { isStartingChild || isWaitingForMemoryMap }
 
     /// `__refrigerator` in `kernel/freezer.c`; before Linux 3.3 without underscores.
     private static let freezers: Set<String> = ["__refrigerator", "refrigerator", "freezer"]

@@ -2,8 +2,8 @@
 
 import WatchdogBase
 
-/// The thread to look at when the main thread itself is not the cause, because it waits in its loop or for another
-/// thread's end.
+/// The thread to look at when the main thread itself is not the cause, because it waits in its loop, for another thread's
+/// end, or for the process's memory map.
 struct OtherThread {
     private enum Deed: Int, Comparable {
         /// Sleeps in a call that its own code made.
@@ -22,15 +22,15 @@ struct OtherThread {
         "open", "openat", "fcntl", "flock", "futex",
     ]
     /// An idle worker waits for a condition or a semaphore, a stuck one for a mutex.
-    private static let locks = [
+    static let locks = [
         "__lll_lock_wait", "__GI___lll_lock_wait", "__lll_lock_wait_private", "pthread_mutex_lock",
         "___pthread_mutex_lock", "__pthread_mutex_lock_full", "pthread_rwlock_rdlock", "___pthread_rwlock_rdlock",
         "pthread_rwlock_wrlock", "___pthread_rwlock_wrlock",
     ]
     /// The share of the time, in percent, for which a thread that computes wanted a CPU.
-    private static let computing = 50
+    static let computing = 50
     /// Without samples, a runnable thread computes if it has run for at least this long since its start.
-    private static let leastRun: UInt64 = 100_000_000
+    static let leastRun: UInt64 = 100_000_000
 
     private let thread: CapturedThread
     private let deed: Deed
@@ -46,8 +46,6 @@ struct OtherThread {
         let own = stack.ownFunction.map { ", from \(Self.short($0))" } ?? ""
         if thread.state == "T" || thread.state == "t" {
             (deed, weight, words) = (.isStopped, 0, "is stopped")
-        } else if thread.state == "D" {
-            (deed, weight, words) = (.isUninterruptible, 0, "is in uninterruptible sleep\(call)\(own)")
         } else if let samples, let sampled, samples.duration > .zero,
             samples.wanted(sampled) * 100 >= samples.duration * Self.computing
         {
@@ -58,6 +56,10 @@ struct OtherThread {
                 sampled.runTime * 10 < samples.wanted(sampled)
                 ? "could run, but had a CPU for only \(ran) s of \(window) s\(own)"
                 : "computes (\(ran) s of \(window) s on a CPU)\(own)"
+        } else if thread.state == "D", let name = stack.syscall, EventWait.starts.contains(name) {
+            (deed, weight, words) = (.sleeps, 0, "waits in \(name) for its child to execute a program\(own)")
+        } else if thread.state == "D" {
+            (deed, weight, words) = (.isUninterruptible, 0, "is in uninterruptible sleep\(call)\(own)")
         } else if sampled == nil, thread.state == "R", thread.runNanoseconds >= Self.leastRun {
             (deed, weight, words) = (.computes, Int64(clamping: thread.runNanoseconds), "computes\(own)")
         } else if thread.state == "S", let name = stack.syscall, let rank = Self.waits.firstIndex(of: name),
@@ -70,8 +72,15 @@ struct OtherThread {
         }
     }
 
+    /// Whether it is in a call that changes the memory map, and does not only wait for the lock itself.
+    private func mayHoldMemoryMap(in capture: CapturedProcess) -> Bool {
+        let waits = MemoryMapWait.isOne(state: thread.state.first, waitChannel: thread.waitChannel)
+        return (deed == .computes || deed == .isUninterruptible && !waits)
+            && MemoryMapWait.isChange(NamedStack(thread, in: capture))
+    }
+
     /// A function without the types of its parameters, which take up a line in C++.
-    private static func short(_ function: String) -> String {
+    static func short(_ function: String) -> String {
         let name = function.count > 40 ? String(function.prefix { $0 != "(" }) : function
         return name.singleLine(limit: 96)
     }
@@ -88,9 +97,11 @@ struct OtherThread {
         guard let capture else { return nil }
         let isIdle = findings.contains { $0.kind == .idleEventLoop }
         let joined = evidence.waits.first?.holder.flatMap { $0.relation == .ends ? $0.thread : nil }
-        guard isIdle || joined != nil else { return nil }
+        let isForMap = evidence.isWaitingForMemoryMap
+        guard isIdle || joined != nil || isForMap else { return nil }
         let others = capture.threads.filter { $0.id != main }.compactMap { Self($0, in: capture, samples) }
             .filter { $0.deed == .computes || (joined == nil && !computingOnly) }
+            .filter { !isForMap || $0.mayHoldMemoryMap(in: capture) }
         let most = others.max {
             ($0.thread.id == joined ? 1 : 0, $0.deed, $0.weight) < ($1.thread.id == joined ? 1 : 0, $1.deed, $1.weight)
         }
@@ -98,7 +109,10 @@ struct OtherThread {
         let same = others.filter { $0.deed == most.deed }.count
         let more = same > 1 && most.thread.id != joined ? "; \(same - 1) more like it" : ""
         let name = most.thread.name.singleLine(limit: 32)
-        let meanwhile = isIdle ? "the main thread waits in its loop" : "the main thread waits for a thread's end"
+        let meanwhile =
+            isForMap
+            ? "the main thread waits for \(MemoryMapWait.subject)"
+            : isIdle ? "the main thread waits in its loop" : "the main thread waits for a thread's end"
         return Finding(
             kind: .otherThread,
             text: "Thread \(most.thread.id) \"\(name)\" \(most.words)\(more), while \(meanwhile)",
@@ -141,7 +155,7 @@ extension OtherThread {
 
 extension NamedStack {
     /// The innermost function outside of libc that has a name; in an interpreter, the script's.
-    fileprivate var ownFunction: String? {
+    var ownFunction: String? {
         if let script { return script }
         return zip(names, images).first { name, image in
             !name.isEmpty && !["libc.", "libc-", "libpthread", "ld-", "[vdso]"].contains(where: image.hasPrefix)

@@ -41,6 +41,8 @@ public struct Strain: Hashable, Sendable {
     public var throttled: Duration = .zero
     /// How many quota periods were throttled.
     public var throttledPeriods: UInt64 = 0
+    /// How long the hypervisor took CPUs that had work to do, in total over all CPUs.
+    public var stolen: Duration = .zero
     /// How long some task waited for memory.
     public var memoryStalled: Duration = .zero
     /// The file that this was read from.
@@ -51,6 +53,8 @@ public struct Strain: Hashable, Sendable {
     public var diskSource = "/proc/pressure/io"
     /// How many pages the main thread had to wait for until they were read from disk; nil when unknown.
     public var majorFaults: UInt64?
+    /// How long the CPU time of processes was observed.
+    public var processorWindow: Duration
     /// The processes that used the most CPU time, highest first.
     public var consumers: [Consumer] = []
     /// Nil when unknown.
@@ -59,6 +63,14 @@ public struct Strain: Hashable, Sendable {
     /// Creates a strain without any shortage.
     public init(window: Duration) {
         self.window = window
+        processorWindow = window
+    }
+
+    /// Whether the CPUs had hardly any idle time.
+    func isFull(_ processorCount: Int) -> Bool {
+        guard window > .zero, processorWindow > .zero, let processorTime else { return false }
+        let share = processorTime.total / processorWindow + stolen / window
+        return share * 1_000 >= Double(processorCount * VerdictThresholds.full)
     }
 
     var isThrottled: Bool { isAtLeast(VerdictThresholds.throttled, throttled) }
@@ -73,6 +85,13 @@ public struct Strain: Hashable, Sendable {
     var throttledPercent: Int64 {
         guard window > .zero else { return 0 }
         return Int64(min((Double(throttled.nanoseconds) / Double(window.nanoseconds) * 100).rounded(), 1e9))
+    }
+
+    /// `the hypervisor took 0.90 s of CPU time`; nil when it took less than a tenth of the time.
+    var theftText: String? {
+        guard window > .zero, stolen * 10 >= window else { return nil }
+        let taken = stolen.seconds(fractionDigits: 2)
+        return "the hypervisor took \(taken) s of CPU time in \(window.seconds(fractionDigits: 2)) s"
     }
 
     /// `pid 7 "make" (1.80 s) and pid 9 "cc1" (0.70 s)`; nil when no consumer is known.
@@ -101,6 +120,12 @@ public struct Strain: Hashable, Sendable {
             EvidenceStatement(
                 what: "time for which tasks waited for disks", value: text(diskStalled), source: diskSource),
         ]
+        if stolen > .zero {
+            statements.append(
+                EvidenceStatement(
+                    what: "time for which the hypervisor took the CPUs", value: text(stolen),
+                    source: "/proc/stat field steal, the sum over CPUs"))
+        }
         if let majorFaults {
             statements.append(
                 EvidenceStatement(
@@ -111,13 +136,13 @@ public struct Strain: Hashable, Sendable {
             statements.append(
                 EvidenceStatement(
                     what: Self.ownTime, value: "\(text(processorTime.own)) of \(text(processorTime.total))",
-                    source: "/proc/*/stat fields 4, 14 and 15"))
+                    source: "clock_gettime(2) of each process, /proc/*/stat field 4"))
         }
         if let consumersText {
             statements.append(
                 EvidenceStatement(
                     what: "processes that used most CPU time meanwhile", value: consumersText,
-                    source: "/proc/*/stat fields 14 and 15"))
+                    source: "clock_gettime(2) of each process"))
         }
         return statements
     }
@@ -128,7 +153,11 @@ extension HangEvidence {
     /// faults.
     var isPagingIn: Bool {
         if let faults = strain?.majorFaults, faults >= 16 { return true }
-        guard state == "D", case .outside = syscall.flatMap(SystemCall.position(in:)) else { return false }
+        guard state == "D", !isWaitingForMemoryMap, !isOnFrozenFileSystem,
+            case .outside = syscall.flatMap(SystemCall.position(in:))
+        else {
+            return false
+        }
         return true
     }
 }

@@ -71,6 +71,7 @@ private struct Judgement {
         let running = shares.running.seconds(fractionDigits: 2)
         let waiting = shares.waiting.seconds(fractionDigits: 2)
         let sleeping = shares.sleeping.seconds(fractionDigits: 2)
+        let theft = evidence.strain?.theftText.map { "; \($0)" } ?? ""
         if let strain = evidence.strain, strain.isThrottled,
             !shares.isAtLeast(VerdictThresholds.spinning, shares.running),
             evidence.state == "R" || shares.isAtLeast(VerdictThresholds.starved, shares.waiting)
@@ -95,15 +96,18 @@ private struct Judgement {
             self.init(
                 .starved,
                 "Main thread starved: waited \(waiting) s of \(window) s for one of \(processors)"
-                    + (evidence.strain?.consumersText.map { ", which \($0) had" } ?? ""))
+                    + (evidence.strain?.consumersText.map { ", which \($0) had" } ?? "") + theft)
         } else if shares.isAtLeast(VerdictThresholds.spinning, shares.running) {
             self.init(.spinning, "Main thread spinning: ran \(running) s of \(window) s")
         } else if shares.isAtLeast(VerdictThresholds.busy, shares.wanting) {
-            self.init(.busy, "Main thread busy: ran \(running) s and waited \(waiting) s for a CPU, of \(window) s")
+            self.init(
+                .busy,
+                "Main thread busy: ran \(running) s and waited \(waiting) s for a CPU, of \(window) s"
+                    + theft)
         } else if !shares.isBlocked(throughout: evidence.isSameSleep) {
             let last = place.isKnown ? ", last seen \(place.text)" : ""
             self.init(.partlyRunning, "Main thread partly running: slept \(sleeping) s of \(window) s\(last)")
-        } else if evidence.state == "D" {
+        } else if evidence.state == "D", !evidence.isWaitingForProcess {
             self.init(
                 .uninterruptible, "Main thread in uninterruptible sleep \(sleeping) s \(place.text)",
                 brief: "D state\(place.brief)")
@@ -118,11 +122,11 @@ private struct Judgement {
     private init(oneLookAt evidence: HangEvidence, _ place: WaitingPlace) {
         let there = place.isKnown ? " \(place.text)" : ""
         switch evidence.state {
-        case "D":
+        case "D" where !evidence.isWaitingForProcess:
             self.init(
                 .uninterruptible, "Main thread in uninterruptible sleep\(there) when sampled",
                 brief: "D state\(place.brief)")
-        case "S", "I":
+        case "S", "I", "D":
             self.init(.blocked, "Main thread asleep\(there) when sampled", brief: "blocked\(place.brief)")
         case "R":
             self.init(.unknown, "Main thread runnable when sampled; no evidence whether it got a CPU")

@@ -24,6 +24,9 @@ public enum VerdictThresholds {
     /// On a CPU or waiting for one for at least this share: busy, because it slept for less than a tenth.
     public static let busy = 900
 
+    /// The CPUs together worked for at least this share: a process that wants one may wait for it.
+    public static let full = 900
+
     /// On a CPU for at most this share, and asleep for at least ``asleep``: blocked.
     ///
     /// Of the shortest allowance that kills, 5 s, these 5 % are 250 ms, the shortest silence of a main loop that counts

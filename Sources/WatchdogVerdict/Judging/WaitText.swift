@@ -112,8 +112,7 @@ package struct WaitText {
 
     /// Nil for a thread that is not in a system call.
     private static func callName(_ wait: WaitDetails) -> String? {
-        guard case .inside(let call) = SystemCall.position(in: wait.syscall) else { return nil }
-        return call.name ?? "system call \(call.number)"
+        SystemCall.blocking(wait.syscall).map { $0.name ?? "system call \($0.number)" }
     }
 
     private static let states = [

@@ -11,15 +11,19 @@ struct WaitingPlace {
 
     init(_ evidence: HangEvidence) {
         let channel = evidence.waitChannel.flatMap(Self.kernelFunction)
-        let suffix = channel.map { " (wait channel \($0))" } ?? ""
+        let map = evidence.isWaitingForMemoryMap ? MemoryMapWait.subject : nil
+        let frozen = evidence.isOnFrozenFileSystem ? FrozenFileSystem.words : nil
+        let suffix = (map ?? frozen).map { " (\($0))" } ?? channel.map { " (wait channel \($0))" } ?? ""
         switch evidence.syscall.flatMap(SystemCall.position(in:)) {
         case .inside(let call):
             let name = call.name ?? "system call \(call.number)"
-            let subject = evidence.subject ?? WaitText(evidence.waits).subject ?? call.descriptor.map { "fd \($0)" }
+            let file = evidence.subject ?? WaitText(evidence.waits).subject ?? call.descriptor.map { "fd \($0)" }
+            let subject = map ?? (frozen == nil ? file : [file, frozen].compactMap(\.self).joined(separator: ", "))
+            let isNamed = evidence.isWaitingForProcess || frozen != nil
             if call.isRestart {
                 text = "in \(name), a sleep resumed after an interruption\(suffix)"
             } else if let subject {
-                text = "in \(name) (\(subject))\(evidence.state == "D" ? suffix : "")"
+                text = "in \(name) (\(subject))\(evidence.state == "D" && !isNamed ? suffix : "")"
             } else {
                 text = "in \(name)\(call.name == nil ? suffix : "")"
             }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user without rights who wants in: attacker.py ATTACK SECONDS [ARGUMENT]; says what worked, and how often it tried."""
-import ctypes, os, signal, socket, struct, sys, time
+"""A user without rights who wants in: attacker.py ATTACK SECONDS [ARGUMENT...]; says what worked, and how often it tried."""
+import ctypes, errno, os, signal, socket, struct, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
@@ -134,6 +134,37 @@ def pass_descriptors(seconds, path, kind=socket.SOCK_STREAM):
     print(f"passed {count}; refused: {sorted(refusals)}", flush=True)
     # Python would close the sockets, and wait for those that linger.
     os._exit(0)
+
+
+def exchange(seconds, home, outside):
+    """Exchanges a folder and a link to root's, and a file in it and a link to root's, as often as it can."""
+    os.chdir(home)
+    os.symlink(outside, "link")
+    folder = os.open("logs", os.O_RDONLY)
+    os.symlink(f"{outside}/out", "trap", dir_fd=folder)
+    here, exchanging = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    count = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        check(libc.renameat2(here, b"link", here, b"logs", exchanging))
+        if count % 5 == 0:
+            check(libc.renameat2(folder, b"out", folder, b"trap", exchanging))
+        count += 1
+    print(f"exchanged {count} times", flush=True)
+
+
+def fill(seconds, path):
+    """Takes all the room of a disk."""
+    end = time.monotonic() + seconds
+    with open(path, "wb", buffering=0) as file:
+        while time.monotonic() < end:
+            try:
+                file.write(bytes(4096))
+            except OSError as error:
+                if error.errno == errno.ENOSPC:
+                    print("full", flush=True)
+                    return
+                raise
 
 
 globals()[sys.argv[1]](float(sys.argv[2]), *(sys.argv[3:] or [None]))

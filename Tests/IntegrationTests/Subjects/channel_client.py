@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of watchdogd's channel without any library. With a number, it answers so many pings and then hangs."""
+"""A client of watchdogd's channel without any library. With a number, it answers that many pings and then hangs."""
 
 import os
 import signal

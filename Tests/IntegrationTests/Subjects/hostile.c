@@ -50,7 +50,7 @@ __attribute__((noinline)) static void hang(void) {
 static pthread_barrier_t started;
 static volatile int ends;
 
-// Recurses until so many bytes of the stack are used.
+// Recurses until this many bytes of the stack are used.
 __attribute__((noinline)) static void descend(long bytes) {
     volatile char block[1000];
     block[0] = (char)bytes;

@@ -44,7 +44,7 @@ struct pages {
     size_t length;
 };
 
-/* Puts the file in the place of pages that nobody touches any more. */
+/* Maps the file over pages that nothing uses. */
 static void *replace(void *argument) {
     struct pages *pages = argument;
     pause_for(20);

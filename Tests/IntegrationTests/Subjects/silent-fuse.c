@@ -3,7 +3,7 @@
  * A file system that stops answering: silent-fuse MOUNTPOINT OPERATION [CONTENTS]
  *
  * Speaks the kernel's FUSE protocol on /dev/fuse and mounts one executable file, "file", on an existing directory. Every
- * request is answered except OPERATION, which is read and then ignored for ever:
+ * request is answered except OPERATION, which is read and then ignored forever:
  *
  *   access   chdir(2) into the mount blocks
  *   lookup   every path below the mount blocks, execve(2) and open(2) included

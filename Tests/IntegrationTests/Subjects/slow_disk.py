@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A disk that answers nothing about contents: a file system of the kernel's FUSE protocol, linux/fuse.h.
 
-It has one file, `file`. Opening it works; whoever reads, writes or syncs it waits for ever. Only the calling process and
+It has one file, `file`. Opening it works; whoever reads, writes or syncs it waits forever. Only the calling process and
 its children see it, in a mount namespace of their own, and it ends with them.
 """
 

@@ -11,6 +11,7 @@ import sys
 import time
 
 import zoo_programs
+import zoo_trees  # noqa: F401 (it adds kinds)
 from wd import notify
 from zoo_start import Skip, eventually, postgres, program, redis, sleeps_in, start, state, title
 

@@ -35,7 +35,7 @@ def eventually(what, condition):
         if value:
             return value
         time.sleep(0.01)
-    raise RuntimeError(f"waited in vain for {what}")
+    raise RuntimeError(f"waited too long for {what}")
 
 
 def state(pid):

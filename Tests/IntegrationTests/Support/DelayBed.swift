@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 
-/// A daemon with apps that are pinged, one that hangs when it is told to, and one that answers just in time.
+/// A daemon with apps that are pinged, one that hangs on request, and one that answers just in time.
 final class DelayBed {
     /// How much a turn may take on a busy machine.
     ///
@@ -14,7 +14,7 @@ final class DelayBed {
     static let longestTurn = Duration.seconds(1)
     private static let ping = Duration.milliseconds(100)
     private static let update = Duration.milliseconds(600)
-    private static let peerCount = 20
+    private static let peerCount = 50
 
     let scratch: Scratch
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals

@@ -8,7 +8,7 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd.SystemdTests {
-    /// A service that pushes WATCHDOG=1 for a second, and then waits for ever.
+    /// A service that pushes WATCHDOG=1 for a second, and then waits forever.
     private static let stall = """
         import os, socket, time
         def say(text):
@@ -70,6 +70,11 @@ extension EndToEnd.SystemdTests {
             """
         ])
         let before = try #require(try container.app("nginx", becomes: "running").pid)
+        // The master and its workers have one thread each.
+        let workers = try container.shell("cat /proc/\(before)/task/\(before)/children").split(separator: " ").count
+        let lines = try container.shell("watchdogd top --interval 200ms").split(separator: "\n")
+        let line = lines.first { $0.hasPrefix("nginx") }
+        #expect(line?.split(separator: " ")[5] == "\(workers + 1)", "\(line ?? "no line")")
         try container.shell("kill -STOP $(cat /proc/\(before)/task/\(before)/children)")
         let path = try #require(try container.reports(count: 1, within: .seconds(60)).first)
         let text = TextRenderer.render(try container.report(path))
@@ -120,6 +125,11 @@ extension EndToEnd.SystemdTests {
         #expect(report.body.linux?.findings?.contains { $0.kind == .embeddedScript } == true)
         let text = TextRenderer.render(report)
         #expect(text.contains("Kill: none") && text.contains("redis-cli ping"), "\(text)")
+        // Spinning, or busy where others take the CPU.
+        let verdict = try #require(report.body.linux).verdict.kind.rawValue
+        let metrics = try container.shell("watchdogd metrics")
+        #expect(
+            metrics.contains("watchdogd_app_verdicts_total{app=\"redis\",verdict=\"\(verdict)\"} 1\n"), "\(metrics)")
         #expect(try container.property("MainPID", of: "redis-server") == "\(before)")
     }
 

@@ -90,7 +90,7 @@ extension SystemdContainer {
 
     func report(_ inside: String) throws -> Report { try ReportCoding.decode(contents(of: path(inside)) ?? []) }
 
-    /// Waits until there are so many reports.
+    /// Waits until there are this many reports.
     func reports(count: Int, within limit: Duration = patience) throws -> [String] {
         var paths: [String] = []
         let isThere = eventually(within: limit) {

@@ -66,7 +66,7 @@ extension EndToEnd {
             return lines.dropLast()
         }
 
-        @Test("where clone3 is refused, apps are in their own cgroups all the same, and the log says what it costs")
+        @Test("where clone3 is refused, apps are in their own cgroups anyway, and the log gives the cost")
         func namespacesRestricted() throws {
             try container.serve(["one": healthy, "two": healthy])
             for restriction in ["no", "yes"] {

@@ -7,8 +7,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <semaphore.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,12 +189,15 @@ int main(int argc, char **argv) {
         int server = bound(SOCK_STREAM);
         listen(server, 0);
         connected(SOCK_STREAM, server);
-        connected(SOCK_STREAM, server);
         struct sockaddr_in address;
         socklen_t length = sizeof address;
         getsockname(server, (void *)&address, &length);
-        struct pollfd one = {.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), .events = POLLOUT};
-        connect(one.fd, (void *)&address, length);
+        struct pollfd one = {.events = POLLOUT};
+        // Where the queue has room for a second one, the third waits.
+        for (int i = 0; i < 2; i++) {
+            one.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+            connect(one.fd, (void *)&address, length);
+        }
         for (;;) poll(&one, 1, 1000000);
     } else if (is("send")) {
         static char block[1 << 22];
@@ -293,6 +297,16 @@ int main(int argc, char **argv) {
         int id = fork();
         if (id == 0) child();
         waitpid(id, 0, 0);
+    } else if (is("vfork")) {
+        if (vfork() == 0) child();
+    } else if (is("spawn")) {
+        posix_spawn_file_actions_t actions;
+        char *const command[] = {"true", 0};
+        pid_t id;
+        mkfifo(argv[2], 0600);
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, 0, argv[2], O_RDONLY, 0);
+        posix_spawn(&id, "/bin/true", &actions, 0, command, environ);
     } else if (is("waitany")) {
         if (fork() == 0) child();
         siginfo_t info;

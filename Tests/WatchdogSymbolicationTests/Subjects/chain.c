@@ -4,11 +4,14 @@
  * a main thread that waits inside a signal handler or in a call that was inlined.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static volatile long sink;
@@ -82,6 +85,30 @@ __attribute__((noinline)) static int waits_for_nothing(int timeout)
     return poll(NULL, 0, timeout) + (int)sink;
 }
 
+/* The child stays in its parent's memory until the test's end. */
+__attribute__((noinline)) static long vforks(long value)
+{
+    if (vfork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ready();
+        for (;;)
+            pause();
+    }
+    return value + sink;
+}
+
+/* As above, but the child waits for somebody to write to the FIFO that is its standard input. */
+__attribute__((noinline)) static long spawns(const char *fifo)
+{
+    char *const command[] = { "true", NULL };
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, fifo, O_RDONLY, 0);
+    ready();
+    return posix_spawn(&child, "/bin/true", &actions, NULL, command, environ) + sink;
+}
+
 static void *worker(void *argument)
 {
     pthread_setname_np(pthread_self(), "chain-worker");
@@ -98,6 +125,10 @@ int main(int count, char **arguments)
         return (int)holds_inlined(count);
     if (strcmp(what, "deep") == 0)
         return (int)recurses(2000);
+    if (strcmp(what, "vfork") == 0)
+        return (int)vforks(count);
+    if (strcmp(what, "spawn") == 0)
+        return (int)spawns(arguments[2]);
     if (strcmp(what, "handler") == 0)
         return (int)raises(count);
     return (int)outer(count);

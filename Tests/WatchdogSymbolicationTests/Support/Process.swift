@@ -111,6 +111,15 @@ final class Process {
         throw Failure(description: "its threads do not come to rest: \(sleepingThreads())")
     }
 
+    /// Waits until its main thread sleeps uninterruptibly, as in vfork(2).
+    func waitUntilSuspended() throws {
+        for _ in 0..<20_000 {
+            if state(of: "\(id)") == "D" { return }
+            usleep(1000)
+        }
+        throw Failure(description: "its main thread is not suspended")
+    }
+
     /// Stops it as Ctrl-Z does, and waits until all its threads stand still.
     func stop() throws {
         kill(id, SIGSTOP)

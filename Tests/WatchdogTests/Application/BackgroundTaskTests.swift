@@ -9,7 +9,7 @@ import WatchdogWire
 @MainActor
 @Suite("Background tasks")
 struct BackgroundTaskTests {
-    @Test("a task is told with number and name, and its end once")
+    @Test("a task is sent with number and name, and its end once")
     func balance() throws {
         let stage = try Stage.launched()
         let (one, two) = (stage.application.beginBackgroundTask(named: "one"), stage.application.beginBackgroundTask())

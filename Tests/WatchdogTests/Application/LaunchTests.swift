@@ -66,7 +66,7 @@ struct LaunchTests {
         #expect(said.map(\.stateDone) == [nil, nil, 1])
     }
 
-    @Test("the first frame is told once, and may come before the launch is over")
+    @Test("the first frame is sent once, and may come before the launch is over")
     func firstFrame() throws {
         let stage = try Stage()
         _ = stage.turn()

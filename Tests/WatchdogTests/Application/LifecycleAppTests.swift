@@ -171,7 +171,7 @@ struct LifecycleAppTests {
         #expect(app.waitForExit() == 0)
     }
 
-    @Test("SlowExit is as slow as it is told, on its main thread")
+    @Test("SlowExit is as slow as requested, on its main thread")
     func slowExit() {
         let app = AppProcess("SlowExit", arguments: ["--seconds", "0.2"], variables: ["HOME=\(scratch.path)"])
         #expect(receive(app) { $0.isReady } != nil)

@@ -5,7 +5,7 @@ public import Watchdog
 
 /// Tells a main loop that cannot wait for a foreign descriptor when to call `Link.service()`.
 ///
-/// It wakes once and then waits to be armed again, so that a loop that is stuck is not woken in vain for ever.
+/// It wakes once and then waits to be armed again, so that it does not keep waking a stuck loop.
 ///
 /// Isolation: any thread; the link itself stays on the loop.
 public final class Wakeups: Sendable {

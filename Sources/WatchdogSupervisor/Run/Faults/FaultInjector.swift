@@ -47,7 +47,7 @@ final class FaultInjector {
         timer?.arm(at: schedule.next)
     }
 
-    /// Takes the faults of a driver and of a script, and tells the driver of those that are incomplete.
+    /// Accepts the faults of a driver and of a script, and tells the driver which are incomplete.
     func serve(_ remote: RemoteControl?, _ script: ScriptRunner?) {
         self.remote = remote
         remote?.onFault = { [unowned self] in inject($0) }
@@ -66,7 +66,7 @@ final class FaultInjector {
         for step in schedule.end() { perform(step) }
     }
 
-    /// What became of each fault; nil if there were none.
+    /// The result of each fault; nil if there were none.
     func summary(launchedAt: Instant?) -> [RunSummary.Fault]? {
         guard !schedule.faults.isEmpty else { return nil }
         return schedule.faults.indices.map { index in
@@ -139,7 +139,7 @@ final class FaultInjector {
     private func hang(_ index: Int) {
         guard shell.heedsFaults else {
             return fail(
-                index, "the program did not say FAULTS=1; link a client library, or handle HANG_USEC on the main loop")
+                index, "the program did not send FAULTS=1; link a client library, or handle HANG_USEC on the main loop")
         }
         var message = SupervisorMessage()
         message.hang = schedule.faults[index].duration

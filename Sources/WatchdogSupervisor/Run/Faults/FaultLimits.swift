@@ -56,7 +56,7 @@ struct FaultLimits {
             return
         }
         guard quota == nil else {
-            throw RunError.usage("--fault \(kind): there already is a cpu-quota; leave one out")
+            throw RunError.usage("--fault \(kind): there is already a cpu-quota; leave one out")
         }
         do throws(CPUQuota.Unavailable) {
             quota = try CPUQuota(share: share, onlyOfVersionOne: true)

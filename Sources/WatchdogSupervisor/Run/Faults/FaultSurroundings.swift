@@ -4,7 +4,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
-/// The namespaces of a run whose faults need them: its disks, its network, its clocks.
+/// The namespaces that a run's faults need: for disks, the network and clocks.
 ///
 /// Isolation: the loop's thread.
 struct FaultSurroundings {

@@ -78,7 +78,13 @@ void compete(int nice_value) {
     setpriority(PRIO_PROCESS, 0, nice_value);
     for (;;) sink++;
 }
+// The test starts processes that compete for the first CPU.
 KIND(starved) {
+    pin();
+    setpriority(PRIO_PROCESS, 0, 15);
+    for (;;) sink++;
+}
+KIND(starved_by_children) {
     pin();
     for (int i = 0; i < 4; i++) compete(0);
     setpriority(PRIO_PROCESS, 0, 15);

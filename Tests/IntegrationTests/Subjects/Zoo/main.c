@@ -85,7 +85,7 @@ static void answer_ping(int channel) {
     }
 }
 
-// A program that is busy and answers all the same, for so many milliseconds.
+// A program that is busy and still answers, for this many milliseconds.
 static void answer_for(int channel, long milliseconds) {
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -118,7 +118,7 @@ int main(int count, char **arguments) {
         answer_for(channel, 2000);
         return 0;
     }
-    // Hangs for so many milliseconds, and then goes on.
+    // Hangs for this many milliseconds, and then continues.
     if (strcmp(name, "hang_and_recover") == 0) {
         answer_ping(channel);
         usleep(1000 * (useconds_t)atoi(arguments[2]));

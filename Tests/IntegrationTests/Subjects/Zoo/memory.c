@@ -20,13 +20,22 @@ KIND(page_fault) {
     sink = (unsigned long)*(volatile char *)page;
 }
 
-// The parent of vfork sleeps where no signal reaches it until its child executes something.
-KIND(vfork_parent) {
-    if (vfork() == 0) {
-        // Only system calls: the memory is the parent's.
-        for (;;) {
-            struct timespec time = {1000, 0};
-            syscall(SYS_nanosleep, &time, NULL);
-        }
+// Another thread holds the lock of the process's memory map nearly all the time.
+static void *populate(void *unused) {
+    const size_t size = 256 << 20;
+    (void)unused;
+    for (;;) {
+        void *region = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if (region == MAP_FAILED) fail("mmap");
+        munmap(region, size);
+    }
+    return NULL;
+}
+KIND(memory_map) {
+    start(populate, NULL, "populate");
+    for (;;) {
+        char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED) fail("mmap");
+        munmap(page, 4096);
     }
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,4 +56,42 @@ KIND(command_output) {
     char byte;
     FILE *command = popen("exec sleep 1000", "r");
     if (command == NULL || fread(&byte, 1, 1, command) != 1) fail("popen");
+}
+// It starts one short program after the other, and sleeps uninterruptibly until each has begun.
+KIND(spawning) {
+    char *const command[] = {"true", NULL};
+    for (;;) {
+        pid_t child;
+        if (posix_spawn(&child, "/bin/true", NULL, NULL, command, environ) != 0) fail("posix_spawn");
+        waitpid(child, NULL, 0);
+    }
+}
+// The parent of vfork sleeps where no signal reaches it until its child executes something.
+KIND(vfork_parent) {
+    if (vfork() == 0) {
+        // Only system calls: the memory is the parent's.
+        for (;;) {
+            struct timespec time = {1000, 0};
+            syscall(SYS_nanosleep, &time, NULL);
+        }
+    }
+}
+KIND(spawn_fifo) {
+    posix_spawn_file_actions_t actions;
+    char *const command[] = {"true", NULL};
+    pid_t child;
+    mkfifo("spawn.fifo", 0600);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "spawn.fifo", O_RDONLY, 0);
+    if (posix_spawn(&child, "/bin/true", &actions, NULL, command, environ) != 0) fail("posix_spawn");
+}
+KIND(vforking) {
+    for (;;) {
+        pid_t child = vfork();
+        if (child == 0) {
+            usleep(20000);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import WatchdogVerdict
-
 /// What is known of a process of the app other than its main process.
 public struct OtherProcess: Equatable, Sendable {
     /// The process ID.

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+extension HistoryReader {
+    /// Launches that are being counted.
+    private struct Sum {
+        var count = 0
+        var first = Int64.max
+        var last = Int64.min
+        var durations = DurationSums()
+
+        mutating func add(_ more: Int, from first: Int64, to last: Int64) {
+            count += more
+            self.first = min(self.first, first)
+            self.last = max(self.last, last)
+        }
+    }
+
+    /// Sums by the value of a column; the rows of a value often follow each other.
+    private struct Sums {
+        private(set) var values: [String] = []
+        private(set) var all: [Sum] = []
+        private var indices: [String: Int] = [:]
+        private var latest = 0
+
+        mutating func add(_ value: String, _ body: (inout Sum) -> Void) {
+            if values.isEmpty || values[latest] != value { latest = index(of: value) }
+            body(&all[latest])
+        }
+
+        private mutating func index(of value: String) -> Int {
+            if let known = indices[value] { return known }
+            indices[value] = all.count
+            values.append(value)
+            all.append(Sum())
+            return all.count - 1
+        }
+    }
+
+    /// Where a query begins.
+    struct Start {
+        /// In microseconds.
+        let time: Int64
+        /// The first day that counts as a whole.
+        let day: Int64
+        /// Whether launches of the day before it count, too.
+        let isPartial: Bool
+
+        init(_ since: WallTime?) {
+            time = since?.microseconds ?? .min
+            isPartial = time > 0 && time % WallTime.dayLength != 0
+            day = since.map { [isPartial] in $0.day + (isPartial ? 1 : 0) } ?? .min
+        }
+    }
+
+    /// Counts launches by what they have in common, and, for one app, how long their phases took.
+    ///
+    /// Whole days come from the counts of the days, the first part of a day from its launches.
+    ///
+    /// - Parameters:
+    ///   - app: whose launches; nil for those of all apps.
+    ///   - since: only launches from here on; nil for all.
+    public func launches(
+        of app: String?, since: WallTime? = nil, by key: LaunchGroup.Key
+    ) throws(HistoryError) -> LaunchSummaryTable {
+        let start = Start(since)
+        let sums = try self.sums(of: app, from: start, by: key)
+        var groups: [String: LaunchGroup] = [:]
+        for (value, sum) in zip(sums.values, sums.all) {
+            guard let label = try label(value, key) else { continue }
+            let group = LaunchGroup(
+                label: label, count: sum.count, durations: sum.durations.buckets,
+                first: WallTime(microseconds: sum.first), last: WallTime(microseconds: sum.last))
+            if groups[label]?.add(group) == nil { groups[label] = group }
+        }
+        let byTime = { (left: LaunchGroup, right: LaunchGroup) in
+            (left.first.microseconds, left.label) < (right.first.microseconds, right.label)
+        }
+        let bySize = { (left: LaunchGroup, right: LaunchGroup) in (right.count, left.label) < (left.count, right.label)
+        }
+        var table = LaunchSummaryTable(
+            app: app, key: key, groups: groups.values.sorted(by: key == .version ? byTime : bySize))
+        if let app {
+            table.phases = try phases(of: app, from: start)
+            table.firstVersion = try version(of: app, since: start.time, "ASC")
+            table.lastVersion = try version(of: app, since: start.time, "DESC")
+        }
+        return table
+    }
+
+    private func sums(
+        of app: String?, from start: Start, by key: LaunchGroup.Key
+    ) throws(HistoryError) -> Sums {
+        var sums = Sums()
+        // The index has the app before the day.
+        let own = "app IN (SELECT id FROM app\(app == nil ? "" : " WHERE name = ?1"))"
+        let name = [app.map { Value.text($0) } ?? .null]
+        let column = key == .kind ? "temperature || ' ' || kind" : key.rawValue
+        try connection.run(
+            "SELECT \(column), count, first_time, last_time, buckets FROM day WHERE \(own) AND day >= ?2",
+            name + [.integer(start.day)]
+        ) { row in
+            let (count, first, last) = (row.count(1), row.integer(2) ?? 0, row.integer(3) ?? 0)
+            sums.add(row.text(0)) { sum in
+                sum.add(count, from: first, to: last)
+                row.withBytes(4) { sum.durations.add(bytes: $0) }
+            }
+        }
+        guard start.isPartial else { return sums }
+        try connection.run(
+            "SELECT \(column), time, ready FROM launch WHERE \(own) AND time >= ?2 AND time < ?3",
+            name + [.integer(start.time), .integer(start.day * WallTime.dayLength)]
+        ) { row in
+            let (time, ready) = (row.integer(1) ?? 0, row.duration(2))
+            sums.add(row.text(0)) { sum in
+                sum.add(1, from: time, to: time)
+                if let ready { sum.durations.add(ready) }
+            }
+        }
+        return sums
+    }
+
+    // MARK: - Labels
+
+    /// What people call a value of a group's column; nil if the store does not say.
+    private func label(_ value: String, _ key: LaunchGroup.Key) throws(HistoryError) -> String? {
+        var label: String?
+        switch key {
+        case .app, .host:
+            try connection.run("SELECT name FROM \(key.rawValue) WHERE id = ?", [.text(value)]) { label = $0.text(0) }
+            return label == "" && key == .host ? "unknown" : label
+        case .version:
+            try connection.run(
+                "SELECT build_id, package, package_version FROM version WHERE id = ?", [.text(value)]
+            ) { label = Self.version(in: $0).text }
+            return label
+        case .kind: return value.hasPrefix("unknown ") ? String(value.dropFirst(8)) : value
+        case .cause: return value
+        }
+    }
+
+    private static func version(in row: Row) -> ProgramVersion {
+        ProgramVersion(buildID: row.text(0), package: row.text(1), packageVersion: row.text(2))
+    }
+
+    private func version(
+        of app: String, since start: Int64, _ order: String
+    ) throws(HistoryError) -> ProgramVersion? {
+        var version: ProgramVersion?
+        try connection.run(
+            """
+            SELECT build_id, package, package_version FROM launch JOIN version ON version.id = launch.version
+            WHERE launch.app = (SELECT id FROM app WHERE name = ?) AND time >= ? ORDER BY time \(order) LIMIT 1
+            """, [.text(app), .integer(start)]
+        ) { version = Self.version(in: $0) }
+        return version
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import WatchdogLinux
+import WatchdogRecording
+
+extension ProgramImage {
+    /// Reads what a process has executed; nil if its memory may not be read.
+    ///
+    /// Waits for a process that is just executing a program, and for the file system from which its code is read.
+    init?(process: Int32) {
+        guard let memory = MemoryReader(process: process),
+            let file = try? OwnedDescriptor(opening: "/proc/\(process)/auxv", flags: O_RDONLY)
+        else { return nil }
+        var auxiliary = [UInt8](repeating: 0, count: 1024)
+        let length = read(file.number, &auxiliary, auxiliary.count)
+        self.init(auxiliary: Array(auxiliary.prefix(max(length, 0))), memory: memory)
+    }
+}
+
+extension MemoryReader {
+    /// Reads the memory of a process; nil if that is not allowed.
+    init?(process: Int32) {
+        guard let memory = try? OwnedDescriptor(opening: "/proc/\(process)/mem", flags: O_RDONLY) else { return nil }
+        self.init { address, count in
+            var bytes = [UInt8](repeating: 0, count: count)
+            return pread(memory.number, &bytes, count, off_t(truncatingIfNeeded: address)) == count ? bytes : nil
+        }
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+/// What the kernel recorded of a program's start, folded record by record into a value of fixed size.
+///
+/// It follows one thread, the process's first, from the execution of the program, and forgets an earlier program when the
+/// process executes another one. Its breakpoints are set while the program already runs, so a boundary may be missed: it
+/// is then unknown, and the phase after it begins earlier.
+public struct StartupLog: Hashable, Sendable {
+    /// A boundary that the program passed.
+    public struct Moment: Hashable, Sendable {
+        /// When.
+        public let time: Instant
+        /// How the thread had spent its time since the program was executed.
+        public let account: ThreadTime
+
+        /// Creates a moment.
+        public init(time: Instant, account: ThreadTime = ThreadTime()) {
+            self.time = time
+            self.account = account
+        }
+    }
+
+    private enum State: Hashable { case running, preempted, blocked, gone }
+
+    /// What is remembered of one executed program.
+    private struct Program: Hashable {
+        var mapped: Moment?
+        var relocated: Moment?
+        var entered: Moment?
+        var main: Moment?
+        /// Whether libraries were mapped after the relocation: what follows belongs to dlopen(3).
+        var isLoaded = false
+        /// The stable hashes of the files that have a writable mapping.
+        var writable: Set<UInt64> = []
+    }
+
+    /// Breakpoints that were set in a running program.
+    public struct Watch: Hashable, Sendable {
+        /// The boundaries at which the program will be noticed.
+        public let boundaries: Set<LaunchBoundary>
+        /// When the program was examined to find them: breakpoints belong to the program that ran then.
+        public let examined: Instant
+        /// When they were set: a boundary that the program passed earlier is not noticed.
+        public let set: Instant
+
+        /// Creates a watch.
+        public init(boundaries: Set<LaunchBoundary>, examined: Instant, set: Instant) {
+            self.boundaries = boundaries
+            self.examined = examined
+            self.set = set
+        }
+    }
+
+    /// A process maps few files before its entry; more are a sign of a hostile one.
+    private static let fileLimit = 4_096
+
+    private let process: Int32
+    /// The execution of the current program; nil before the first.
+    public private(set) var executed: Instant?
+    private var program = Program()
+    private var state = State.running
+    private var since = Instant(nanoseconds: 0)
+    private var account = ThreadTime()
+    private var watch: Watch?
+    /// How many records the kernel dropped: times may then be wrong.
+    public private(set) var lost = 0
+
+    /// Begins the log of a process that has executed nothing yet.
+    public init(process: Int32) { self.process = process }
+
+    /// Whether every boundary has been passed, so that no breakpoint is needed anymore.
+    public var hasReachedMain: Bool { program.main != nil }
+
+    /// Notes that breakpoints have been set; before the records that they may have left.
+    public mutating func note(_ watch: Watch) {
+        guard executed.map({ watch.examined >= $0 }) ?? true else { return }
+        self.watch = watch
+    }
+
+    private func isWatched(_ boundary: LaunchBoundary) -> Bool { watch?.boundaries.contains(boundary) == true }
+
+    // MARK: - Records
+
+    /// Takes the next records, in the order in which the kernel wrote them.
+    ///
+    /// - Parameters:
+    ///   - records: whole records of events that ``WatchdogRecording`` understands.
+    ///   - boundaries: the boundaries by the ids of their breakpoints.
+    public mutating func take(_ records: [UInt8], boundaries: [UInt64: LaunchBoundary] = [:]) {
+        let streams = boundaries.mapValues { RecordStream.boundary($0, program: 0) }
+        for record in PerfRecordReader(records, streams: streams, layouts: TracepointLayouts()) {
+            if case .lost(let count) = record.body { lost += min(count, 1 << 32) }
+            if record.process == process { take(record) }
+        }
+    }
+
+    private mutating func take(_ record: PerfRecord) {
+        let time = Instant(nanoseconds: record.time)
+        if case .name(_, isExec: true) = record.body { return restart(at: time) }
+        guard executed != nil else { return }
+        advance(to: time)
+        switch record.body {
+        case .mapping(let mapping): note(mapping, at: time)
+        case .contextSwitch(let isOut, let isPreempted) where record.thread == process && state != .gone:
+            state = !isOut ? .running : isPreempted ? .preempted : .blocked
+        case .boundary(.entry, _) where program.entered == nil && isWatched(.entry):
+            program.entered = Moment(time: time, account: account)
+        case .boundary(.main, _) where program.main == nil && isWatched(.main):
+            program.main = Moment(time: time, account: account)
+        case .exit(process): state = .gone
+        default: break
+        }
+    }
+
+    private mutating func restart(at time: Instant) {
+        (executed, since, state) = (time, time, .running)
+        (program, account) = (Program(), ThreadTime())
+        if let watch, watch.examined < time { self.watch = nil }
+    }
+
+    private mutating func advance(to time: Instant) {
+        let span = max(.zero, time - since)
+        since = max(since, time)
+        switch state {
+        case .running: account.running += span
+        case .preempted: account.waiting += span
+        case .blocked: account.blocked += span
+        case .gone: break
+        }
+    }
+
+    private mutating func note(_ mapping: PerfRecord.ObjectMapping, at time: Instant) {
+        guard mapping.path.hasPrefix("/"), !mapping.path.hasPrefix("//"), program.entered == nil, !program.isLoaded
+        else { return }
+        let file = FNV1a.hash(of: mapping.path)
+        if mapping.isExecutable {
+            if program.relocated == nil {
+                program.mapped = Moment(time: time, account: account)
+            } else {
+                program.isLoaded = true
+            }
+        } else if mapping.isWritable {
+            if program.writable.count < Self.fileLimit { program.writable.insert(file) }
+        } else if mapping.isReadOnly, program.writable.contains(file) {
+            // A RELRO segment becomes read-only once its object is relocated.
+            program.relocated = Moment(time: time, account: account)
+        }
+    }
+
+    // MARK: - What it means
+
+    /// How the thread had spent its time since the execution, up to a time that is not before the last record.
+    public func account(at time: Instant) -> ThreadTime {
+        var copy = self
+        copy.advance(to: time)
+        return copy.account
+    }
+
+    /// The phases that have ended, in order, each with its end.
+    ///
+    /// One without an end of its own is left out, and its time belongs to the next.
+    public var ended: [(phase: LaunchPhaseName, end: Moment)] {
+        let ends: [(LaunchPhaseName, Moment?)] = [
+            (.mapping, program.mapped), (.relocation, program.relocated), (.libraryConstructors, program.entered),
+            (.ownConstructors, program.main),
+        ]
+        return ends.compactMap { phase, end in end.map { (phase, $0) } }
+    }
+
+    /// The phase in which the program was last seen; nil if it is past them, or if that is unknown.
+    public var open: LaunchPhaseName? {
+        if program.main != nil { return nil }
+        guard let watch, isWatched(.entry) else { return nil }
+        if program.entered != nil { return isWatched(.main) ? .ownConstructors : nil }
+        // Breakpoints that were set after the relocation may have come too late for the entry.
+        guard let relocated = program.relocated else { return program.mapped == nil ? .mapping : .relocation }
+        return relocated.time > watch.set ? .libraryConstructors : nil
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+import WatchdogReport
+import WatchdogVerdict
+
+/// What happened, as a person would say it: `Main thread waits for an answer from 127.0.0.1:8080`.
+enum Headline {
+    /// Nil where the report knows no more than how the process ended, or was requested.
+    static func text(of report: Report, fault party: Blame.Party?) -> String? {
+        guard let linux = report.body.linux, linux.crash == nil else { return nil }
+        if let others = deadlocked(report.body, linux), !others.isEmpty {
+            return "Deadlock: the main thread and \(others) wait for each other"
+        }
+        let thread = report.body.faultingThread == 0 ? "Main thread" : "Thread \(report.body.faultingThread)"
+        if let finding = linux.findings?.first(where: { $0.kind == .otherProcess }) ?? linux.findings?.first {
+            let clause = String(finding.text.prefix { $0 != ";" })
+            guard clause.hasPrefix("The thread ") else { return clause }
+            return thread + clause.dropFirst("The thread".count)
+        }
+        // A broken rule of the lifecycle, such as an open background task, says more than what the thread did meanwhile.
+        guard linux.kind != .capture, linux.lifecycle?.cause == nil else { return nil }
+        return deed(report, linux, party).map { "\(thread) \($0)" }
+    }
+
+    /// The other threads of a deadlock of the main thread, as in `thread 1 (indexer)`; nil without one.
+    private static func deadlocked(_ body: ReportBody, _ linux: LinuxDetails) -> String? {
+        guard body.threads.indices.contains(body.faultingThread) else { return nil }
+        let circle = (linux.waits ?? []).filter { $0.isDeadlocked && $0.process == body.pid }
+        let main = body.threads[body.faultingThread].id
+        guard circle.contains(where: { $0.thread == main }) else { return nil }
+        return circle.filter { $0.thread != main }.compactMap { wait in
+            linux.threads.firstIndex { $0.id == wait.thread }.map { "thread \($0) (\(wait.name))" }
+        }.joined(separator: ", ")
+    }
+
+    /// The calls in which functions of the kernel wait, where the system call could not be read.
+    private static let calls = [
+        "hrtimer_nanosleep": "nanosleep", "do_nanosleep": "nanosleep", "futex_wait_queue": "futex",
+        "futex_wait_queue_me": "futex", "do_wait": "wait4", "pipe_read": "read", "anon_pipe_read": "read",
+        "pipe_write": "write", "anon_pipe_write": "write", "do_sys_poll": "poll", "do_epoll_wait": "epoll_wait",
+        "ep_poll": "epoll_wait", "inet_csk_accept": "accept", "sk_wait_data": "recvmsg",
+        "locks_lock_inode_wait": "flock",
+    ]
+
+    private static func deed(_ report: Report, _ linux: LinuxDetails, _ party: Blame.Party?) -> String? {
+        let own = report.faultingStack?.decisive.first { $0.origin == .application }?.name
+        switch linux.verdict.kind {
+        case .spinning:
+            return "computes\(own.map { " in \($0.singleLine(limit: 60))" } ?? "") and does not return to its loop"
+        case .busy: return "computes, and waits for a CPU in between"
+        case .starved:
+            switch party {
+            case .app: return "gets no CPU: the app's other threads and processes have it"
+            case .appAndMachine: return "computes, but others have the CPU"
+            default: return "gets no CPU: others have it"
+            }
+        case .throttled: return "is held back by the CPU quota of its cgroup"
+        case .memoryStalled: return "waits for memory that is read back from disk"
+        case .partlyRunning: return "runs and waits by turns"
+        case .stopped: return "is stopped by a signal"
+        case .traced: return "is held by a tracer, such as a debugger"
+        case .frozen: return "is frozen with its cgroup"
+        case .blocked, .uninterruptible:
+            if linux.isWaitingForMemoryMap { return "waits until the process's memory map may be changed" }
+            if linux.isOnFrozenFileSystem { return "waits until somebody thaws a frozen file system" }
+            let call =
+                linux.mainThreadCall ?? report.faultingStack?.systemCall?.name
+                ?? report.faultingStack?.details?.waitChannel.flatMap { calls[$0] }
+            let words = call.flatMap { WaitHeadline(call: $0, linux.waits?.first).words }
+            return words ?? (linux.verdict.kind == .uninterruptible ? "waits for a disk or another device" : nil)
+        default: return nil
+        }
+    }
+}
+
+/// What a thread in a system call waits for.
+private struct WaitHeadline {
+    let call: String
+    /// The file, connection or lock; nil if unknown.
+    let subject: String?
+    private let holder: WaitDetails.Holder?
+
+    init(call: String, _ wait: WaitDetails?) {
+        self.call = call
+        holder = wait?.holder
+        // `fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED` becomes what comes behind the number.
+        let words = wait?.subject.map { text in
+            text.hasPrefix("fd ") ? text[(text.firstRange(of: ": ")?.upperBound ?? text.endIndex)...] : text[...]
+        }
+        subject = words.flatMap { $0.isEmpty ? nil : String($0.prefix { $0 != "," }).singleLine(limit: 80) }
+    }
+
+    /// The other end of a connection: `127.0.0.1:8080`; nil for one of several.
+    private var peer: String? {
+        guard let subject, !subject.contains(" fds: ") else { return nil }
+        return subject.firstRange(of: " → ").map { String(subject[$0.upperBound...]) }
+    }
+
+    private var owner: String? {
+        holder.map { holder in
+            holder.thread.map { "thread \($0) (\(holder.name))" } ?? "pid \(holder.process) (\(holder.name))"
+        }
+    }
+
+    var words: String? {
+        switch call {
+        case "read", "readv", "pread64", "preadv", "recvfrom", "recvmsg", "recvmmsg":
+            if let peer { return "waits for an answer from \(peer)" }
+            return "waits for data"
+                + (subject.map { " from \($0)" } ?? (call.hasPrefix("recv") ? " from a socket" : ""))
+        case "write", "writev", "pwrite64", "pwritev", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice":
+            if let peer { return "waits for \(peer) to take its data" }
+            return "waits to write" + (subject.map { " to \($0)" } ?? "")
+        case "accept", "accept4": return "waits for a connection"
+        case "connect": return "waits for a connection" + ((peer ?? subject).map { " to \($0)" } ?? "")
+        case "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2":
+            return "waits for events" + (peer.map { " of its connection to \($0)" } ?? "")
+        case "flock", "fcntl":
+            return "waits for a file lock" + (subject.map { " on \($0)" } ?? "") + (owner.map { " of \($0)" } ?? "")
+        case "futex", "futex_wait", "futex_waitv", "futex_wait_requeue_pi":
+            guard let owner else { return "waits for a lock or for another thread" }
+            return holder?.relation == .ends ? "waits for the end of \(owner)" : "waits for a lock that \(owner) holds"
+        case "wait4", "waitid":
+            let isAny = holder == nil || holder?.relation == .anyChild
+            return "waits for " + (isAny ? "a child process" : owner ?? "a child process") + " to end"
+        case "vfork", "clone", "clone3": return "waits for \(owner ?? "a child process") to start its program"
+        case "nanosleep", "clock_nanosleep": return "sleeps because its own code told it to"
+        case "pause", "rt_sigtimedwait", "rt_sigsuspend": return "waits for a signal"
+        case "msgrcv", "mq_timedreceive": return "waits for a message"
+        case "semop", "semtimedop": return "waits for a semaphore"
+        case "open", "openat", "openat2", "creat": return "waits to open " + (subject ?? "a file")
+        case "fsync", "fdatasync", "msync", "sync", "syncfs":
+            return "waits for a disk to write " + (subject ?? "its data")
+        case "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "unlink", "unlinkat",
+            "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "getdents64", "readlink", "readlinkat",
+            "close":
+            return "waits for a file system" + (subject.map { ": \($0)" } ?? "")
+        default: return nil
+        }
+    }
+}

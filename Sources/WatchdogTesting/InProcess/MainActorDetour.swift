@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+/// Keeps on the main actor what it would send to Swift's thread pool, while a test turns a virtual clock.
+///
+/// A function that is bound to no actor, as `Clock.sleep(for:)`, runs on another thread. A busy machine delays it there,
+/// and nobody can know for how long: the clock would go on without it. Here it waits in the main actor's own queue.
+/// What other threads start is not touched.
+///
+/// Isolation: any thread.
+enum MainActorDetour {
+    private typealias Original = @convention(thin) (UnownedJob) -> Void
+    private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
+
+    private static let users = Atomic(0)
+    private static let mark = DispatchSpecificKey<Bool>()
+
+    /// Whether the Swift runtime has a hook for it: a pointer that it calls instead of its own function
+    /// (`swift_task_enqueueGlobal_hook` in the runtime's Concurrency.h, since Swift 5.5).
+    static let isPossible: Bool = {
+        guard let symbol = dlsym(nil, "swift_task_enqueueGlobal_hook") else { return false }
+        let hook = symbol.assumingMemoryBound(to: Hook?.self)
+        // Somebody else's goes first.
+        guard hook.pointee == nil else { return false }
+        DispatchQueue.main.setSpecific(key: mark, value: true)
+        hook.pointee = { job, original in
+            if users.load(ordering: .relaxed) > 0, DispatchQueue.getSpecific(key: mark) == true {
+                MainActor.shared.enqueue(job)
+            } else {
+                original(job)
+            }
+        }
+        return true
+    }()
+
+    static func begin() { if isPossible { users.wrappingAdd(1, ordering: .relaxed) } }
+    static func end() { if isPossible { users.wrappingSubtract(1, ordering: .relaxed) } }
+}

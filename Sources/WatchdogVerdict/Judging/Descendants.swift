@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// The processes below the main one, and which of them is stuck.
+public struct Descendants: Sendable {
+    /// The ID of the main process.
+    let main: Int
+    private let members: [OtherProcess]
+    private let childrenByParent: [Int: [Int]]
+
+    /// How many stuck processes are described.
+    private static let described = 3
+
+    /// Creates a tree from the app's processes other than the main one, of which only its descendants count.
+    ///
+    /// - Parameters:
+    ///   - main: the ID of the main process.
+    ///   - others: the app's other processes, each once.
+    public init(main: Int, others: [OtherProcess]) {
+        self.main = main
+        var children: [Int: [Int]] = [:]
+        for process in others where process.pid != main { children[process.parentPID, default: []].append(process.pid) }
+        childrenByParent = children
+        let below = Self.reach(from: main) { children[$0] ?? [] }
+        members = others.filter { below.contains($0.pid) && !"ZX".contains($0.state) }
+    }
+
+    func children(of process: Int) -> [Int] { childrenByParent[process] ?? [] }
+
+    func descendants(of process: Int) -> Set<Int> { Self.reach(from: process, along: children) }
+
+    /// What can be reached from a process, itself excluded; processes may wait for each other in a circle.
+    private static func reach(from process: Int, along edges: (Int) -> [Int]) -> Set<Int> {
+        var reached: Set<Int> = []
+        var pending = edges(process)
+        while let next = pending.popLast() {
+            if reached.insert(next).inserted { pending += edges(next) }
+        }
+        return reached.subtracting([process])
+    }
+
+    /// The finding that names the processes that are stuck while the main thread only waits; nil if there are none, or if
+    /// it is not clear which one it is.
+    ///
+    /// - Parameters:
+    ///   - stack: the main thread's stack.
+    ///   - isAlone: whether the main process has no other thread.
+    ///   - findings: what the stack says.
+    func finding(
+        _ stack: NamedStack, isAlone: Bool, _ evidence: HangEvidence, beside findings: [Finding]
+    ) -> Finding? {
+        guard !members.isEmpty, let call = SystemCall.blocking(evidence.syscall)?.name ?? stack.syscall,
+            let wait = EventWait(
+                call, evidence.waits.first, isLoop: findings.contains { $0.kind == .idleEventLoop },
+                isForChild: findings.contains { $0.kind == .childProcess }, isAlone: isAlone,
+                descendants: descendants(of: main))
+        else { return nil }
+        let scope = Set(wait.processes.isEmpty ? children(of: main) : wait.processes)
+        let causes = Causes(
+            members.map { ($0.pid, ProcessDeed($0, in: self, evidence)) },
+            below: scope.reduce(into: scope) { $0.formUnion(descendants(of: $1)) })
+        // Where the main process has work of its own, in its loop or its threads, a sleeping helper explains nothing.
+        let hasWork = wait.reason == .loop || wait.reason == .signals && !isAlone
+        let isDecided = !causes.stuck.isEmpty || hasWork
+        let named = isDecided ? causes.stuck : causes.onlySleeper.map { [$0] } ?? []
+        guard let first = named.first else { return nil }
+        let words = members.compactMap { process -> String? in
+            guard named.contains(process.pid), let deed = causes.deeds[process.pid] else { return nil }
+            return "\(title(process)) \(deed.words)"
+        }
+        let rest = words.count > Self.described ? [", and \(words.count - Self.described) more"] : []
+        let all = words.prefix(Self.described).joined(separator: ", ") + rest.joined()
+        let many = causes.dependents(on: first)
+        let queue = named.count == 1 && many > 0 ? "; \(many) more wait\(many == 1 ? "s" : "") for it" : ""
+        return Finding(
+            kind: .otherProcess,
+            text: (named.count == 1 ? "Process \(all)" : "\(named.count) processes are stuck: \(all)")
+                + ", while the main thread \(wait.words)\(queue)",
+            source: "/proc/\(named.count == 1 ? String(first) : "PID")/stat field 3 and /proc/PID/syscall",
+            processes: named)
+    }
+
+    /// `4244 "cat", a child of 4243 "sh",`.
+    private func title(_ process: OtherProcess) -> String {
+        let title = "\(process.pid) \"\(process.name.singleLine(limit: 32))\""
+        guard let parent = members.first(where: { $0.pid == process.parentPID }) else { return title }
+        return "\(title), a child of \(parent.pid) \"\(parent.name.singleLine(limit: 32))\","
+    }
+}
+
+extension Descendants {
+    /// The processes that are stuck because of nobody else of the app.
+    private struct Causes {
+        let deeds: [Int: ProcessDeed]
+        /// Those that are stuck, or that sleep while others are stuck because of them.
+        let stuck: [Int]
+        /// The only other one that sleeps; one that sleeps for a time only if all others wait for it.
+        let onlySleeper: Int?
+        private let halted: Set<Int>
+        private let reached: [Int: Set<Int>]
+
+        /// - Parameter scope: the processes that may be causes, with those for which they wait.
+        init(_ members: [(Int, ProcessDeed)], below scope: Set<Int>) {
+            let deeds = Dictionary(members) { first, _ in first }
+            let reached = deeds.keys.reduce(into: [Int: Set<Int>]()) { reached, process in
+                let edges = Descendants.reach(from: process) { deeds[$0]?.leadsTo ?? [] }
+                reached[process] = edges.filter { deeds[$0] != nil }
+            }
+            var halted = Set(deeds.filter { $0.value.strength > .waits }.keys)
+            // Who waits for the turn of a process that is in order is in order as well.
+            while true {
+                let idle = halted.filter { process in
+                    guard deeds[process]?.yields == true, let others = reached[process], !others.isEmpty else {
+                        return false
+                    }
+                    return others.isDisjoint(with: halted)
+                }
+                if idle.isEmpty { break }
+                halted.subtract(idle)
+            }
+            let causes = halted.filter { process in
+                !(reached[process] ?? []).contains { halted.contains($0) && reached[$0]?.contains(process) != true }
+            }
+            let visible = scope.reduce(into: scope) { $0.formUnion(reached[$1] ?? []) }
+            let ordered = members.map(\.0).filter { causes.contains($0) && visible.contains($0) }
+            let isDecided = { (process: Int) in
+                halted.contains {
+                    deeds[$0]?.strength == .isStuck && ($0 == process || reached[$0]?.contains(process) == true)
+                }
+            }
+            self.deeds = deeds
+            self.reached = reached
+            self.halted = halted
+            stuck = ordered.filter(isDecided)
+            let sleepers = ordered.filter { !isDecided($0) }
+            let others = deeds.keys.filter { visible.contains($0) && $0 != sleepers.first }
+            onlySleeper = sleepers.first.flatMap { sleeper in
+                let isAwaited =
+                    deeds[sleeper]?.strength != .pauses
+                    || others.allSatisfy { reached[$0]?.contains(sleeper) == true }
+                return sleepers.count == 1 && isAwaited ? sleeper : nil
+            }
+        }
+
+        /// How many are stuck because of a process.
+        func dependents(on process: Int) -> Int {
+            halted.count { $0 != process && reached[$0]?.contains(process) == true }
+        }
+    }
+}
+
+extension Verdict {
+    /// Whether the main thread slept so long that what another process does may explain the incident.
+    package var mayWaitForOthers: Bool {
+        guard kind == .partlyRunning else { return kind == .blocked }
+        guard let runningTenths, let waitingTenths else { return false }
+        return 1_000 - runningTenths - waitingTenths >= VerdictThresholds.asleep
+    }
+
+    /// Adds the processes that are stuck while the main thread only waits for them, unless the wait itself names them.
+    package mutating func add(_ finding: Finding) {
+        guard mayWaitForOthers, finding.kind == .otherProcess, let processes = finding.processes,
+            let shares = line.ranges(of: " · ").last,
+            !processes.allSatisfy({ line.contains(" \($0) \"") })
+        else { return }
+        let clause = finding.text.firstRange(of: ", while the main thread ").map { finding.text[..<$0.lowerBound] }
+        let words = clause ?? finding.text[...]
+        let text = Finding.clause(words).singleLine(limit: Self.longestClause)
+        line.insert(contentsOf: "; \(text)", at: shares.lowerBound)
+    }
+
+    /// Longer text is left to the line of the finding.
+    private static let longestClause = 200
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A wait that explains nothing by itself: for a child, a signal, or events that other processes cause.
+///
+/// Wrappers, masters of servers and the first processes of containers wait like that, whatever hangs below them.
+struct EventWait {
+    enum Reason {
+        case child
+        case signals
+        /// What a child writes, or its end of a pipe or socket pair.
+        case output
+        case loop
+    }
+
+    let reason: Reason
+    /// The processes for which it waits; empty if they are not known.
+    let processes: [Int]
+
+    /// The calls that wait for a child's end.
+    private static let ends: Set<String> = ["wait4", "waitid"]
+    /// The calls that wait until a child has executed a program.
+    static let starts: Set<String> = ["vfork", "clone", "clone3"]
+    /// The calls that wait for a child.
+    static let children = ends.union(starts)
+    private static let signals: Set<String> = ["rt_sigsuspend", "rt_sigtimedwait", "pause"]
+    private static let reads: Set<String> = ["read", "readv", "recvfrom", "recvmsg"]
+
+    /// - Parameters:
+    ///   - call: the system call in which the thread is blocked.
+    ///   - wait: what is known of the wait.
+    ///   - isLoop: whether the stack shows an event loop's own wait.
+    ///   - isForChild: whether the stack shows a wait for a child, whatever the call.
+    ///   - isAlone: whether the process has no other thread, which could end the wait.
+    ///   - descendants: the processes below the one that waits.
+    /// - Returns: nil if the wait may be the app's own.
+    init?(
+        _ call: String, _ wait: WaitDetails?, isLoop: Bool, isForChild: Bool, isAlone: Bool, descendants: Set<Int>
+    ) {
+        let ends = OtherEnds(wait?.subject ?? "")
+        let below = ends.processes.filter(descendants.contains)
+        if isForChild || Self.children.contains(call) {
+            let child = wait?.holder.flatMap { $0.relation == .child ? $0.process : nil }
+            (reason, processes) = (.child, child.map { [$0] } ?? [])
+        } else if Self.signals.contains(call) {
+            (reason, processes) = (.signals, [])
+        } else if Self.reads.contains(call), wait?.subject?.hasSuffix(": signalfd") == true {
+            (reason, processes) = (.signals, [])
+        } else if Self.reads.contains(call), !below.isEmpty {
+            (reason, processes) = (.output, ends.areAll ? below : [])
+        } else if isLoop {
+            (reason, processes) = (.loop, [])
+        } else if EventLoop.polling.contains(call), let files = PolledFiles(wait?.subject ?? ""), files.areOwn {
+            // Forked children also have the pipe by which a process wakes itself.
+            let isOutput = !below.isEmpty && !ends.includeSelf
+            guard isAlone || isOutput || files.tellOfProcesses else { return nil }
+            (reason, processes) = (files.tellOfProcesses ? .signals : isOutput ? .output : .loop, [])
+        } else {
+            return nil
+        }
+    }
+
+    /// `waits for signals`.
+    var words: String {
+        switch reason {
+        case .child: "waits for a child"
+        case .signals: "waits for signals"
+        case .output: "waits for a child's output"
+        case .loop: "waits in its loop"
+        }
+    }
+}
+
+/// The processes at the other end of a pipe or Unix socket: `pipe, other end in pid 912 "sleep" and others`.
+struct OtherEnds {
+    let processes: [Int]
+    /// Whether the text names all of them.
+    let areAll: Bool
+    /// Whether the process itself has the other end, too.
+    let includeSelf: Bool
+
+    init(_ subject: String) {
+        guard let start = subject.firstRange(of: ", other end in ") else {
+            (processes, areAll, includeSelf) = ([], true, false)
+            return
+        }
+        var found: [Int] = []
+        var rest = subject[start.upperBound...]
+        while let next = rest.firstRange(of: "pid ") {
+            rest = rest[next.upperBound...]
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            if let id = Int(digits), rest.dropFirst(digits.count).hasPrefix(" \"") { found.append(id) }
+        }
+        processes = found
+        // `, nothing to read` may follow.
+        areAll = !subject[start.upperBound...].contains(" and others")
+        includeSelf = subject[start.upperBound...].hasPrefix("this process")
+    }
+}
+
+/// The files of a `poll`, `select` or `epoll_wait`, as the subject of a wait describes them.
+struct PolledFiles {
+    /// `signalfd`, `Unix socket, other end in pid 912 "sudo"`.
+    private let files: [String]
+
+    /// Files whose events the process, its children, the kernel or a new client causes.
+    private static let own = ["pipe", "signalfd", "eventfd", "timerfd", "inotify", "pidfd", "terminal ", "/dev/ptmx"]
+
+    /// - Returns: nil if not all of the files are described.
+    init?(_ subject: String) {
+        if let list = subject.firstRange(of: " fds: ") ?? subject.firstRange(of: " fd: ") {
+            guard let files = Self.files(in: subject[list.upperBound...]), !files.isEmpty else { return nil }
+            self.files = files
+        } else if subject.hasPrefix("fd "), let start = subject.firstRange(of: ": ") {
+            files = [String(subject[start.upperBound...])]
+        } else {
+            return nil
+        }
+    }
+
+    /// The files of a list such as `5 (eventfd), -1, 6 (pipe)`; nil if one of them is not described.
+    private static func files(in list: Substring) -> [String]? {
+        var files: [String] = []
+        var rest = list
+        while !rest.isEmpty {
+            guard let number = Int(rest.prefix { !" ,".contains($0) }) else { return nil }
+            rest = rest.drop { !" ,".contains($0) }
+            if rest.hasPrefix(" (") {
+                let end = rest.firstRange(of: "), ")?.lowerBound ?? rest.index(before: rest.endIndex)
+                guard rest[end] == ")" else { return nil }
+                files.append(String(rest[..<end].dropFirst(2)))
+                rest = rest[end...].dropFirst()
+            } else if number >= 0 {
+                return nil
+            }
+            // poll(2) ignores negative numbers.
+            guard rest.isEmpty || rest.hasPrefix(", ") else { return nil }
+            rest = rest.dropFirst(2)
+        }
+        return files
+    }
+
+    /// Whether nobody is asked for an answer: there is no connection to somebody outside of the app.
+    var areOwn: Bool {
+        files.allSatisfy { file in
+            if Self.own.contains(where: file.hasPrefix) { return true }
+            if file.hasPrefix("Unix socket") {
+                return file.contains(", other end in ") || file.contains(" to accept")
+            }
+            return file.hasPrefix("TCP ") && file.contains(" to accept")
+        }
+    }
+
+    /// Whether one of them reports signals or the end of a process.
+    var tellOfProcesses: Bool { files.contains { $0.hasPrefix("signalfd") || $0.hasPrefix("pidfd") } }
+}

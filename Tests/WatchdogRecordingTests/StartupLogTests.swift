@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+
+@testable import WatchdogRecording
+
+@Suite("The log of a program's start")
+struct StartupLogTests {
+    private static let entryEvent: UInt64 = 20
+    private static let mainEvent: UInt64 = 21
+    private static let boundaries: [UInt64: LaunchBoundary] = [entryEvent: .entry, mainEvent: .main]
+
+    private func instant(_ microseconds: Int64) -> Instant { Instant(nanoseconds: microseconds * 1_000) }
+
+    private func watch(
+        _ examined: Int64, set: Int64, _ boundaries: Set<LaunchBoundary> = [.entry, .main]
+    )
+        -> StartupLog.Watch
+    {
+        StartupLog.Watch(boundaries: boundaries, examined: instant(examined), set: instant(set))
+    }
+
+    /// A dynamic program with one library, as glibc loads it; times in microseconds.
+    private func records(until end: Int64) -> [UInt8] {
+        var raw = RawRecords()
+        let (none, program, library) = (Int64(1_000), "/usr/bin/app", "/lib/libc.so.6")
+        let steps: [(Int64, (inout RawRecords, Int64) -> Void)] = [
+            (100, { $0.execute($1 * none, "app") }),
+            (120, { $0.map($1 * none, program, at: 0x1000, length: 0x1000, protection: 5) }),
+            (130, { $0.map($1 * none, program, at: 0x2000, length: 0x1000, protection: 3) }),
+            (300, { $0.map($1 * none, library, at: 0x7000, length: 0x1000, protection: 5) }),
+            (310, { $0.map($1 * none, library, at: 0x8000, length: 0x1000, protection: 3) }),
+            (320, { $0.map($1 * none, "//anon", at: 0x9000, length: 0x1000, protection: 7) }),
+            (400, { $0.map($1 * none, library, at: 0x8000, length: 0x800, protection: 1) }),
+            (450, { $0.map($1 * none, program, at: 0x2000, length: 0x800, protection: 1) }),
+            (500, { $0.change($1 * none, thread: 100, isOut: true) }),
+            (700, { $0.change($1 * none, thread: 100, isOut: false) }),
+            (800, { $0.hit($1 * none, event: Self.entryEvent) }),
+            (850, { $0.change($1 * none, thread: 100, isOut: true, isPreempted: true) }),
+            (900, { $0.change($1 * none, thread: 100, isOut: false) }),
+            (950, { $0.hit($1 * none, event: Self.mainEvent) }),
+            (1_000, { $0.map($1 * none, "/lib/plugin.so", at: 0xa000, length: 0x1000, protection: 5) }),
+            (2_000, { $0.exit($1 * none, thread: 100) }),
+        ]
+        for (time, step) in steps where time <= end { step(&raw, time) }
+        return raw.bytes
+    }
+
+    private func log(until end: Int64, watch: StartupLog.Watch?) -> StartupLog {
+        var log = StartupLog(process: 100)
+        if let watch { log.note(watch) }
+        log.take(records(until: end), boundaries: Self.boundaries)
+        return log
+    }
+
+    @Test("has every phase with its end and what the thread did until then")
+    func phases() {
+        let log = log(until: 3_000, watch: watch(150, set: 200))
+        #expect(log.executed == instant(100))
+        #expect(log.ended.map(\.phase) == LaunchPhaseName.allCases.filter(\.isActivity))
+        #expect(log.ended.map(\.end.time) == [300, 450, 800, 950].map(instant))
+        #expect(
+            log.ended.map(\.end.account) == [
+                ThreadTime(running: .microseconds(200)), ThreadTime(running: .microseconds(350)),
+                ThreadTime(running: .microseconds(500), blocked: .microseconds(200)),
+                ThreadTime(
+                    running: .microseconds(600), waiting: .microseconds(50), blocked: .microseconds(200)),
+            ])
+        #expect(log.open == nil)
+        #expect(log.hasReachedMain)
+        // The thread's end stops the account.
+        #expect(log.account(at: instant(9_000)).running == .microseconds(1_650))
+    }
+
+    @Test("records may come in any pieces")
+    func pieces() {
+        let whole = records(until: 3_000)
+        var log = StartupLog(process: 100)
+        log.note(watch(150, set: 200))
+        var rest = whole[...]
+        while !rest.isEmpty {
+            let size = Int(rest[rest.startIndex + 6]) | Int(rest[rest.startIndex + 7]) << 8
+            log.take(Array(rest.prefix(size)), boundaries: Self.boundaries)
+            rest = rest.dropFirst(size)
+        }
+        #expect(log == self.log(until: 3_000, watch: watch(150, set: 200)))
+    }
+
+    @Test(
+        "knows the phase that is open",
+        arguments: [
+            (110, .mapping), (310, .relocation), (700, .libraryConstructors), (900, .ownConstructors),
+        ] as [(Int64, LaunchPhaseName)])
+    func open(end: Int64, phase: LaunchPhaseName) {
+        #expect(log(until: end, watch: watch(150, set: 200)).open == phase)
+    }
+
+    @Test(
+        "breakpoints that came after the relocation prove nothing, until they are hit",
+        arguments: [449, 451] as [Int64])
+    func late(set: Int64) {
+        let isLate = set > 450
+        let before = log(until: 700, watch: watch(150, set: set))
+        #expect(before.open == (isLate ? nil : .libraryConstructors))
+        let after = log(until: 800, watch: watch(150, set: set))
+        #expect(after.ended.map(\.phase).contains(.libraryConstructors))
+    }
+
+    @Test("without breakpoints, the end of the relocation is the last that is known")
+    func unwatched() {
+        let log = log(until: 3_000, watch: nil)
+        #expect(log.ended.map(\.phase) == [.mapping, .relocation])
+        #expect(log.open == nil)
+    }
+
+    @Test("a library that is loaded later is no part of the start")
+    func loadedLater() {
+        var raw = RawRecords()
+        raw.execute(100_000, "app")
+        raw.map(110_000, "/bin/app", at: 0x1000, length: 0x1000, protection: 5)
+        raw.map(120_000, "/bin/app", at: 0x2000, length: 0x1000, protection: 3)
+        raw.map(130_000, "/bin/app", at: 0x2000, length: 0x800, protection: 1)
+        for (time, protection) in [(900_000, 5), (910_000, 3), (920_000, 1)] as [(Int64, UInt32)] {
+            raw.map(time, "/lib/plugin.so", at: 0x9000, length: 0x1000, protection: protection)
+        }
+        var log = StartupLog(process: 100)
+        log.take(raw.bytes)
+        #expect(log.ended.map(\.end.time) == [instant(110), instant(130)])
+    }
+
+    @Test(
+        "another program begins the log anew, and old breakpoints do not count", arguments: [1_099, 1_101] as [Int64])
+    func executedAgain(examined: Int64) {
+        var raw = RawRecords()
+        raw.execute(1_100_000, "other")
+        raw.hit(1_200_000, event: Self.entryEvent)
+        var log = StartupLog(process: 100)
+        log.note(watch(examined, set: examined + 10))
+        log.take(records(until: 900), boundaries: Self.boundaries)
+        log.take(raw.bytes, boundaries: Self.boundaries)
+        #expect(log.executed == instant(1_100))
+        #expect(log.ended.map(\.phase) == (examined > 1_100 ? [.libraryConstructors] : []))
+        #expect(log.account(at: instant(1_200)) == ThreadTime(running: .microseconds(100)))
+    }
+
+    @Test("counts lost records, and survives bytes that are none")
+    func lost() {
+        var raw = RawRecords()
+        raw.execute(100_000, "app")
+        raw.lose(200_000, 7)
+        var log = StartupLog(process: 100)
+        log.take(raw.bytes + [9, 9, 9])
+        #expect(log.lost == 7)
+        #expect(log.executed == instant(100))
+    }
+}

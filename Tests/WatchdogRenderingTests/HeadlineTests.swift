@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ReportFixtures
+import Testing
+import WatchdogBase
+
+@testable import WatchdogRendering
+@testable import WatchdogReport
+@testable import WatchdogVerdict
+
+@Suite("What happened, in a person's words")
+struct HeadlineTests {
+    private static let numbers = [
+        "read": 0, "write": 1, "poll": 7, "accept": 43, "connect": 42, "recvfrom": 45, "wait4": 61, "flock": 73,
+        "fsync": 74, "futex": 202, "clock_nanosleep": 230, "openat": 257, "newfstatat": 262, "msgrcv": 70,
+        "semop": 65, "pause": 34, "clone3": 435, "munmap": 11, "getrandom": 318,
+    ]
+
+    /// The headline of a main thread that is blocked in a call.
+    private static func headline(
+        _ call: String, _ subject: String? = nil, _ holder: WaitDetails.Holder? = nil, state: Character = "S"
+    ) -> String? {
+        var facts = Samples.facts()
+        facts.evidence.state = state
+        facts.evidence.syscall = "\(numbers[call] ?? -1) 0x7 0x1 0x1 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+        facts.evidence.waits = [
+            WaitDetails(
+                process: 4242, thread: 4242, name: "hang-main", syscall: facts.evidence.syscall ?? "",
+                subject: subject, holder: holder, sources: [])
+        ]
+        var capture = Samples.capture
+        capture.threads[0].syscall = facts.evidence.syscall
+        return Explanation(of: Samples.report(facts, capture: capture)).headline
+    }
+
+    @Test(
+        "A call and what it works on are said without the kernel's terms",
+        arguments: [
+            (
+                "recvfrom", "fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED",
+                "waits for an answer from 127.0.0.1:8080"
+            ),
+            ("recvfrom", nil, "waits for data from a socket"),
+            ("read", "fd 0: pipe, other end in pid 2 \"cat\"", "waits for data from pipe"),
+            ("read", nil, "waits for data"),
+            ("write", "fd 1: TCP 10.0.0.1:80 → 10.0.0.2:999, ESTABLISHED", "waits for 10.0.0.2:999 to take its data"),
+            ("connect", "fd 3: TCP 10.0.0.1:80 → 10.0.0.2:443, SYN_SENT", "waits for a connection to 10.0.0.2:443"),
+            ("accept", "fd 3: TCP 0.0.0.0:80, LISTEN", "waits for a connection"),
+            ("flock", "fd 3: /var/lock/cache, unlocked", "waits for a file lock on /var/lock/cache"),
+            ("futex", nil, "waits for a lock or for another thread"),
+            ("wait4", nil, "waits for a child process to end"),
+            (
+                "openat", "/mnt/photos/1.jpg on nfs4 at /mnt/photos",
+                "waits to open /mnt/photos/1.jpg on nfs4 at /mnt/photos"
+            ),
+            ("fsync", "fd 5: /data/base", "waits for a disk to write /data/base"),
+            ("newfstatat", "/mnt/x", "waits for a file system: /mnt/x"),
+            ("clone3", nil, "waits for a child process to start its program"),
+            ("msgrcv", nil, "waits for a message"), ("semop", nil, "waits for a semaphore"),
+        ] as [(String, String?, String)])
+    func calls(call: String, subject: String?, words: String) {
+        #expect(Self.headline(call, subject) == "Main thread \(words)")
+    }
+
+    @Test("Who holds it is named")
+    func holders() {
+        func holder(_ relation: WaitDetails.Holder.Relation, thread: Int? = nil) -> WaitDetails.Holder {
+            .init(relation: relation, process: 4244, thread: thread, name: "worker", state: "S")
+        }
+        #expect(
+            Self.headline("futex", "mutex", holder(.holds, thread: 4245))
+                == "Main thread waits for a lock that thread 4245 (worker) holds")
+        #expect(
+            Self.headline("futex", "thread", holder(.ends, thread: 4245))
+                == "Main thread waits for the end of thread 4245 (worker)")
+        #expect(
+            Self.headline("flock", "fd 3: /x", holder(.locks))
+                == "Main thread waits for a file lock on /x of pid 4244 (worker)")
+        #expect(Self.headline("wait4", "child", holder(.child)) == "Main thread waits for pid 4244 (worker) to end")
+        #expect(
+            Self.headline("wait4", "any child", holder(.anyChild)) == "Main thread waits for a child process to end")
+    }
+
+    @Test("Who has the CPU is said as the fault has it")
+    func starved() throws {
+        let report = try #require(Causes.all.first { $0.name == "starved" }?.report)
+        for (party, words) in [
+            (Blame.Party.machine, "gets no CPU: others have it"), (.appAndMachine, "computes, but others have the CPU"),
+            (.app, "gets no CPU: the app's other threads and processes have it"),
+        ] {
+            #expect(Headline.text(of: report, fault: party) == "Main thread \(words)")
+        }
+    }
+
+    @Test("Where the system call is unknown, the kernel's function stands for it")
+    func kernelFunction() {
+        var facts = Samples.facts()
+        facts.evidence.syscall = nil
+        var capture = Samples.capture
+        capture.threads[0].syscall = nil
+        capture.threads[0].waitChannel = "hrtimer_nanosleep"
+        let report = Samples.report(facts, capture: capture)
+        #expect(Explanation(of: report).headline == "Main thread sleeps because its own code told it to")
+    }
+
+    @Test("A call without words of its own leaves the verdict, which a wait in the kernel completes")
+    func others() {
+        #expect(Self.headline("getrandom") == nil)
+        #expect(Self.headline("getrandom", state: "D") == "Main thread waits for a disk or another device")
+    }
+
+    /// Those without evidence, a main thread that has ended and broken rules are left to the verdict.
+    private static let causes = Causes.all.map(\.name).filter {
+        !$0.hasPrefix("crash") && !["unknown", "exited", "background-task"].contains($0)
+    }
+
+    @Test("What broke a rule of the lifecycle is not hidden by what the thread did meanwhile, nor is the call judged")
+    func agreesWithVerdict() throws {
+        let tasks = try #require(Causes.all.first { $0.name == "background-task" }?.report)
+        #expect(Explanation(of: tasks).headline == nil)
+        // The capture shows the thread in another call than the one on which the verdict rests.
+        let uninterruptible = try #require(Causes.all.first { $0.name == "uninterruptible" }?.report)
+        #expect(Explanation(of: uninterruptible).headline == "Main thread waits for a disk to write its data")
+    }
+
+    @Test("Every verdict on a hang has a headline without the kernel's terms", arguments: causes)
+    func verdicts(cause: String) throws {
+        let report = try #require(Causes.all.first { $0.name == cause }?.report)
+        let headline = try #require(Explanation(of: report).headline)
+        for term in ["futex", "recvfrom", "epoll", "uninterruptible", "0x"] {
+            #expect(!headline.contains(term), "\(headline)")
+        }
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+import WatchdogCapture
+import WatchdogLinux
+
+@Suite("A server of debug files that means no good", .serialized)
+struct HostileServerTests {
+    /// What it does with a request.
+    enum Answer: String, CaseIterable, Sendable {
+        /// Sends without an end.
+        case endless
+        /// Takes the request and says nothing.
+        case silent
+        /// Sends a byte from time to time.
+        case slow
+        /// Sends header after header.
+        case headers
+        /// Sends the client to another place, and from there back.
+        case circle
+    }
+
+    private static let server = """
+        import socket, sys, threading, time
+
+        def serve(client, answer):
+            try:
+                client.recv(65536)
+                if answer == "endless":
+                    client.sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\n\\x7fELF")
+                    while True: client.sendall(bytes(65536))
+                if answer == "slow":
+                    client.sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\n")
+                    while True:
+                        client.sendall(b"\\x7f")
+                        time.sleep(0.05)
+                if answer == "headers":
+                    client.sendall(b"HTTP/1.0 200 OK\\r\\n")
+                    while True: client.sendall(b"X-Noise: " + b"n" * 8000 + b"\\r\\n")
+                if answer == "circle":
+                    client.sendall(b"HTTP/1.0 302 Found\\r\\nLocation: /again\\r\\nContent-Length: 0\\r\\n\\r\\n")
+                    return client.close()
+                time.sleep(1000)
+            except OSError:
+                pass
+
+        listener = socket.create_server(("127.0.0.1", 0))
+        with open(sys.argv[2], "w") as file:
+            file.write(str(listener.getsockname()[1]))
+        print("ready", flush=True)
+        while True:
+            threading.Thread(target=serve, args=(listener.accept()[0], sys.argv[1]), daemon=True).start()
+        """
+
+    @Test(
+        "is given up within the limits, and leaves nothing behind",
+        .enabled(if: isInstalled("python3"), "the server is in Python"), .timeLimit(.minutes(1)),
+        arguments: Answer.allCases)
+    func limits(answer: Answer) throws {
+        var template = Array("/tmp/watchdog-server-XXXXXX".utf8CString)
+        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        defer { _ = try? output(of: ["rm", "-r", folder]) }
+        let server = try Process(["python3", "-c", Self.server, answer.rawValue, "\(folder)/port"])
+        try server.waitUntilReady()
+        let port = try #require(contents(of: "\(folder)/port"))
+        let environment: Environment = [
+            "DEBUGINFOD_URLS": "http://127.0.0.1:\(port)", "HOME": folder, "XDG_CACHE_HOME": folder,
+        ]
+        var limits = Debuginfod.Limits()
+        limits.size = 1 << 20
+        limits.time = .seconds(answer == .silent ? 30 : 2)
+        limits.silence = .seconds(answer == .silent ? 1 : 60)
+        let client = Debuginfod(
+            Symbolicator(program: "\(try Subject.buildDirectory())/watchdogd-symbolicate"), environment: environment,
+            limits: limits)
+        let image = DebugFile.Wanted(buildID: "0123456789abcdef", name: "app", path: "/opt/app")
+        let began = Instant.now()
+        let failure = #expect(throws: Debuginfod.Failure.self) { _ = try client.file(for: image) }
+        let duration = Instant.now() - began
+        let reason = failure?.description ?? ""
+        guard !reason.contains("is not installed") else { return print("skipped: \(reason)") }
+        #expect(answer != .endless || reason == "it is larger than 1 MiB", "\(reason)")
+        // The client gives up by itself if it is told when, and is ended if it does not.
+        #expect(duration < .seconds(15), "\(reason)")
+        #expect(entries(of: "/tmp").filter { $0.hasPrefix("watchdogd-debuginfod-") } == [])
+        withExtendedLifetime(server) {}
+    }
+}

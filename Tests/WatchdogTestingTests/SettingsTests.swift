@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+
+@testable import WatchdogTesting
+
+@Suite("The settings of a launch", .timeLimit(.minutes(5)))
+struct SettingsTests {
+    @Test("With reportsOnly, an app outlives an exhausted allowance, which has a crash log")
+    func reportsOnly() async throws {
+        var settings = LaunchSettings(update: .milliseconds(500))
+        settings.reportsOnly = true
+        let app = try await SupervisedApp.launch("HealthyApp", settings)
+        try await app.ready()
+        try await app.inject("main-hang 2s")
+        try await app.wait(for: "reported") { $0.incidents.isEmpty ? nil : () }
+        let end = try await app.terminate()
+        #expect(end.cause == .terminated)
+        #expect(end.incidents.map(\.isEnforced) == [false])
+        #expect(end.incidents.first?.event == .sceneUpdate)
+        #expect(try end.report.mainThread.contains("HangOnDemand.block(for:)"))
+    }
+
+    @Test("An app runs in workingDirectory; without it, where the test does")
+    func workingDirectory() async throws {
+        let own = FileManager.default.currentDirectoryPath
+        let elsewhere = own == "/usr" ? "/etc" : "/usr"
+        for (directory, output) in [(nil, own), (elsewhere, elsewhere)] {
+            var settings = LaunchSettings()
+            settings.workingDirectory = directory
+            let app = try await SupervisedApp.launch(.command("/bin/pwd"), settings)
+            #expect(try await app.termination.exitCode == 0)
+            #expect(app.output == output)
+        }
+    }
+
+    @Test("timeScale shortens allowances, the default of 20 s for the launch included")
+    func timeScale() async throws {
+        let app = try await SupervisedApp.launch(
+            .product("SlowLaunch", "--seconds", "600"), LaunchSettings(timeScale: 0.02))
+        try await app.expectKill(.ateBadFood, during: .sceneCreate, within: .seconds(15))
+    }
+
+    @Test("timeScale leaves the precision alone: the ping interval that watchdogd multiplies is the given one")
+    func unscaledPings() {
+        var settings = LaunchSettings(timeScale: 0.5)
+        settings.pingInterval = .milliseconds(100)
+        #expect(settings.options == ["--ping", "200000000ns", "--time-scale", "0.5"])
+    }
+
+    @Test("limits says why an app has no cgroup of its own, and nothing if it has one")
+    func limits() async throws {
+        let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"))
+        func cgroups(of process: Int32) throws -> String {
+            try String(contentsOfFile: "/proc/\(process)/cgroup", encoding: .utf8)
+        }
+        let hasOwn = try cgroups(of: try #require(app.processID)) != cgroups(of: getpid())
+        #expect(app.limits.count == (hasOwn ? 0 : 1), "\(app.limits)")
+        #expect(app.limits.allSatisfy { $0.hasPrefix("no cgroup: ") }, "\(app.limits)")
+        try await app.kill()
+    }
+
+    @Test("What watchdogd says that it cannot do is listed, in order")
+    func toldLimits() {
+        let journal = AppJournal()
+        for reason in ["no cgroup: a", "b"] { journal.take(Array(#"{"limited":{"reason":"\#(reason)"}}"#.utf8)) }
+        #expect(journal.history.limits == ["no cgroup: a", "b"])
+    }
+}
