@@ -41,7 +41,7 @@ static inline gboolean watchdog_glib_dispatch(GSource *source, GSourceFunc callb
     (void)callback;
     (void)data;
     watchdog_service(self->watchdog);
-    /* A callback may have destroyed the source, and detached the handle after that. */
+    /* A callback may have destroyed the source, and then detached the handle. */
     if (g_source_is_destroyed(source)) return G_SOURCE_REMOVE;
     watchdog_glib_update(self);
     return G_SOURCE_CONTINUE;
@@ -50,11 +50,11 @@ static inline gboolean watchdog_glib_dispatch(GSource *source, GSourceFunc callb
 static inline void watchdog_glib_wake(void *context) { g_main_context_wakeup((GMainContext *)context); }
 
 /*
- * Serves the watchdog from a context, at the default priority; call it on the thread that runs the context, which has
- * to live as long as the watchdog.
+ * Serves the watchdog from a context, at the default priority. Call it on the thread that runs the context; the context
+ * must outlive the watchdog.
  *
  * context: NULL for the default one.
- * Returns the source. g_source_destroy() and g_source_unref() it before watchdog_detach().
+ * Returns the source. Call g_source_destroy() and g_source_unref() on it before watchdog_detach().
  */
 static inline GSource *watchdog_glib_attach(struct watchdog *watchdog, GMainContext *context)
 {

@@ -11,7 +11,7 @@
 
 #include "watchdog.h"
 
-/* Lives, at its place, until watchdog_libevent_detach(). */
+/* Must stay at its address until watchdog_libevent_detach(). */
 struct watchdog_libevent {
     struct watchdog *watchdog;
     struct event *reader;
@@ -58,8 +58,9 @@ static inline void watchdog_libevent_serve(evutil_socket_t descriptor, short wha
 static inline void watchdog_libevent_wake(void *context) { event_active((struct event *)context, EV_TIMEOUT, 0); }
 
 /*
- * Serves the watchdog from an event base; call it on the thread that runs it. Other threads may speak only after
- * evthread_use_pthreads(). The reader keeps event_base_dispatch() from returning: end it with event_base_loopexit().
+ * Serves the watchdog from an event base; call it on the thread that runs the base. Other threads may use the handle
+ * only after evthread_use_pthreads(). The reader keeps event_base_dispatch() from returning: end it with
+ * event_base_loopexit().
  *
  * Returns 0, or -1 when out of memory.
  */

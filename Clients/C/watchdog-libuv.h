@@ -9,7 +9,7 @@
 
 #include "watchdog.h"
 
-/* Lives, at its place, until all its handles are closed: as long as the loop, to be simple. */
+/* Must stay at its address until all its handles are closed; keep it as long as the loop. */
 struct watchdog_libuv {
     struct watchdog *watchdog;
     uv_poll_t reader;
@@ -26,7 +26,7 @@ static inline void watchdog_libuv_close_reader(struct watchdog_libuv *self)
     self->has_reader = 0;
 }
 
-/* Stops serving; the loop has to turn once more to forget the handles. Call it before watchdog_detach(). */
+/* Stops serving; the loop must run once more to release the handles. Call it before watchdog_detach(). */
 static inline void watchdog_libuv_detach(struct watchdog_libuv *self)
 {
     if (self->is_closed) return;
@@ -57,7 +57,7 @@ static inline void watchdog_libuv_time(uv_timer_t *timer)
     watchdog_libuv_serve((struct watchdog_libuv *)timer->data);
 }
 
-/* Each time before the loop waits. */
+/* Runs each time before the loop waits. */
 static inline void watchdog_libuv_prepare(uv_prepare_t *prepare)
 {
     struct watchdog_libuv *self = (struct watchdog_libuv *)prepare->data;
@@ -69,7 +69,7 @@ static inline void watchdog_libuv_prepare(uv_prepare_t *prepare)
     }
 }
 
-/* That the loop turns is enough. */
+/* Waking the loop is enough. */
 static inline void watchdog_libuv_woken(uv_async_t *wake) { (void)wake; }
 
 static inline void watchdog_libuv_wake(void *context) { uv_async_send((uv_async_t *)context); }

@@ -10,7 +10,7 @@
 
 #include "watchdog.h"
 
-/* The shorter of two waits as poll(2) takes them: -1 is for ever. */
+/* The shorter of two timeouts as poll(2) takes them: -1 is no limit. */
 static inline int watchdog_poll_shorter(int one_ms, int other_ms)
 {
     if (one_ms < 0) return other_ms;
@@ -21,11 +21,11 @@ static inline int watchdog_poll_shorter(int one_ms, int other_ms)
 /*
  * Waits as poll(2) does, and serves the watchdog.
  *
- * waits: the first one is the watchdog's and is filled in here; the app's own follow.
- * count: of all, at least 1.
- * timeout_ms: for the app's own needs; -1 for none.
- * Returns how many of the app's own descriptors are ready, which may be 0 before the timeout, or -1 with errno set, as
- * by EINTR: the watchdog has been served all the same.
+ * waits: this function fills in the first one, the watchdog's; the app's own follow.
+ * count: the number of all, at least 1.
+ * timeout_ms: the app's own timeout; -1 for none.
+ * Returns how many of the app's own descriptors are ready, possibly 0 before the timeout; or -1 with errno, such as
+ * EINTR. It has served the watchdog in any case.
  */
 static inline int watchdog_poll(struct watchdog *watchdog, struct pollfd *waits, nfds_t count, int timeout_ms)
 {

@@ -12,7 +12,7 @@
 
 #include "watchdog.h"
 
-/* Zeroed by the caller; lives, at its place, until watchdog_sd_event_detach(). */
+/* The caller zeroes it. Must stay at its address until watchdog_sd_event_detach(). */
 struct watchdog_sd_event {
     struct watchdog *watchdog;
     sd_event_source *reader;
@@ -51,7 +51,7 @@ static inline int watchdog_sd_event_time(sd_event_source *source, uint64_t micro
     return 0;
 }
 
-/* Each time before the loop waits. The timer stays enabled: of one that is not, sd-event does not call this. */
+/* Runs each time before the loop waits. The timer stays enabled: sd-event does not call this for a disabled one. */
 static inline int watchdog_sd_event_prepare(sd_event_source *source, void *context)
 {
     struct watchdog_sd_event *self = (struct watchdog_sd_event *)context;
@@ -66,8 +66,8 @@ static inline int watchdog_sd_event_prepare(sd_event_source *source, void *conte
 }
 
 /*
- * Serves the watchdog from an event loop; call it on the thread that runs the loop. Words of other threads that have to
- * wait go out at the next ping.
+ * Serves the watchdog from an event loop; call it on the thread that runs the loop. Messages of other threads that have
+ * to wait go out at the next ping.
  *
  * Returns 0 or a negative errno, as sd-event does. Call watchdog_sd_event_detach() before watchdog_detach().
  */

@@ -29,7 +29,7 @@ static const char library_name[] = "libwatchdog/1";
 
 enum {
     protocol_version = 1,
-    /* The longest datagram of either protocol; a longer one is refused whole. */
+    /* The longest datagram of either protocol; a longer one is rejected as a whole. */
     datagram_bytes_max = 4096,
     /* The most datagrams read in one go. */
     read_max = 64,
@@ -40,7 +40,7 @@ enum {
 static const uint64_t nanoseconds_per_second = 1000000000;
 static const uint64_t nanoseconds_per_millisecond = 1000000;
 static const uint64_t nanoseconds_per_microsecond = 1000;
-/* How long what could not be sent waits for the next attempt. */
+/* The time until the next attempt to send. */
 static const uint64_t retry_nanoseconds = 100000000;
 /* More time than matters, and far from any overflow. */
 static const uint64_t background_nanoseconds_max = 1000000000000000000;
@@ -61,7 +61,7 @@ static bool bucket_admit(struct bucket *bucket, uint64_t now)
     return true;
 }
 
-/* Numbers that the app heeds in order, and answers in order although it may be done with them in another. */
+/* Numbers that the app handles and answers in order, although it may finish them in another. */
 struct obligations {
     uint64_t last;
     /* The last one that is done, and all before it. */
@@ -99,7 +99,7 @@ static bool obligations_done(struct obligations *all, uint64_t id)
     return all->answer != before;
 }
 
-/* How far a task is, and what of it has been told. */
+/* How far a task is, and what of it was sent. */
 enum stage {
     stage_free = 0,
     stage_begun,
@@ -108,7 +108,7 @@ enum stage {
     stage_open,
     stage_ended,
     stage_end_sending,
-    /* All is told; the name is not free again. */
+    /* Everything was sent; the name cannot be used again. */
     stage_over
 };
 
@@ -125,7 +125,7 @@ struct launch_task {
     char name[WATCHDOG_NAME_BYTES_MAX + 1];
 };
 
-/* The most signposts that wait to be sent; of more, only the number is told. */
+/* The most signposts that wait to be sent; more are dropped and counted. */
 enum { signposts_max = 32, signpost_message_bytes_max = 256 };
 
 struct signpost {
@@ -136,7 +136,7 @@ struct signpost {
     char message[signpost_message_bytes_max + 1];
 };
 
-/* What has been said but not sent, apart from tasks and signposts; later words replace earlier ones. */
+/* What still has to be sent, apart from tasks and signposts; later messages replace earlier ones. */
 struct outbox {
     bool has_hello, is_ready, has_pong, has_status, has_extension, has_summary, is_stopping, is_first_frame, is_useful;
     uint64_t pong;
@@ -339,8 +339,8 @@ static void take_field(struct message *message, enum key key, const char *value,
 }
 
 /*
- * Decodes a datagram; never fails, what cannot be used is dropped. Lines end at LF or CR, one trailing NUL is
- * tolerated, a NUL elsewhere or an overlong datagram spoils all of it. Of each key the first assignment decides, even
+ * Decodes a datagram; never fails, and drops what cannot be used. Lines end at LF or CR. One trailing NUL is allowed; a
+ * NUL elsewhere, or a datagram that is too long, invalidates all of it. The first assignment of each key counts, even
  * an unusable one.
  */
 static void decode(struct message *message, const char *bytes, size_t count)
@@ -428,9 +428,9 @@ static bool write_signposts(struct watchdog *self, struct writer *writer)
 }
 
 /*
- * Writes tasks as far as there is room, and the state that is done once all tasks are told that were begun before. What
- * is left of one list holds back all that follow: no end may overtake its beginning, and no app may be taken for idle
- * in the background that has begun a task.
+ * Writes tasks while there is room, and the completed state once all tasks begun before it are written. What is left of
+ * one list delays all that follow: no end may overtake its beginning, and an app that has begun a task must not look
+ * idle in the background.
  *
  * Returns whether the state has been written.
  */
@@ -471,7 +471,7 @@ static bool write_lists(struct watchdog *self, struct writer *writer)
 }
 
 /*
- * Returns whether the state that is done has been written. All but the lists has room: it is less than half a datagram.
+ * Returns whether the completed state was written. Everything but the lists fits: it takes less than half a datagram.
  */
 static bool encode(struct watchdog *self, struct writer *writer)
 {
@@ -513,7 +513,7 @@ static bool outbox_is_urgent(const struct outbox *outbox)
         || outbox->event_done || outbox->is_first_frame || outbox->is_useful;
 }
 
-/* True when it says something of which only the latest counts. */
+/* Whether it has a message of which only the latest counts. */
 static bool outbox_has_words(const struct outbox *outbox)
 {
     return outbox->has_status || outbox->has_summary || outbox->has_extension;
@@ -535,7 +535,7 @@ static bool has_marks(const struct watchdog *self)
 
 static void outbox_clear(struct outbox *outbox) { memset(outbox, 0, offsetof(struct outbox, status)); }
 
-/* Nobody will hear of tasks. */
+/* Nobody will receive tasks. */
 static void forget_marks(struct watchdog *self)
 {
     for (size_t index = 0; index < WATCHDOG_TASKS_MAX; index++) self->tasks[index].stage = stage_free;
@@ -546,7 +546,7 @@ static void forget_marks(struct watchdog *self)
     self->signpost_count = self->signposts_lost = 0;
 }
 
-/* After an attempt: what was being sent has been sent, or is to be sent again. */
+/* After an attempt: what was being sent was sent, or must be sent again. */
 static void settle_marks(struct watchdog *self, bool is_sent)
 {
     for (size_t index = 0; index < WATCHDOG_TASKS_MAX; index++) {
@@ -605,7 +605,7 @@ static enum outcome send_bytes(const struct watchdog *self, const char *bytes, s
     }
 }
 
-/* False for a moment after much has been said. */
+/* False for a moment after many messages. */
 static bool may_talk(struct watchdog *self, uint64_t now)
 {
     if (outbox_is_urgent(&self->outbox)) return true;
@@ -619,7 +619,7 @@ static bool has_something_to_say(const struct watchdog *self)
     return outbox_is_urgent(&self->outbox) || outbox_has_words(&self->outbox) || has_marks(self);
 }
 
-/* Sends everything, whatever has been said before, or keeps it and sets the time of the next attempt. */
+/* Sends everything, however much was sent before, or keeps it and sets the time of the next attempt. */
 static void send_all(struct watchdog *self, uint64_t now)
 {
     struct writer writer;
@@ -672,7 +672,7 @@ static void lock(struct watchdog *self) { pthread_mutex_lock(&self->mutex); }
 
 static void unlock(struct watchdog *self) { pthread_mutex_unlock(&self->mutex); }
 
-/* Says what has been put into the outbox, and gives the mutex back. */
+/* Sends the outbox, and releases the mutex. */
 static void say(struct watchdog *self)
 {
     bool was_waiting = self->retry_at != 0, is_waiting;
@@ -1006,7 +1006,7 @@ int watchdog_descriptor(struct watchdog *watchdog)
     int descriptor;
     if (!is_usable(watchdog)) return -1;
     lock(watchdog);
-    /* A loss that was noticed while something was sent is told at the next watchdog_service(), and not before. */
+    /* A loss noticed while sending is reported by the next watchdog_service(), not earlier. */
     descriptor = watchdog->transport == transport_channel || watchdog->is_loss_untold ? watchdog->descriptor : -1;
     unlock(watchdog);
     return descriptor;
@@ -1087,10 +1087,10 @@ static void heed_background_time(struct watchdog *self, uint64_t microseconds)
         self->on_background_time(self, (int64_t)microseconds, self->background_time_context);
 }
 
-/* A test has asked for it. The name stands in the crash log, so that nobody looks for the hang in the app. */
+/* A hang at a test's request. The crash log shows this name, so that nobody searches the app for the hang. */
 static NOT_INLINED void hang_on_demand(uint64_t microseconds)
 {
-    /* A year is for ever, and far from any overflow. */
+    /* A year is practically forever, and far from any overflow. */
     uint64_t most = 31536000 * (nanoseconds_per_second / nanoseconds_per_microsecond);
     uint64_t until = now_nanoseconds() + (microseconds < most ? microseconds : most) * nanoseconds_per_microsecond;
     struct timespec end = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The least: a loop of poll(2) that repeats what it reads. */
+/* A minimal app: a poll(2) loop that echoes its input. */
 
 #include <unistd.h>
 

@@ -50,7 +50,7 @@ static int handle_event(struct watchdog *watchdog, const char *kind, const char 
     (void)watchdog;
     (void)context;
     printf("service: event %llu: %s (%s)\n", (unsigned long long)id, kind, payload);
-    /* `watchdogd conformance` asks for this, to see that nobody answers pings meanwhile. */
+    /* `watchdogd conformance` requests this, to check that nothing answers pings meanwhile. */
     if (strcmp(kind, "conformance-block") == 0) sleep_ms(strtol(payload, NULL, 10));
     return WATCHDOG_DONE;
 }
@@ -92,7 +92,7 @@ static int64_t now_ms(void)
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/* SIGTERM comes beside the request to end, and alone from systemd and shells. */
+/* SIGTERM accompanies the request to exit; systemd and shells send only SIGTERM. */
 static int terminations(void)
 {
     sigset_t set;
@@ -111,7 +111,7 @@ static void run(struct service *service, struct watchdog *watchdog, int signals)
         int64_t left_ms = due_ms - now_ms();
         int ready = watchdog_poll(watchdog, waits, 2, left_ms > 0 ? (int)left_ms : 0);
         if (ready > 0 && waits[1].revents != 0) return;
-        /* A call too many does no harm; it tells whether the app is to end. */
+        /* Extra calls do no harm; the result says whether to exit. */
         if (watchdog_service(watchdog)) return;
         if (now_ms() < due_ms) continue;
         due_ms += count_interval_ms;

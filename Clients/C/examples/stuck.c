@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A program that hangs: soon after it has become ready, its main loop waits for something that never comes. */
+/* A program that hangs: soon after it becomes ready, its main loop waits for data that never arrives. */
 
 #include <stdio.h>
 #include <time.h>

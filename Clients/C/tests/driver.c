@@ -91,7 +91,7 @@ static int64_t now_us(void)
     return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }
 
-/* Says so many different things as fast as it goes. */
+/* Sends that many different messages as fast as possible. */
 static void talk(int count)
 {
     char text[64];

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples, and the glue that they use."""
 
+import os
 import signal
 import subprocess
 import time
 
-from app import App, LIMIT_S, SANITIZERS, WARNINGS, notify_socket, pkg_config
+from app import App, BUILD, LIMIT_S, SANITIZERS, Skip, WARNINGS, notify_socket, pkg_config
 
 
 def example_service(program):
+    require(program)
     with App(program) as app:
         assert app.greeting[-1] == "LIFECYCLE=1", app.greeting
         heard = []
@@ -90,6 +92,11 @@ def glue_wakes(name):
         app.expect("STOPPING=1")
         code = app.process.wait(LIMIT_S)
         assert code == 0, f"exit code {code}: {app.errors()}"
+
+
+def require(program):
+    if not os.path.exists(os.path.join(BUILD, program)):
+        raise Skip("its compiler is not installed")
 
 
 def example_poll(program):

@@ -35,7 +35,7 @@ def full(driver):
             lines += app.hear()
         assert [line for line in lines if line.startswith("STATUS=")] == ["STATUS=word 1000"], lines
         assert "PONG=19" in lines and lines.index("BEGIN_TASK=1 save") < lines.index("STATE_DONE=1")
-        assert not any(line.startswith("BEGIN_TASK=2 ") for line in lines), "a task that had ended before it was told"
+        assert not any(line.startswith("BEGIN_TASK=2 ") for line in lines), "a task that had ended before it was sent"
         app.ping(99)
         app.end()
 

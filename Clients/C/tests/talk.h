@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Included ahead of an example: when it is ready it says so much that the last words have to wait, and its main loop
- * has to learn of that. With TALK_ON_THREAD, another thread says it while the loop sleeps.
+ * Included ahead of an example: once ready, the example sends so many messages that the last ones have to wait, and its
+ * main loop must notice that. With TALK_ON_THREAD, another thread sends them while the loop sleeps.
  */
 
 #include <pthread.h>

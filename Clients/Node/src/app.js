@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an app is told, and what follows from it.
+// The supervisor's messages to the app, and how the app handles them.
 
 import { Channel } from './channel.js';
 import { takeFromEnvironment } from './environment.js';
@@ -11,7 +11,7 @@ import { decode, isForLifecycle } from './wire.js';
 /** The most messages that wait for the end of the launch or of what is being done; the supervisor sends fewer. */
 const WAITING_LIMIT = 1024;
 
-/** Blocks the event loop because a test has asked for it. */
+/** Blocks the event loop at a test's request. */
 function hangOnDemand(microseconds) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(microseconds) / 1000);
 }

@@ -6,7 +6,7 @@ import net from 'node:net';
 
 import { DATAGRAM_LIMIT_BYTES } from './wire.js';
 
-/** What sending comes to. */
+/** The outcome of sending. */
 export const SENT = 'sent';
 export const FULL = 'full';
 export const GONE = 'gone';
@@ -19,7 +19,7 @@ const NOWHERE = '/dev/null/watchdogd';
  * The class of Node's stream handles for Unix sockets.
  *
  * `new net.Socket({ fd })` refuses SOCK_SEQPACKET, whose type it cannot guess; the handle below it does not care.
- * fs.read() would take a thread of the pool for good, and process.exit() would wait for that thread for ever.
+ * fs.read() would take a thread of the pool for good, and process.exit() would wait for that thread forever.
  */
 function pipeHandleClass() {
     const socket = new net.Socket();

@@ -45,7 +45,7 @@ export function takeFromEnvironment(environment = process.env) {
     return result;
 }
 
-/** Half of the allowance, as sd_watchdog_enabled(3) recommends; undefined where no sign of life is asked for. */
+/** Half of the allowance, as sd_watchdog_enabled(3) recommends; undefined where no sign of life is requested. */
 function pushMilliseconds(environment) {
     const microseconds = number(environment.WATCHDOG_USEC ?? '', 1n, LARGEST_MICROSECONDS);
     const forProcess = environment.WATCHDOG_PID;

@@ -1,58 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The program's side of supervision by watchdogd: says when it can be used, and proves that its event loop turns.
+ * The program's side of supervision by watchdogd: reports when it can be used, and proves that its event loop runs.
  *
- * Who listens is decided by the environment, and nothing needs checking: watchdogd (`WATCHDOG_CHANNEL`), a service
- * manager (`NOTIFY_SOCKET`), or nobody. Nothing blocks, and nothing here keeps the process alive. What is said before
- * attach() is kept until then. If the supervisor does not read fast enough, what could not be sent is kept and tried
- * again: of each kind of statement only the latest. Times are in milliseconds, as Node's own.
+ * The environment decides who listens: watchdogd (`WATCHDOG_CHANNEL`), a service manager (`NOTIFY_SOCKET`), or nobody.
+ * Nothing here fails or needs checking, nothing blocks, and nothing keeps the process alive. The library keeps messages
+ * from before attach() until then. If the supervisor does not read fast enough, the library keeps the latest message of
+ * each kind and sends it later. Times are in milliseconds, like Node's own.
  */
 
-/** Called on the event loop. A promise holds back what follows, but no answer to a ping. */
+/** Called on the event loop. A promise delays the handlers that follow, but no answer to a ping. */
 export type Handler = () => unknown;
 
 /** Something for the program to handle. */
 export interface Event {
     /** What has happened, such as `url`. */
     readonly kind: string;
-    /** More about it in one line, whose meaning is between the sender and the app. */
+    /** Details in one line, which only the sender and the program interpret. */
     readonly payload: string;
 }
 
-/** To what the supervisor wants the launch to lead. */
+/** Why the program is launched, and into which state. */
 export interface Launch {
-    /** True when the app is launched into the background. */
+    /** True if the program is launched into the background. */
     readonly isInBackground: boolean;
-    /** The kind of the event for whose sake the app is launched; the event itself follows after ready(). */
+    /** The kind of the event that the program is launched to handle; the event itself follows after ready(). */
     readonly eventKind: string | undefined;
 }
 
-/** Work that should go on in the background. */
+/** Work that should continue in the background. */
 export interface BackgroundTask {
     readonly name: string;
-    /** True when the time for it is nearly over: end it now, or the program is killed. */
+    /** True when its time is nearly over: end it now, or watchdogd kills the program. */
     readonly isExpired: boolean;
     /** Ends the task. A second call does nothing. */
     end(): void;
 }
 
 export interface AttachOptions {
-    /** The program goes to the background and the foreground when it is told to, and handles events. */
+    /** The program enters the background and the foreground on request, and handles events. */
     lifecycle?: boolean;
     /**
-     * Called once when the program is asked to end, by SIGTERM or over the channel. With it, SIGTERM is taken over;
-     * without it, SIGTERM does what it does and the request over the channel does nothing. The program is killed if it
-     * has not ended within an allowance.
+     * Called once when the program is asked to exit, by SIGTERM or over the channel. With it, the library takes over
+     * SIGTERM; without it, SIGTERM keeps its effect and a request over the channel does nothing. watchdogd kills a
+     * program that does not exit within an allowance.
      */
     onTerminate?: Handler;
-    /** The program has gone to the background. */
+    /** The program has entered the background. */
     onBackground?: Handler;
-    /** The program has come to the foreground. */
+    /** The program has entered the foreground. */
     onForeground?: Handler;
     /** The time for background tasks is nearly over. Called after the handlers of the tasks. */
     onExpire?: Handler;
-    /** There is an event to handle. */
+    /** An event to handle. */
     onEvent?: (event: Event) => unknown;
 }
 
@@ -62,60 +62,59 @@ export class AttachError extends Error {}
 /**
  * Connects to the supervisor; from now on the event loop of the main thread answers pings.
  *
- * A state or an event counts as done when its handler has returned or its promise has settled. What comes before ready()
- * waits for that, except the request to end. What a handler throws is an uncaught exception.
+ * A state or event counts as done when its handler has returned or its promise has settled. Requests that arrive before
+ * ready() wait for it, except the request to exit. An error that a handler throws is an uncaught exception.
  *
- * @throws {AttachError} when it was called before, or in a worker.
- * @throws {TypeError} for an unknown option, or a handler that is no function.
+ * @throws {AttachError} if it was called before, or in a worker.
+ * @throws {TypeError} for an unknown option, or a handler that is not a function.
  */
 export function attach(options?: AttachOptions): void;
 
-/** True when attach() has found a supervisor that has not gone away since. */
+/** True if attach() found a supervisor that still exists. */
 export function isSupervised(): boolean;
 
-/** To what the supervisor wants the launch to lead; known after attach(). */
+/** Why the program was launched, and into which state; known after attach(). */
 export function launch(): Launch;
 
-/** Says that the program can be used; its launch is over. */
+/** Reports that the program can be used, which completes its launch. */
 export function ready(): void;
 
-/** Says that there is something to see. Only the first call counts; it measures and changes no allowance. */
+/** Reports that there is something to see. Only the first call counts; it is a measurement and changes no allowance. */
 export function firstFrame(): void;
 
-/** Says that the program does what it was launched for. Only the first call counts; it changes no allowance. */
+/** Reports that the program does what it was launched for. Only the first call counts; it changes no allowance. */
 export function useful(): void;
 
 /**
- * Lets what is measured as the launch go on until the work has ended, such as loading what the first page shows.
+ * Extends the measured launch until the work has ended, such as loading what the first page shows.
  *
- * It changes the measurement, not the allowance. The first one begins before ready(), the others while another goes on;
- * each name is used once, and there are at most 16. One that does not count is done all the same.
+ * It changes the measurement, not the allowance. Begin the first task before ready(), and any other while one is still
+ * open. Use each name once; there are at most 16. If a task cannot count, its work runs anyway.
  */
 export function launchTask<Result>(name: string, work: () => Result | PromiseLike<Result>): Promise<Result>;
 
-/** Says in one line what the program is doing, for people; 1,024 bytes count. An empty one takes it back. */
+/** Reports in one line what the program is doing, for people; at most 1,024 bytes. An empty text clears the line. */
 export function status(text: string): void;
 
-/** Leaves a line that will stand in a report about this program, should there be one; 128 bytes count. */
+/** Sets a line that a report about this program will contain; at most 128 bytes. */
 export function summary(text: string): void;
 
 /**
- * Asks for time, counted from now, for work that takes longer than the program is allowed.
+ * Requests more time, from now, for work that takes longer than the allowance.
  *
- * Call it again and again as the work goes on. watchdogd grants time only while the progress changes, and not without
- * end.
+ * Call it repeatedly while the work continues. watchdogd grants time only while the progress changes, up to a limit.
  *
  * @param progress differs from the last time only if the work has advanced, such as "412 of 1000 rows".
  */
 export function extend(milliseconds: number, progress: string): void;
 
 /**
- * Asks not to be suspended before a piece of work has ended, should the program go to the background meanwhile.
+ * Keeps the program from being suspended until a piece of work has ended, if it enters the background meanwhile.
  *
- * It starts nothing. A program that has an open task when the time is over is killed.
+ * This starts no work. watchdogd kills a program that has an open task when the time is over.
  *
- * @param name what the work is, as a report names it; 128 bytes count.
- * @param onExpire called when the time is nearly over; it makes the task end at once.
+ * @param name what the work is, as a report names it; at most 128 bytes.
+ * @param onExpire called when the time is nearly over; it must end the task at once.
  */
 export function beginBackgroundTask(name: string, onExpire?: Handler): BackgroundTask;
 
@@ -126,8 +125,8 @@ export function backgroundTask<Result>(
     onExpire?: Handler,
 ): Promise<Result>;
 
-/** How long background tasks may go on, as an estimate; undefined when nothing limits it. */
+/** The estimated time left for background tasks; undefined without a limit. */
 export function backgroundMillisecondsRemaining(): number | undefined;
 
-/** Says that the program has begun to end; no background task begins any more. */
+/** Reports that the program has begun to exit; no further background task begins. */
 export function stopping(): void;

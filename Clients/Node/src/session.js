@@ -7,7 +7,7 @@ import { ClientMessage } from './wire.js';
 /** How long what could not be sent waits for the next attempt. */
 export const RETRY_MILLISECONDS = 100;
 
-/** Lets a burst pass, and so many a second after it. */
+/** Lets a burst pass, then a fixed number per second. */
 class TokenBucket {
     #capacity;
     #perSecond;
@@ -66,7 +66,7 @@ export class Session {
         this.flush();
     }
 
-    /** Nobody listens any more. */
+    /** Nobody listens anymore. */
     close() {
         this.#transport = undefined;
         this.#isOver = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Background tasks, and the tasks that extend what is measured as the launch.
 
-/** The most tasks that extend a launch. */
+/** The maximum number of tasks that can extend a launch. */
 const LAUNCH_TASK_LIMIT = 16;
 
 /** Work that should go on in the background. */

@@ -25,7 +25,7 @@ export function number(value, smallest = 0n, largest = LARGEST_NUMBER) {
     return result >= smallest && result <= largest ? result : undefined;
 }
 
-/** The longest beginning of at most so many bytes that ends with a whole character. */
+/** The longest prefix within a number of bytes that ends with a whole character. */
 export function cut(text, limitBytes) {
     const encoded = Buffer.from(text);
     if (encoded.length <= limitBytes) return encoded.toString();

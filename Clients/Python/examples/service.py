@@ -33,7 +33,7 @@ class Service:
     def heed(self, event: watchdogd.Event) -> None:
         watchdogd.status(f"handled {event.kind}")
         print("event", event.kind, event.payload, flush=True)
-        # `watchdogd conformance` asks for this, to see that nobody answers pings meanwhile.
+        # `watchdogd conformance` requests this, to check that nothing answers pings meanwhile.
         if event.kind == "conformance-block":
             time.sleep(int(event.payload) / 1000)
 

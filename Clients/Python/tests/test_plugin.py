@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from scripted import SOURCES, clean_environment  # noqa: E402
 
-from watchdogd.testing import ProgramNotFound, Result, Supervisor, TimedOut, find_program  # noqa: E402
+from watchdogd.testing import ProgramNotFound, Result, Run, Supervisor, TimedOut, find_program  # noqa: E402
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 PYTEST_LIMIT_SECONDS = 120
@@ -65,6 +65,19 @@ def wait_until_gone(marker: str) -> list[str]:
         if not found or time.monotonic() > ends:
             return found
         time.sleep(0.05)
+
+
+def wait_for_answers(trace: Path, count: int, run: Run) -> None:
+    """Returns once a run has recorded that its program is ready and has answered so many pings."""
+    ends = time.monotonic() + SOON_SECONDS
+    answers = 0
+    while run.is_running and time.monotonic() < ends:
+        lines = trace.read_text().splitlines() if trace.exists() else []
+        answers = sum('"event":"answered"' in line for line in lines)
+        if answers >= count and any('"event":"ready"' in line for line in lines):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"not ready with {count} answers, but {answers}; the run is running: {run.is_running}")
 
 
 class Results(unittest.TestCase):
@@ -175,6 +188,9 @@ class Programs(unittest.TestCase):
 
     def setUp(self):
         clean_environment()
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
         self.supervisor = Supervisor()
         self.addCleanup(self.supervisor.close)
 
@@ -190,11 +206,15 @@ class Programs(unittest.TestCase):
     def test_a_service_ends_when_it_is_asked_to(self):
         for name in ("service.py", "queue_service.py"):
             with self.subTest(name=name):
+                trace = Path(self.folder, f"{name}.trace")
                 run = self.supervisor.start(
-                    [sys.executable, EXAMPLES / name], ping=SECOND / 10, update=2 * SECOND, env=ENVIRONMENT
+                    [sys.executable, EXAMPLES / name],
+                    ping=SECOND / 10,
+                    update=2 * SECOND,
+                    env=ENVIRONMENT,
+                    arguments=["--trace", str(trace)],
                 )
-                time.sleep(3)
-                self.assertTrue(run.is_running)
+                wait_for_answers(trace, 4, run)
                 run.terminate()
                 result = run.wait(timedelta(seconds=SOON_SECONDS))
                 result.assert_exited(0)

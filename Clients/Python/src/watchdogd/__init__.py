@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program's side of supervision by watchdogd: says when it can be used, and proves that its main loop turns.
+"""The program's side of supervision by watchdogd: reports when it can be used, and proves that its main loop runs.
 
 ::
 
@@ -14,20 +14,19 @@
 
     asyncio.run(main())
 
-attach() answers on an asyncio event loop, link() leaves it to the caller's own loop. Who listens is decided by the
-environment, and nothing needs checking:
+attach() answers on an asyncio event loop, link() leaves that to the caller's own loop. The environment decides who
+listens. Nothing here fails or needs checking:
 
-- Under watchdogd (`WATCHDOG_CHANNEL`), the program says hello and answers each ping from its main loop. The channel
-  is taken out of the environment and is not passed to programs that this one starts; a child made by os.fork() is
-  silent.
+- Under watchdogd (`WATCHDOG_CHANNEL`), the program says hello and answers each ping from its main loop. The library
+  removes the channel from the environment, and programs that this one starts do not inherit it; a child made by
+  os.fork() is silent.
 - Under systemd or any other supervisor that speaks sd_notify (`NOTIFY_SOCKET`), readiness and status go there, and
   the loop sends `WATCHDOG=1` at half of `WATCHDOG_USEC` if that is meant for this process (`WATCHDOG_PID`).
 - Otherwise the library is silent.
 
-Nothing blocks the caller. If the supervisor does not read fast enough, what could not be sent is kept and tried
-again: of each kind of statement only the latest. If it goes away, the library falls silent. Every function but
-attach() and link() may be called from any thread and from a signal handler, also before attach(): what is said before
-is kept until then.
+Nothing blocks the caller. If the supervisor does not read fast enough, the library keeps the latest message of each
+kind and sends it later. If the supervisor exits, the library falls silent. Call every function but attach() and link()
+from any thread or signal handler, even before attach(): the library keeps such messages until then.
 """
 
 from __future__ import annotations
@@ -107,20 +106,19 @@ def attach(
     """Connects to the supervisor and answers on an asyncio event loop from now on.
 
     Call it on the loop's thread, before the program starts other threads, because it changes the environment. The
-    handlers are functions or coroutine functions, and are called on the loop, one after the other; a state or an
-    event counts as done when its handler has returned. What comes before ready() waits for that, except the request
-    to end.
+    handlers are functions or coroutine functions, and run on the loop, one after the other; a state or event counts as
+    done when its handler has returned. Requests that arrive before ready() wait for it, except the request to exit.
 
     loop: the running one by default.
-    lifecycle: the program goes to the background and the foreground when it is told to, and handles events.
-    on_terminate: called once when the program is asked to end, by SIGTERM or over the channel. With it, SIGTERM is
-        taken over; without it, SIGTERM does what it does and the request over the channel does nothing. The program
-        is killed if it has not ended within an allowance.
+    lifecycle: the program enters the background and the foreground on request, and handles events.
+    on_terminate: called once when the program is asked to exit, by SIGTERM or over the channel. With it, the library
+        takes over SIGTERM; without it, SIGTERM keeps its effect and a request over the channel does nothing. watchdogd
+        kills a program that does not exit within an allowance.
     on_expire: called when the time for background tasks is nearly over, after the handlers of the tasks.
-    tell_stack: when the loop does not come back, a thread says in the status which Python functions it is in, so
-        that a report has them; see the README for what it cannot see.
+    tell_stack: if the loop hangs, a thread reports in the status which Python functions it is in, so that a crash log
+        has them; the README describes its limits.
 
-    Raises AttachError when attach() or link() was called before, unless that was for a loop that is closed.
+    Raises AttachError if attach() or link() was called before, unless that was for a loop that is closed.
     """
     global _attachment
     if loop is None:
@@ -145,13 +143,12 @@ def link(
     on_event: Callable[[Event], Any] | None = None,
     tell_stack: bool = False,
 ) -> Link:
-    """Connects to the supervisor and leaves it to the caller to answer, for programs with a loop of their own; see
-    Link.
+    """Connects to the supervisor and lets the caller answer, for programs with a loop of their own; see Link.
 
     Call it on the thread of the loop, before the program starts other threads, because it changes the environment.
-    SIGTERM comes beside the request to end, and ends the program first unless that handles it.
+    SIGTERM accompanies the request to exit, and ends a program that does not handle it.
 
-    Raises AttachError when attach() or link() was called before.
+    Raises AttachError if attach() or link() was called before.
     """
     _app.attach(Handlers(None, on_background, on_foreground, on_expire, on_event), lifecycle)
     if tell_stack:
@@ -160,12 +157,12 @@ def link(
 
 
 def is_supervised() -> bool:
-    """True when attach() or link() has found a supervisor that has not gone away since."""
+    """True if attach() or link() found a supervisor that still exists."""
     return _app.session.is_supervised
 
 
 def launch() -> Launch:
-    """To what the supervisor wants the launch to lead; known after attach() or link()."""
+    """Why the program was launched, and into which state; known after attach() or link()."""
     return _app.launch
 
 
@@ -173,12 +170,12 @@ def launch() -> Launch:
 
 
 def ready() -> None:
-    """Says that the program can be used; its launch is over."""
+    """Reports that the program can be used, which completes its launch."""
     _app.set_ready()
 
 
 def first_frame() -> None:
-    """Says that there is something to see. Only the first call counts; it measures and changes no allowance."""
+    """Reports that there is something to see. Only the first call counts; it changes no allowance."""
     if _app.has_shown_frame:
         return
     _app.has_shown_frame = True
@@ -190,7 +187,7 @@ def first_frame() -> None:
 
 
 def useful() -> None:
-    """Says that the program does what it was launched for. Only the first call counts; it changes no allowance."""
+    """Reports that the program does what it was launched for. Only the first call counts; it changes no allowance."""
     if _app.is_useful:
         return
     _app.is_useful = True
@@ -203,11 +200,10 @@ def useful() -> None:
 
 @contextmanager
 def launch_task(name: str) -> Iterator[bool]:
-    """Lets what is measured as the launch go on until the block has ended, such as loading what the first screen shows.
+    """Extends the measured launch until the block has ended, such as loading what the first screen shows.
 
-    It changes the measurement, not the allowance. The first one begins before ready(), the others while another
-    goes on; each name is used once, and there are at most 16. Yields whether the task counts; one that cannot is
-    left out.
+    It changes the measurement, not the allowance. Begin the first task before ready(), and any other while one is
+    still open. Use each name once; there are at most 16. Yields whether the task counts; the block runs either way.
     """
     counts = _app.launch_tasks.begin(name)
     try:
@@ -221,12 +217,12 @@ def launch_task(name: str) -> Iterator[bool]:
 
 
 def status(text: str) -> None:
-    """Says in one line what the program is doing, for people; 1024 bytes count. An empty one takes it back."""
+    """Reports in one line what the program is doing, for people; at most 1024 bytes. An empty text clears the line."""
     _app.set_status(text)
 
 
 def summary(text: str) -> None:
-    """Leaves a line that will stand in a report about this program, should there be one; 128 bytes count."""
+    """Sets a line that a report about this program will contain; at most 128 bytes."""
     line = str(text)
 
     def change(message: _wire.ClientMessage) -> None:
@@ -238,8 +234,8 @@ def summary(text: str) -> None:
 def signpost(category: str, name: str, message: str = "") -> None:
     """Marks a moment, which reports and recordings show beside what the program was doing.
 
-    It measures and changes nothing. Category and name have at most 64 bytes, the message 256. Of more than 256 marks
-    that wait to be sent, only the number is told; set fewer than 50 a second.
+    It only measures. Category and name have at most 64 bytes, the message 256. At most 256 marks wait to be sent; the
+    library drops and counts more. Set fewer than 50 a second.
     """
     _app.mark("event", None, category, name, message)
 
@@ -259,10 +255,10 @@ def interval(category: str, name: str) -> Iterator[None]:
 
 
 def extend(by: timedelta, progress: str) -> None:
-    """Asks for time, counted from now, for work that takes longer than the program is allowed.
+    """Requests more time, from now, for work that takes longer than the allowance.
 
-    Call it again and again as the work goes on. watchdogd grants time only while the progress changes, and not
-    without end. It may be called from the thread that works while the main loop waits for it.
+    Call it repeatedly while the work continues. watchdogd grants time only while the progress changes, up to a limit.
+    A thread that the main loop waits for may call this.
 
     progress: anything that differs from the last time only if the work has advanced, such as "412 of 1000 rows".
     """
@@ -278,7 +274,7 @@ def extend(by: timedelta, progress: str) -> None:
 
 
 def background_task(name: str, on_expire: Callable[[], Any] | None = None) -> BackgroundTask:
-    """Asks not to be suspended before a piece of work has ended, should the program go to the background meanwhile.
+    """Keeps the program from being suspended until a piece of work has ended, if it enters the background meanwhile.
 
     ::
 
@@ -288,22 +284,22 @@ def background_task(name: str, on_expire: Callable[[], Any] | None = None) -> Ba
                     break
                 save(album)
 
-    It starts nothing. A program that has an open task when the time is over is killed.
+    This starts no work. watchdogd kills a program that has an open task when the time is over.
 
-    name: what the work is, as a report names it; 128 bytes count.
-    on_expire: called on the main loop when the time is nearly over; it should make the task end at once.
+    name: what the work is, as a report names it; at most 128 bytes.
+    on_expire: called on the main loop when the time is nearly over; it must end the task at once.
     """
     task: BackgroundTask = _app.begin_background_task(name, on_expire)
     return task
 
 
 def background_time_remaining() -> timedelta | None:
-    """How long background tasks may go on, as an estimate; None when nothing limits it."""
+    """The estimated time left for background tasks; None without a limit."""
     return _app.background_tasks.time_remaining
 
 
 def stopping() -> None:
-    """Says that the program has begun to end; no background task begins any more."""
+    """Reports that the program has begun to exit; no further background task begins."""
     _app.background_tasks.is_closed = True
 
     def change(message: _wire.ClientMessage) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an app is told and what follows from it, apart from the loop that it runs."""
+"""The supervisor's messages to the app, and how the app handles them on whatever loop it runs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ Handler = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Handlers:
-    """What the app does when it is told something."""
+    """What the app does when a message arrives."""
 
     terminate: Handler | None = None
     background: Handler | None = None
@@ -276,11 +276,11 @@ class App:
 
 
 def hang_on_demand(seconds: float) -> None:
-    """Blocks the main loop because a test has asked for it; the name stands in the crash log."""
+    """Blocks the main loop at a test's request; the crash log shows this name."""
     time.sleep(min(seconds, _LONGEST_HANG_SECONDS))
 
 
-#: A year is for ever, and time.sleep() takes it.
+#: A year is forever, and time.sleep() takes it.
 _LONGEST_HANG_SECONDS = 31_536_000.0
 
 _apps: weakref.WeakSet[App] = weakref.WeakSet()

@@ -18,7 +18,7 @@ class Launch:
 
     #: True when the app is launched into the background.
     is_in_background: bool = False
-    #: The kind of the event for whose sake the app is launched; the event itself follows after ready().
+    #: The kind of the event that the app is launched to handle; the event itself follows after ready().
     event_kind: str | None = None
 
 

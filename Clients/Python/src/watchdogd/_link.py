@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The connection in the hands of a program that serves its own loop."""
+"""The connection for a program that serves its own loop."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ class Link:
         link = watchdogd.link()
         watchdogd.ready()
         while True:
-            link.wait(timedelta(seconds=1))           # or the loop's own select(), with link.descriptor and
-            link.timeout if watchdogd.Terminate() in link.service():
+            # Or the loop's own select(), with link.descriptor and link.timeout.
+            link.wait(timedelta(seconds=1))
+            if watchdogd.Terminate() in link.service():
                 break
-            ...                                       # the program's own work
+            ...  # the program's own work
 
     It belongs to the thread of the loop.
     """
@@ -30,7 +31,7 @@ class Link:
 
     @property
     def descriptor(self) -> int | None:
-        """What to wait on for reading; None when no message will come.
+        """The descriptor to wait on for reading; None if no message will arrive.
 
         Stop waiting on it when service() has returned Disconnected.
         """
@@ -38,14 +39,14 @@ class Link:
 
     @property
     def timeout(self) -> float | None:
-        """The seconds after which service() is due although nothing has arrived; None for no limit."""
+        """The seconds after which service() is due even if nothing has arrived; None without a limit."""
         return self._app.timeout_seconds
 
     def wait(self, limit: timedelta) -> bool:
         """Waits until service() is due, for at most `limit`; True when it is.
 
-        For loops that wait for nothing else but time. A loop that serves a queue gives the queue short timeouts and
-        calls service() in between.
+        For loops that wait only for time. A loop that serves a queue uses short timeouts for the queue and calls
+        service() in between.
         """
         timeout, descriptor = self.timeout, self.descriptor
         seconds = limit.total_seconds() if timeout is None else min(timeout, limit.total_seconds())
@@ -58,10 +59,9 @@ class Link:
     def service(self) -> list[Incident]:
         """Answers pings, sends what is due and returns what has happened; never blocks by itself.
 
-        Call it when `descriptor` is readable and when `timeout` has passed; a call too many does no harm. With a
-        lifecycle, the handlers that link() was given are called here, and the supervisor is told that a state or an
-        event is done when its handler has returned. What a handler raises comes out of this call; what was to
-        follow comes with the next one.
+        Call it when `descriptor` is readable and when `timeout` has passed; extra calls do no harm. With a lifecycle,
+        this runs the handlers that link() got, and reports a state or event as done when its handler has returned. If a
+        handler raises, so does this call; the next call runs the handlers that remain.
         """
         at_once = self._app.receive()
         incidents: list[Incident] = []

@@ -24,7 +24,7 @@ _FULL = (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM)
 
 
 class _TokenBucket:
-    """Lets a burst pass, and so many a second after it."""
+    """Lets a burst pass, then a fixed number per second."""
 
     def __init__(self, capacity: float, per_second: float, now: float) -> None:
         self._capacity = capacity
@@ -55,7 +55,7 @@ class Session:
         self.turns = 0
         #: False until open(): what is said before is kept.
         self._is_open = False
-        #: Stay open when the supervisor has gone, lest a loop that still waits on the channel waits on something else.
+        #: Stay open after the supervisor has exited, so that a loop that still waits on it waits on nothing else.
         self._ends: list[socket.socket] = []
         self._channel: socket.socket | None = None
         self._notify_socket: socket.socket | None = None
@@ -96,7 +96,7 @@ class Session:
 
     @property
     def is_supervised(self) -> bool:
-        """False when nobody listens, or no longer."""
+        """False if nobody listens, or the supervisor has exited."""
         return self._channel is not None or self._notify_socket is not None
 
     @property
@@ -142,7 +142,7 @@ class Session:
         return incoming
 
     def _say_what_is_said(self) -> None:
-        # Who holds the lock now looks for new words after it has let go of it.
+        # Whoever holds the lock checks for new words after releasing it.
         lock = self._lock
         while self._said and lock.acquire(blocking=False):
             try:

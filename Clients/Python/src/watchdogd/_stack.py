@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells the supervisor where the main thread is in the words of Python, when it does not come back to its loop.
+"""Reports the Python functions that the main thread is in, when the thread does not return to its loop.
 
-A crash log has the native stack, which of Python shows the interpreter only. A thread of its own looks whether the
-channel has something to read that the loop does not read, and then says in `STATUS=` which Python functions the
-main thread is in. It answers
-nothing: pings stay the loop's. It cannot run while the main thread holds the GIL in native code.
+A crash log shows Python functions only for some versions of CPython. So a separate thread checks whether the channel
+has a message that the loop does not read, and then reports in `STATUS=` which Python functions the main thread is in.
+It answers no pings; the loop does. It cannot run while the main thread holds the GIL in native code.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from types import FrameType
 from . import _wire
 from ._app import App
 
-#: How the status begins that this writes.
+#: The beginning of the status that this writes.
 PREFIX = "stuck in "
 
 _LONGEST_PATIENCE_SECONDS = 1.0
@@ -73,7 +72,7 @@ class StackTeller:
                 self._say(self._app.status)
 
     def _waits(self, turns: int, limit_seconds: float | None) -> bool:
-        """Waits until the loop has turned; False when it has not in time."""
+        """Waits until the loop has run; False if it has not in time."""
         ends = None if limit_seconds is None else time.monotonic() + limit_seconds
         while self._app.session.turns == turns:
             if self._app.session.descriptor is None:

@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from . import _wire
 
-#: The most tasks that extend a launch.
+#: The maximum number of tasks that can extend a launch.
 LAUNCH_TASK_LIMIT = 16
 
 Say = Callable[[_wire.Change], None]
@@ -94,7 +94,7 @@ class BackgroundTasks:
             self._deadline = None
 
     def set_time(self, microseconds: int) -> None:
-        # A year is as good as for ever, and fits into every type of time.
+        # A year is as good as forever, and fits into every type of time.
         self._deadline = time.monotonic() + min(microseconds / 1_000_000, 365 * 86400)
 
     def forget_time(self) -> None:

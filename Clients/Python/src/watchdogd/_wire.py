@@ -28,7 +28,7 @@ TASK_NAME_LIMIT_BYTES = 128
 PAYLOAD_LIMIT_BYTES = 2048
 SIGNPOST_MESSAGE_LIMIT_BYTES = 256
 
-#: The most signposts that wait to be sent; of more, only the number is told.
+#: The most signposts that wait to be sent; more are dropped and counted.
 SIGNPOST_LIMIT = 256
 
 LARGEST_NUMBER = 2**64 - 1
@@ -47,12 +47,12 @@ def number(value: bytes, smallest: int = 0, largest: int = LARGEST_NUMBER) -> in
 
 
 def text(value: bytes, limit_bytes: int) -> str:
-    """The value as text of at most so many bytes, with U+FFFD for what is not UTF-8."""
+    """The value as text within a number of bytes, with U+FFFD for what is not UTF-8."""
     return cut(value.decode("utf-8", "replace").encode(), limit_bytes).decode()
 
 
 def cut(encoded: bytes, limit_bytes: int) -> bytes:
-    """The longest beginning of at most so many bytes that ends with a whole character."""
+    """The longest prefix within a number of bytes that ends with a whole character."""
     if len(encoded) <= limit_bytes:
         return encoded
     return encoded[:limit_bytes].decode("utf-8", "ignore").encode()

@@ -136,7 +136,7 @@ def _wake_sync_worker(worker: Any, own_link: Link) -> None:
 
     def wait(timeout: float) -> Any:
         if own_link.descriptor is None and descriptor in waits_on:
-            waits_on.remove(descriptor)  # Of a supervisor that is gone, it would be readable for ever.
+            waits_on.remove(descriptor)  # Of a supervisor that is gone, it would be readable forever.
         found = wait_for_anything(timeout)
         # To the worker, all that it finds here is a listening socket or its own pipe.
         return [end for end in found if end != descriptor] if found else found
@@ -154,6 +154,6 @@ def _wake_threaded_worker(worker: Any, own_link: Link, answer: Callable[[], None
     def heed(_: Any) -> None:
         answer()
         if own_link.descriptor is None:
-            poller.unregister(descriptor)  # Of a supervisor that is gone, it would be readable for ever.
+            poller.unregister(descriptor)  # Of a supervisor that is gone, it would be readable forever.
 
     poller.register(descriptor, selectors.EVENT_READ, heed)

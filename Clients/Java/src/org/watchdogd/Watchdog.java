@@ -20,7 +20,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The program's side of supervision by watchdogd: says when it can be used, and proves that its main loop turns.
+ * The program's side of supervision by watchdogd: reports when it can be used, and proves that its main loop runs.
  *
  * <pre>{@code
  * var loop = Executors.newSingleThreadExecutor();
@@ -33,17 +33,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>Each ping is answered by a task of the executor, so an answer proves that the executor gets to its next task. Give
  * it the executor that does the program's work, with one thread: a Swing program passes {@code EventQueue::invokeLater}.
  *
- * <p>Without watchdogd, every method works and says nothing. All methods may be called from any thread, and none
- * blocks: threads of this class read and write the channel, and what cannot be written waits, of most things only the
- * newest.
+ * <p>Without watchdogd, every method works and sends nothing. Call all methods from any thread; none blocks: threads of
+ * this class read and write the channel. Messages that cannot be written wait, of most kinds only the latest.
  */
 public final class Watchdog {
-    /** What the program does when it is told something. Everything is called by the executor. */
+    /** What the program does when a message arrives. The executor calls all of it. */
     public interface Listener {
-        /** The program is to end, and is killed if it has not ended within an allowance. Called once. */
+        /** The supervisor asks the program to exit, and kills it after an allowance. Called once. */
         default void onTerminate() { System.exit(0); }
 
-        /** The program has come to the foreground; done when this returns. */
+        /** The program has entered the foreground; done when this returns. */
         default void onForeground() {}
 
         /** The program is out of sight, and may soon be suspended; done when this returns. */
@@ -52,11 +51,11 @@ public final class Watchdog {
         /** The time for background tasks is nearly over: end them now. */
         default void onExpire() {}
 
-        /** There is an event to handle; done when this returns. */
+        /** An event to handle; done when this returns. */
         default void onEvent(String kind, String payload) {}
     }
 
-    /** Work that should go on in the background. */
+    /** Work that should continue in the background. */
     public final class Task implements AutoCloseable {
         private final long id;
         private final AtomicBoolean isOver = new AtomicBoolean();
@@ -77,7 +76,7 @@ public final class Watchdog {
     private static final int NAME_BYTES = 64;
     private static final int TASK_NAME_BYTES = 128;
     private static final int PAYLOAD_BYTES = 2048;
-    /** Beginnings and ends of tasks that may wait; a program that has more is slowed down by no one, and loses the rest. */
+    /** Beginnings and ends of tasks that may wait; the class drops the rest, because it slows no program down. */
     private static final int WAITING_TASKS = 1024;
 
     private static final AtomicBoolean IS_ATTACHED = new AtomicBoolean();
@@ -113,7 +112,7 @@ public final class Watchdog {
      * Connects to the supervisor for a program that takes part in the lifecycle and handles SIGTERM.
      *
      * @param loop runs a task at a time
-     * @param listener null for a program that is only pinged; SIGTERM then does what it does
+     * @param listener null for a program that is only pinged; SIGTERM then keeps its effect
      * @throws IllegalStateException if called before
      */
     public static Watchdog attach(Executor loop, Listener listener) {
@@ -141,7 +140,7 @@ public final class Watchdog {
         try {
             sun.misc.Signal.handle(new sun.misc.Signal("TERM"), signal -> terminate());
         } catch (IllegalArgumentException | LinkageError error) {
-            // With -Xrs, or without jdk.unsupported, SIGTERM does what it does; TERMINATE=1 still reaches the listener.
+            // With -Xrs, or without jdk.unsupported, SIGTERM keeps its effect; TERMINATE=1 still reaches the listener.
             System.getLogger("org.watchdogd").log(System.Logger.Level.WARNING, "this JVM cannot handle SIGTERM", error);
         }
     }
@@ -159,29 +158,29 @@ public final class Watchdog {
         synchronized (lock) { return isSupervised; }
     }
 
-    /** Whether the supervisor wants the launch to lead to the background. */
+    /** Whether the supervisor launched the program into the background. */
     public boolean startsInBackground() { return startsInBackground; }
 
-    /** Says that the program can be used; its launch is over. */
+    /** Reports that the program can be used, which completes its launch. */
     public void ready() { say(() -> ready = "READY=1"); }
 
-    /** Says that there is something to see. It measures and changes no allowance. */
+    /** Reports that there is something to see. A measurement: it changes no allowance. */
     public void firstFrame() { say(() -> firstFrame = "FIRST_FRAME=1"); }
 
-    /** Says that the program does what it was launched for. It measures and changes no allowance. */
+    /** Reports that the program does what it was launched for. A measurement: it changes no allowance. */
     public void useful() { say(() -> useful = "USEFUL=1"); }
 
-    /** Says in one line what the program is doing, for people; at most 1024 bytes. */
+    /** Reports in one line what the program is doing, for people; at most 1024 bytes. */
     public void status(String text) { say(() -> status = "STATUS=" + line(text, STATUS_BYTES)); }
 
-    /** Leaves a line that stands in a report about this program; at most 128 bytes. */
+    /** Sets a line that a report about this program will contain; at most 128 bytes. */
     public void summary(String text) { say(() -> summary = "SUMMARY=" + line(text, SUMMARY_BYTES)); }
 
-    /** Says that the program has begun to end. */
+    /** Reports that the program has begun to exit. */
     public void stopping() { say(() -> stopping = "STOPPING=1"); }
 
     /**
-     * Asks for time, counted from now; granted only while the token changes.
+     * Requests more time, from now; watchdogd grants it only while the token changes.
      *
      * @param token differs from the last one only if the work has advanced, such as "412 of 1000 rows"
      */
@@ -193,7 +192,7 @@ public final class Watchdog {
         });
     }
 
-    /** Asks not to be suspended before a piece of work has ended; starts nothing. */
+    /** Keeps the program from being suspended until a piece of work has ended; starts no work. */
     public Task beginTask(String name) {
         synchronized (lock) {
             Task task = new Task(++lastTask);
@@ -374,7 +373,7 @@ public final class Watchdog {
         }
     }
 
-    /** Blocks the executor because a test has asked for it; the name stands in stacks. */
+    /** Blocks the executor at a test's request; stacks show this name. */
     private static void hangOnDemand(long microseconds) {
         try {
             Thread.sleep(microseconds / 1000, (int) (microseconds % 1000) * 1000);
@@ -408,7 +407,7 @@ public final class Watchdog {
         }
     }
 
-    /** One line of at most so many bytes that ends with a whole character. */
+    /** One line within a number of bytes that ends with a whole character. */
     private static String line(String text, int limit) {
         byte[] bytes = text.replaceAll("[\n\r\0]", " ").getBytes(StandardCharsets.UTF_8);
         if (bytes.length <= limit) return new String(bytes, StandardCharsets.UTF_8);
