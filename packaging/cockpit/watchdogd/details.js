@@ -209,7 +209,7 @@ export class DetailsView {
                 this.#reports.replaceChildren(element('p', { class: 'quiet' }, shown(error.message)));
                 return;
             }
-            // The daemon lists them for root only; the group of the folder may read it all the same.
+            // The daemon lists them for root only; the group of the folder may still read it.
             try {
                 list = await reports(this.#daemon.place, this.#name, MOST_REPORTS);
             } catch {

@@ -65,7 +65,7 @@ export function ticks(maximum, most = 5) {
 }
 
 /**
- * The launches of all groups in at most so many bars of equal width.
+ * The launches of all groups in at most this many bars of equal width.
  *
  * A bucket counts where its middle is. Returns the marks of the time axis too; undefined if there was no launch.
  */
